@@ -16,7 +16,7 @@ let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
 
 let package = Package(
     name: "optimist",
-    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
     products: [
         .library(name: "Optimist", targets: ["Optimist"]),
         .library(name: "OptimistUI", targets: ["OptimistUI"]),
@@ -75,7 +75,8 @@ let package = Package(
         .target(
             name: "OptimistFetching",
             dependencies: [
-                "OptimistLoading", "OptimistSession", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "OptimistCore", "OptimistLoading", "OptimistSession",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
         .target(
@@ -107,7 +108,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "OptimistServing", dependencies: ["OptimistWire"], swiftSettings: settings),
+            name: "OptimistServing", dependencies: ["OptimistCore", "OptimistWire"], swiftSettings: settings),
         .target(
             name: "OptimistTesting",
             dependencies: [
@@ -134,7 +135,7 @@ let package = Package(
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
-                "ChildProcess", "OptimistSession", "OptimistTesting", "TestForm",
+                "ChildProcess", "OptimistCore", "OptimistSession", "OptimistTesting", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings),
@@ -164,7 +165,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
-        .target(name: "ChildProcess", path: "Tests/ChildProcess", swiftSettings: settings),
+        .target(
+            name: "ChildProcess", dependencies: ["OptimistCore"], path: "Tests/ChildProcess", swiftSettings: settings),
         .executableTarget(
             name: "HealthProcess", dependencies: ["OptimistHealth", "OptimistWire"], path: "Tests/HealthProcess",
             swiftSettings: settings),
@@ -175,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "OptimistTests",
             dependencies: [
-                "ChildProcess", "Optimist", "OptimistTesting", "OtherProcess", "TestForm",
+                "ChildProcess", "Optimist", "OptimistCore", "OptimistTesting", "OtherProcess", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Fixtures")], swiftSettings: settings),

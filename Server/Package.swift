@@ -17,7 +17,9 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 // The client's own tests, through a link: one build compiles client and server, and tests both. The client's package
 // has them too, for work on it alone.
 let clientTests: [Target] = [
-    .target(name: "ChildProcess", path: "Tests/Client/ChildProcess", swiftSettings: settings),
+    .target(
+        name: "ChildProcess", dependencies: client("OptimistCore"), path: "Tests/Client/ChildProcess",
+        swiftSettings: settings),
     .target(name: "TestForm", path: "Tests/Client/TestForm", swiftSettings: settings),
     .executableTarget(
         name: "HealthProcess", dependencies: client("OptimistHealth", "OptimistWire"),
@@ -30,7 +32,7 @@ let clientTests: [Target] = [
     clientTest("OptimistServingTests", client("OptimistCore", "OptimistServing", "OptimistWire") + ["TestForm"]),
     clientTest(
         "OptimistSessionTests",
-        client("OptimistSession", "OptimistTesting") + ["ChildProcess", "TestForm", httpTypes]),
+        client("OptimistCore", "OptimistSession", "OptimistTesting") + ["ChildProcess", "TestForm", httpTypes]),
     clientTest(
         "OptimistLoadingTests", client("OptimistCore", "OptimistLoading", "OptimistTesting") + ["TestForm"]),
     clientTest(
@@ -49,7 +51,9 @@ let clientTests: [Target] = [
         client("Optimist", "OptimistCore", "OptimistTesting", "OptimistUI", "OptimistWire") + [grdb]),
     clientTest(
         "OptimistTests",
-        client("Optimist", "OptimistTesting") + ["ChildProcess", "OtherProcess", "TestForm", httpTypes],
+        client("Optimist", "OptimistCore", "OptimistTesting") + [
+            "ChildProcess", "OtherProcess", "TestForm", httpTypes,
+        ],
         resources: [.copy("Fixtures")]),
 ]
 

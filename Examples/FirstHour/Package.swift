@@ -7,7 +7,7 @@ import PackageDescription
 
 let package = Package(
     name: "FirstHour",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "optimist", path: "../..", traits: ["AsyncHTTPClient"]),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -5,7 +5,6 @@ public import HTTPTypes
 public import OptimistCore
 public import OptimistLoading
 public import OptimistSession
-import Synchronization
 
 /// Downloads what a loader wants, with the credential of a session, or without one from any host.
 ///

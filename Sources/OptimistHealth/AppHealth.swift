@@ -4,7 +4,6 @@ import Foundation
 public import Logging
 public import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// Keeps how the launches of an app ended, and tells a server in totals.
 ///

@@ -2,9 +2,9 @@
 
 public import Foundation
 public import Optimist
+import OptimistCore
 public import OptimistServing
 public import OptimistWire
-import Synchronization
 
 /// A server in memory, for tests of an app and of Optimist: it decides as the real one does, with the same code, and fails
 /// when it is told to.
@@ -34,15 +34,15 @@ public final class InMemoryServer: Sendable {
     private struct State {
         var faults: [Operation: [Fault]] = [:]
         var outage: RemoteFailure?
-        var pushes: [Push] = []
+        var pushes: [RemotePush] = []
         var pulls = 0
         var connects = 0
-        var listeners: [Int: @Sendable (Poke) -> Void] = [:]
+        var listeners: [Int: @Sendable (RemotePoke) -> Void] = [:]
         var nextListener = 0
     }
 
     /// Judges a row before it is merged. Nil: it may be. It must not ask the server for anything.
-    public typealias Validation = @Sendable (PushRow) -> Verdict?
+    public typealias Validation = @Sendable (RemotePush.Row) -> RemotePush.Verdict?
 
     private let state = Mutex(State())
     private let store = InMemorySyncStore(accounts: [account], epoch: epoch)
@@ -63,7 +63,7 @@ public final class InMemoryServer: Sendable {
         let settings = ServingSettings(
             schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: workBudget
         ) {
-            validate(PushRow($0)).flatMap { SetError($0) }
+            validate(RemotePush.Row($0)).flatMap { SetError($0) }
         }
         service = JMAPService(store: store, settings: settings, now: now)
     }
@@ -78,7 +78,7 @@ public final class InMemoryServer: Sendable {
 
     /// Every push that arrived, repeated ones too, and those without rows by which devices that count ask in each launch
     /// whether their file went back.
-    public var pushes: [Push] { state.withLock { $0.pushes } }
+    public var pushes: [RemotePush] { state.withLock { $0.pushes } }
     /// How often a device connected, or tried to.
     public var connects: Int { state.withLock { $0.connects } }
     /// How many pulls arrived.
@@ -121,7 +121,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         let fault = try state.withLock { state in
             let fault = try Self.meet(.push, &state)
             state.pushes.append(push)
@@ -133,7 +133,7 @@ public final class InMemoryServer: Sendable {
         return try call.answer(from: response)
     }
 
-    func pull(_ request: PullRequest) async throws -> Page {
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let fault = try state.withLock { state in
             state.pulls += 1
             return try Self.meet(.pull, &state)
@@ -146,7 +146,7 @@ public final class InMemoryServer: Sendable {
         return try call.page(from: response)
     }
 
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let fault = try state.withLock { try Self.meet(.snapshot, &$0) }
         let call = SnapshotPull(request, account: Self.account)
         let response = try await answer(call.request)
@@ -171,7 +171,7 @@ public final class InMemoryServer: Sendable {
     }
 
     /// Adds a listener. Returns what removes it.
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) throws -> @Sendable () -> Void {
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) throws -> @Sendable () -> Void {
         let id = try state.withLock { state in
             if let outage = state.outage { throw outage }
             state.nextListener += 1
@@ -183,7 +183,7 @@ public final class InMemoryServer: Sendable {
     }
 }
 
-extension PushRow {
+extension RemotePush.Row {
     fileprivate init(_ operation: RowOperation) {
         let change: Change =
             switch operation.action {
@@ -197,7 +197,7 @@ extension PushRow {
 
 extension SetError {
     /// The error that gives this verdict on a device. Nil if it is none.
-    fileprivate init?(_ verdict: Verdict) {
+    fileprivate init?(_ verdict: RemotePush.Verdict) {
         switch verdict {
         case .accepted, .merged, .mergedInto: return nil
         case .gone(_, let deletion): self.init("notFound", deletion: deletion)
@@ -246,22 +246,22 @@ public final class InMemoryRemote: Remote {
         return try server.connect()
     }
 
-    public func push(_ push: Push) async throws -> PushAnswer {
+    public func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         try cross()
         return try await server.push(push)
     }
 
-    public func pull(_ request: PullRequest) async throws -> Page {
+    public func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         try cross()
         return try await server.pull(request)
     }
 
-    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try cross()
         return try await server.snapshot(request)
     }
 
-    public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+    public func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
         if let failure = cut.withLock({ $0 }) { throw failure }
         let stop = try server.listen { [weak self] poke in
             if self?.isOnline == true { receive(poke) }

@@ -3,7 +3,6 @@
 public import HTTPTypes
 public import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// A transport whose server is a closure. It notes every request that it was given.
 ///

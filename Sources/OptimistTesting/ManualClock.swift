@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// A clock that moves only when a test says so, and on whose sleepers a test can wait.
 public final class ManualClock: Clock, Sendable {

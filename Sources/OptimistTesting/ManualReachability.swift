@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// A hint that a test gives by hand. It says that there is a network until the test says otherwise.
 ///

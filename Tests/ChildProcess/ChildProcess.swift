@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-import Synchronization
+
+@testable import OptimistCore
 
 #if canImport(Glibc)
     import Glibc

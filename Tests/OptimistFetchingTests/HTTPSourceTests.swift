@@ -2,13 +2,12 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistFetching
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))

@@ -2,13 +2,13 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistFetching
 import OptimistLoading
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 /// A source without a session, for any host.
 @Suite(.timeLimit(.minutes(20)))

@@ -2,12 +2,11 @@
 
 import Foundation
 import Logging
-import OptimistCore
 import OptimistSession
 import OptimistTesting
 import OptimistWire
-import Synchronization
 
+@testable import OptimistCore
 @testable import OptimistHealth
 
 /// One installation of an app, which a test launches again and again.

@@ -2,13 +2,12 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistHealth
 
 /// When totals are sent, and what a lost answer changes.

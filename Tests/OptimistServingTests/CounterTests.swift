@@ -66,8 +66,8 @@ struct CounterTests {
     @Test func `M3 L3 a device sends the totals of a former id beside its own`() {
         var store = Self.store()
         let both: JSON = [
-            ["@total": 3, "origin": "deviceAA", "@hlc": .string(Clock.at(1, "deviceAA").description)],
-            ["@total": 1, "origin": "deviceBB", "@hlc": .string(Clock.at(2, "deviceBB").description)],
+            ["@total": 3, "origin": "deviceAA", "@hlc": .string(WriteClock.at(1, "deviceAA").description)],
+            ["@total": 1, "origin": "deviceBB", "@hlc": .string(WriteClock.at(2, "deviceBB").description)],
         ]
         #expect(store.push([.update(.todo, ["likes": both], at: .at(2, "deviceBB"))])[0].isAcceptedAsSent)
         let refused = store.push([.update(.todo, ["content": .null], at: .at(3))], origins: ["deviceAA", "deviceCC"])[0]
@@ -79,7 +79,7 @@ struct CounterTests {
         var store = Self.store()
         let devices = (100..<200).map { "device\($0)" }
         let totals = devices.map { device -> JSON in
-            ["@total": 1, "origin": .string(device), "@hlc": .string(Clock.at(1, device).description)]
+            ["@total": 1, "origin": .string(device), "@hlc": .string(WriteClock.at(1, device).description)]
         }
         let todos = [RowKey.todo(1), RowKey.todo(2)]
         store.push(todos.map { .create($0, ["content": "x", "likes": .array(totals)], at: .at(1)) })

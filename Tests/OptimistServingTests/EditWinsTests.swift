@@ -180,7 +180,8 @@ struct EditWinsTests {
         var random = SplitMix64(seed: seed)
         let devices = ["deviceAA", "deviceBB", "deviceCC"]
         let versions = (0..<8).map { _ -> RowOperation in
-            let clock = Clock.at(.random(in: 1...9, using: &random), devices[Int.random(in: 0..<3, using: &random)])
+            let clock = WriteClock.at(
+                .random(in: 1...9, using: &random), devices[Int.random(in: 0..<3, using: &random)])
             switch Int.random(in: 0..<5, using: &random) {
             case 0: return .destroy(.todo, at: clock, generation: 2)
             case 1: return .update(.todo, ["likes": ["@total": .int(.random(in: 0...3, using: &random))]], at: clock)

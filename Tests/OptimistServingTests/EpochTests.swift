@@ -14,7 +14,7 @@ struct EpochTests {
         try await served.call("Todo/changes", ["sinceState": .string(state), "inline": true])
     }
 
-    private func push(_ number: Int64, _ key: RowKey, _ text: JSON, _ clock: Clock) async throws -> JSONObject {
+    private func push(_ number: Int64, _ key: RowKey, _ text: JSON, _ clock: WriteClock) async throws -> JSONObject {
         let patch: JSONObject = ["content": text, "@hlc": .string(clock.description)]
         return try await served.call("Todo/set", .create([(key, patch)]), push: number)
     }
@@ -50,7 +50,7 @@ struct EpochTests {
         // Another device goes on meanwhile.
         _ = try await served.call(
             "Todo/set",
-            .update(.todo(1), ["content": "meanwhile", "@hlc": .string(Clock.at(0, "deviceCC").description)]))
+            .update(.todo(1), ["content": "meanwhile", "@hlc": .string(WriteClock.at(0, "deviceCC").description)]))
         let forked = try await pull("e1.3")
         #expect(forked["type"] == "forked")
         #expect(forked["epochs"] == [["epoch": "e1", "firstSeq": 0], ["epoch": "e2", "firstSeq": 1]])

@@ -2,9 +2,9 @@
 
 import Dispatch
 import OptimistWire
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistServing
 
 /// What the app says about groups, within the transaction.

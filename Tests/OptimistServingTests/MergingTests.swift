@@ -12,7 +12,7 @@ struct MergingTests {
     static func versions(using random: inout SplitMix64) -> [RowOperation] {
         let devices = ["deviceAA", "deviceBB", "deviceCC"]
         return (0..<12).map { _ in
-            let clock = Clock.at(
+            let clock = WriteClock.at(
                 Int64.random(in: 0...6, using: &random), devices[Int.random(in: 0..<3, using: &random)])
             let priority = JSON.int(Int64.random(in: 0...2, using: &random))
             switch Int.random(in: 0...6, using: &random) {

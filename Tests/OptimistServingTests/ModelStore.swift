@@ -79,27 +79,29 @@ extension RowKey {
 }
 
 extension RowOperation {
-    static func create(_ key: RowKey, _ values: JSONObject, at clock: Clock? = nil, generation: Int? = nil) -> Self {
+    static func create(_ key: RowKey, _ values: JSONObject, at clock: WriteClock? = nil, generation: Int? = nil) -> Self
+    {
         .init(key: key, action: .create(.test(values, clock, generation)))
     }
-    static func update(_ key: RowKey, _ values: JSONObject, at clock: Clock? = nil, generation: Int? = nil) -> Self {
+    static func update(_ key: RowKey, _ values: JSONObject, at clock: WriteClock? = nil, generation: Int? = nil) -> Self
+    {
         .init(key: key, action: .update(.test(values, clock, generation)))
     }
-    static func destroy(_ key: RowKey, at clock: Clock? = nil, generation: Int? = nil) -> Self {
+    static func destroy(_ key: RowKey, at clock: WriteClock? = nil, generation: Int? = nil) -> Self {
         .init(key: key, action: .destroy(generation.map { Tombstone(generation: $0, clock: clock) }))
     }
 }
 
 extension RowPatch {
-    fileprivate static func test(_ values: JSONObject, _ clock: Clock?, _ generation: Int?) -> Self {
+    fileprivate static func test(_ values: JSONObject, _ clock: WriteClock?, _ generation: Int?) -> Self {
         RowPatch(generation: generation, clocks: clock.map { ColumnClocks(common: $0) }, values: values)
     }
 }
 
-extension Clock {
+extension WriteClock {
     /// A clock of the model's present.
     static func at(_ milliseconds: Int64, _ device: String = "deviceAA") -> Self {
-        Clock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
+        WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
     }
 }
 

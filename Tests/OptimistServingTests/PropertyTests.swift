@@ -56,7 +56,7 @@ struct PropertyTests {
             let key = RowKey(type, id(type, .random(in: 0..<3, using: &random)))
             if operations.contains(where: { $0.key == key }) { continue }
             let device = ["deviceAA", "deviceBB", "deviceCC"].randomElement(using: &random) ?? ""
-            let clock = Clock.at(
+            let clock = WriteClock.at(
                 .random(in: 0..<50, using: &random) * (Int.random(in: 0..<20, using: &random) == 0 ? 5000 : 1), device)
             let life = [1, 1, 1, 3].randomElement(using: &random) ?? 1
             func any(_ type: String) -> JSON { .string(id(type, .random(in: 0..<3, using: &random))) }
@@ -176,7 +176,7 @@ struct PropertyTests {
 
     private static func convergentPush(using random: inout SplitMix64) -> RowOperation {
         let device = ["deviceAA", "deviceBB", "deviceCC"].randomElement(using: &random) ?? ""
-        let clock = Clock.at(.random(in: 1..<50, using: &random), device)
+        let clock = WriteClock.at(.random(in: 1..<50, using: &random), device)
         let todo = RowKey("Todo", id("Todo", .random(in: 0..<3, using: &random)))
         switch Int.random(in: 0..<8, using: &random) {
         case 0: return .destroy(RowKey("List", id("List", 0)), at: clock, generation: 2)

@@ -18,7 +18,7 @@ struct ReferenceTests {
         return store
     }
 
-    private static func child(_ number: Int, at clock: Clock = .at(1)) -> RowOperation {
+    private static func child(_ number: Int, at clock: WriteClock = .at(1)) -> RowOperation {
         .create(.todo(number), ["content": "a", "listId": .string(RowKey.list.id)], at: clock)
     }
 

@@ -2,9 +2,9 @@
 
 import Foundation
 import OptimistWire
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistServing
 
 /// A service over a store in memory, for one account, with the time and the epochs in the test's hands.

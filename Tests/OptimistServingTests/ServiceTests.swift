@@ -39,7 +39,7 @@ struct ServiceTests {
     private func todo(_ number: Int, _ values: JSONObject = [:], device: String = "deviceAA") -> JSON {
         var row = values
         row["content"] = "x"
-        row["@hlc"] = .string(Clock.at(Int64(number), device).description)
+        row["@hlc"] = .string(WriteClock.at(Int64(number), device).description)
         return ["create": [RowKey.todo(number).id: .object(row)]]
     }
 
@@ -89,7 +89,7 @@ struct ServiceTests {
         _ = try await answer([("Todo/set", todo(1, ["likes": ["@total": 3]]))], push: 1)
         let update: JSON = [
             "update": [
-                RowKey.todo(1).id: ["likes": ["@total": 4], "@hlc": .string(Clock.at(5, "deviceBB").description)]
+                RowKey.todo(1).id: ["likes": ["@total": 4], "@hlc": .string(WriteClock.at(5, "deviceBB").description)]
             ]
         ]
         let answers = try await answer([("Todo/set", update)], push: 1, device: "deviceBB")
@@ -108,7 +108,7 @@ struct ServiceTests {
 
     @Test func `M6 a row that became one with another says so, in the answer and in its tombstone`() async throws {
         func list(_ number: Int) -> JSON {
-            ["create": [RowKey.list(number).id: ["name": "Trip", "@hlc": .string(Clock.at(0).description)]]]
+            ["create": [RowKey.list(number).id: ["name": "Trip", "@hlc": .string(WriteClock.at(0).description)]]]
         }
         _ = try await answer([("List/set", list(1))], push: 1)
         let answers = try await answer([("List/set", list(2))], push: 2)

@@ -34,7 +34,7 @@ struct StandardClientTests {
 
     /// A device creates the to-do.
     private func given(_ values: JSONObject = [:], push: Int64 = 1) async throws {
-        var row: JSONObject = ["content": "a", "done": false, "@hlc": .string(Clock.at(1).description)]
+        var row: JSONObject = ["content": "a", "done": false, "@hlc": .string(WriteClock.at(1).description)]
         for (column, value) in values { row[column] = value }
         let made = try await served.call("Todo/set", .create([(.standing, row)]), push: push)
         #expect(made["created"]?[RowKey.standing.id] != nil, "\(made)")
@@ -59,7 +59,7 @@ struct StandardClientTests {
 
     @Test func `M1: a client that was told the clocks of its write may write again with them`() async throws {
         try await given()
-        var whole: JSONObject = ["content": "b", "@gen": 1, "@hlc": .string(Clock.at(1).description)]
+        var whole: JSONObject = ["content": "b", "@gen": 1, "@hlc": .string(WriteClock.at(1).description)]
         for text in ["b", "c", "aa"] {
             whole["content"] = .string(text)
             let answer = try await served.call("Todo/set", .update(.standing, whole))
@@ -73,7 +73,7 @@ struct StandardClientTests {
 
     @Test func `M1: in a push two values under one clock go by their bytes, in either order`() async throws {
         try await given()
-        var update: JSONObject = ["content": "b", "@hlc": .string(Clock.at(1).description)]
+        var update: JSONObject = ["content": "b", "@hlc": .string(WriteClock.at(1).description)]
         _ = try await served.call("Todo/set", .update(.standing, update), push: 2)
         #expect(try row()?.row.cells["content"] == Cell("b", .at(1)))
         update["content"] = "a"
@@ -83,7 +83,7 @@ struct StandardClientTests {
 
     @Test func `clocks and generations go to clients that name the capability, and to no others`() async throws {
         try await given(["likes": ["@total": 3]])
-        let other: JSONObject = ["content": "x", "@hlc": .string(Clock.at(1).description)]
+        let other: JSONObject = ["content": "x", "@hlc": .string(WriteClock.at(1).description)]
         _ = try await served.call("Todo/set", .create([(RowKey("Todo", RowKey.id(9)), other)]), push: 2)
         let answers = try await served.call(
             [

@@ -16,7 +16,7 @@ struct UniqueTests {
         return store
     }
 
-    private static func list(_ number: Int, _ name: JSON, at clock: Clock = .at(0)) -> RowOperation {
+    private static func list(_ number: Int, _ name: JSON, at clock: WriteClock = .at(0)) -> RowOperation {
         .create(.list(number), ["name": name], at: clock)
     }
 

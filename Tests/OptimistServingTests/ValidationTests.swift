@@ -56,7 +56,7 @@ struct ValidationTests {
         func count(_ origins: Range<Int>) -> RowVerdict {
             let totals = origins.map { number -> JSON in
                 let device = "device\(number)" + String(repeating: "x", count: 40)
-                return ["@total": 1, "origin": .string(device), "@hlc": .string(Clock.at(1, device).description)]
+                return ["@total": 1, "origin": .string(device), "@hlc": .string(WriteClock.at(1, device).description)]
             }
             return store.push([.update(.todo, ["likes": .array(totals)], at: .at(1))])[0]
         }
@@ -68,7 +68,7 @@ struct ValidationTests {
 
     @Test func `M4 clocks that run ahead are remembered while there is room, and no delete needs any`() throws {
         let type = try #require(ModelStore.projects.types["Todo"])
-        let (past, ahead) = (Clock.at(0), Clock.at(61_000, "deviceBB"))
+        let (past, ahead) = (WriteClock.at(0), WriteClock.at(61_000, "deviceBB"))
         let giver = String(repeating: "x", count: RowSync.Limit.rowBytes - 60)
         let full = RowMemory(replaced: ["content": [giver: ReplacedClock(given: past, stamp: past)]])
         var merged = full

@@ -40,8 +40,8 @@ struct VersionTests {
     }
 
     private let task = RowKey("Task", RowKey.id(1))
-    private var clock: JSON { .string(Clock.at(0).description) }
-    private var later: JSON { .string(Clock.at(5).description) }
+    private var clock: JSON { .string(WriteClock.at(0).description) }
+    private var later: JSON { .string(WriteClock.at(5).description) }
 
     @Test func `L1: rows that were stored by former names follow the schema, and so do their references`() async throws
     {

@@ -2,9 +2,9 @@
 
 import Foundation
 import OptimistWire
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistServing
 
 /// What a request may cost, with the time in the test's hands.

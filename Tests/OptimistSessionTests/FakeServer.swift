@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 /// A server of a few lines: it gives tokens, counts what it is asked, and fails as it is told.
 final class FakeServer: Sendable {

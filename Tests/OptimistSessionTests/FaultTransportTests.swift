@@ -2,11 +2,10 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistSession
 
 @Suite(.timeLimit(.minutes(20)))

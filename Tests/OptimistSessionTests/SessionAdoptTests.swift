@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 /// Entering with tokens that the app has from elsewhere, and renewing them in another server's way.
 @Suite(.timeLimit(.minutes(20)))

@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 /// What a request has come to when its time is over, and what its failures cost the others.
 @Suite(.timeLimit(.minutes(20)))

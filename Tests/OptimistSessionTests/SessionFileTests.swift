@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 /// Bodies that are files.
 @Suite(.timeLimit(.minutes(20)))

@@ -2,12 +2,12 @@
 
 import Foundation
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
-import Synchronization
 import TestForm
 import Testing
+
+@testable import OptimistCore
 
 /// A session whose account changes while its token is renewed and requests come and go, in every order that a seed draws.
 @Suite(.timeLimit(.minutes(20)))

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
 import OptimistSession
-import Synchronization
+
+@testable import OptimistCore
 
 /// A store in memory that notes what is done to it, and fails when told to.
 final class WatchedStore: CredentialStore {

@@ -16,7 +16,7 @@ actor Board {
     private var pushes: [String: Int64] = [:]
 
     // A push is one transaction. It is a merge, so a push that comes twice changes nothing the second time.
-    func apply(_ push: Push) throws -> [Verdict] {
+    func apply(_ push: RemotePush) throws -> [RemotePush.Verdict] {
         guard push.number >= pushes[push.device] ?? 0 else { throw RemoteFailure.pushRewound }
         if push.rows.isEmpty { return [] }
         pushes[push.device] = push.number
@@ -33,15 +33,17 @@ actor Board {
     }
 
     // The backend's own rules stand here. A refusal carries the row that the backend has.
-    private func refusal(of pushed: PushRow, _ origins: [String]) -> Refusal? {
-        guard tables[pushed.table] != nil else { return Refusal(code: "forbidden", message: "There is no such table.") }
+    private func refusal(of pushed: RemotePush.Row, _ origins: [String]) -> RemotePush.Refusal? {
+        guard tables[pushed.table] != nil else {
+            return RemotePush.Refusal(code: "forbidden", message: "There is no such table.")
+        }
         guard pushed.patch?.values["text"]?.isNull == true else { return nil }
-        return Refusal(
+        return RemotePush.Refusal(
             code: "invalidProperties", column: "text", message: "A note needs a text.",
             current: current(pushed, origins))
     }
 
-    private func merge(_ pushed: PushRow, _ origins: [String]) -> Verdict {
+    private func merge(_ pushed: RemotePush.Row, _ origins: [String]) -> RemotePush.Verdict {
         var stored = tables[pushed.table]?[pushed.id] ?? Stored()
         let incoming = row(pushed)
         if case .update = pushed.change, incoming.generation > stored.row.generation { return .lifeUnknown }
@@ -58,24 +60,24 @@ actor Board {
     }
 
     // Whole transactions, in their order. The cursor is the number of the last one.
-    func page(_ request: PullRequest) throws -> Page {
+    func page(_ request: RemotePage.Request) throws -> RemotePage {
         guard let since = Int64(request.cursor), since <= seq else { throw RemoteFailure.cursorLost }
         let changed = request.tables.flatMap { table in
             (tables[table] ?? [:]).filter { $0.value.seq > since }.map { (table: table, id: $0.key, stored: $0.value) }
         }.sorted { ($0.stored.seq, $0.id) < ($1.stored.seq, $1.id) }
         let end = changed.count > request.limit ? changed[request.limit - 1].stored.seq : seq
         let rows = changed.prefix { $0.stored.seq <= end }.map { table, id, stored in
-            PageRow(
+            RemotePage.Row(
                 table: table, id: id,
                 content: stored.row.isAlive
                     ? .row(patch(stored, request.origins)) : .deleted(tombstone(stored)))
         }
-        return Page(from: request.cursor, cursor: String(end), hasMore: rows.count < changed.count, rows: rows)
+        return RemotePage(from: request.cursor, cursor: String(end), hasMore: rows.count < changed.count, rows: rows)
     }
 
     // MARK: - Rows as they are stored, and as they are sent
 
-    private func row(_ pushed: PushRow) -> MergeRow {
+    private func row(_ pushed: RemotePush.Row) -> MergeRow {
         if case .delete(let deletion) = pushed.change {
             return MergeRow(generation: deletion.generation, deletion: deletion.clock)
         }
@@ -94,7 +96,7 @@ actor Board {
         return row
     }
 
-    private func current(_ pushed: PushRow, _ origins: [String]) -> RowPatch? {
+    private func current(_ pushed: RemotePush.Row, _ origins: [String]) -> RowPatch? {
         guard let stored = tables[pushed.table]?[pushed.id], stored.row.isAlive else { return nil }
         return patch(stored, origins)
     }
@@ -119,7 +121,7 @@ actor Board {
     }
 }
 
-extension PushRow {
+extension RemotePush.Row {
     fileprivate var patch: RowPatch? {
         switch change {
         case .create(let patch), .update(let patch): patch
@@ -136,7 +138,7 @@ struct BoardRemote: Remote {
     func connect() async throws -> RemoteAccount {
         RemoteAccount(id: "board.example.org#ann", initialCursor: "0", tables: ["note"])
     }
-    func push(_ push: Push) async throws -> PushAnswer { PushAnswer(try await board.apply(push)) }
-    func pull(_ request: PullRequest) async throws -> Page { try await board.page(request) }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { throw RemoteFailure.noPokes }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { RemotePush.Answer(try await board.apply(push)) }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await board.page(request) }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }

@@ -101,12 +101,12 @@ private struct OneByOne: Remote {
 
     var guarantees: RemoteGuarantees { base.guarantees }
     func connect() async throws -> RemoteAccount { try await base.connect() }
-    func pull(_ request: PullRequest) async throws -> Page { try await base.pull(request) }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await base.listen(receive) }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await base.pull(request) }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { try await base.listen(receive) }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         var first = push
         (first.rows, first.groups) = (Array(push.rows.prefix(1)), [])
-        return PushAnswer(try await base.push(first).verdicts, of: push)
+        return RemotePush.Answer(try await base.push(first).verdicts, of: push)
     }
 }

@@ -5,9 +5,10 @@ import GRDB
 import Optimist
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import TestForm
 import Testing
+
+@testable import OptimistCore
 
 @Suite("Simulated devices", .timeLimit(.minutes(20)))
 struct DeviceTests {

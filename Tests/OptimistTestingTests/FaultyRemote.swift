@@ -2,7 +2,8 @@
 
 import Optimist
 import OptimistWire
-import Synchronization
+
+@testable import OptimistCore
 
 /// A remote with a fault in it, around one that has none.
 final class FaultyRemote: Remote {
@@ -36,9 +37,9 @@ final class FaultyRemote: Remote {
 
     var guarantees: RemoteGuarantees { base.guarantees }
     func connect() async throws -> RemoteAccount { try await base.connect() }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await base.listen(receive) }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { try await base.listen(receive) }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         var answer = try await base.push(push)
         hasJustAnswered.withLock { $0 = true }
         for (row, verdict) in zip(push.rows, answer.verdicts) { note(row, verdict) }
@@ -57,14 +58,14 @@ final class FaultyRemote: Remote {
         return answer
     }
 
-    private func note(_ row: PushRow, _ verdict: Verdict) {
+    private func note(_ row: RemotePush.Row, _ verdict: RemotePush.Verdict) {
         guard case .accepted(let seq) = verdict else { return }
         own.withLock { _ = $0.insert(seq) }
         backend.state.withLock { $0.lost = $0.lost ?? row.id }
     }
 
     /// Counts the totals of a push that came before once more.
-    private func double(_ push: Push) {
+    private func double(_ push: RemotePush) {
         backend.state.withLock { state in
             let isNew = state.heard.insert("\(push.device) \(push.number)").inserted
             for row in push.rows where !isNew {
@@ -76,7 +77,7 @@ final class FaultyRemote: Remote {
         }
     }
 
-    func pull(_ request: PullRequest) async throws -> Page {
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         var page = try await base.pull(request)
         let isFirst = hasJustAnswered.withLock { answered in
             defer { answered = false }
@@ -98,22 +99,22 @@ final class FaultyRemote: Remote {
             let own = own.withLock(\.self)
             page.rows.removeAll { row in row.seq.map(own.contains) ?? false }
         case .stalePage where isFirst:
-            page = Page(from: request.cursor, cursor: request.cursor, hasMore: false, rows: [])
+            page = RemotePage(from: request.cursor, cursor: request.cursor, hasMore: false, rows: [])
         default: break
         }
         return page
     }
 
-    private func doubled(_ row: PageRow) -> PageRow {
+    private func doubled(_ row: RemotePage.Row) -> RemotePage.Row {
         guard case .row(var patch) = row.content, let sum = patch.values["likes"]?.int,
             let more = backend.state.withLock({ $0.doubled[row.id] })
         else { return row }
         patch.values["likes"] = .int(sum + more)
-        return PageRow(table: row.table, id: row.id, content: .row(patch))
+        return RemotePage.Row(table: row.table, id: row.id, content: .row(patch))
     }
 }
 
-extension PageRow {
+extension RemotePage.Row {
     fileprivate var seq: Int64? {
         switch content {
         case .row(let patch): patch.seq

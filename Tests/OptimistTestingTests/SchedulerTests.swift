@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
+
+@testable import OptimistCore
 
 @Suite("The simulated scheduler", .timeLimit(.minutes(20)))
 struct SchedulerTests {

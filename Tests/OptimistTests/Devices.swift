@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// A record with counters: one that is never null, and one that may be.
 struct Photo: Codable, Identifiable, SyncedRecord {
@@ -80,7 +79,7 @@ final class Device: Sendable {
 /// The server in memory for the apps of these tests, on a clock of its own.
 final class AppServer: Sendable {
     private let server: InMemoryServer
-    private let refusing: Mutexed<(@Sendable (PushRow) -> Refusal?)?>
+    private let refusing: Mutexed<(@Sendable (RemotePush.Row) -> RemotePush.Refusal?)?>
 
     private static let schema = Schema(
         id: "apps",
@@ -100,20 +99,24 @@ final class AppServer: Sendable {
         ])
 
     init() {
-        let refusing = Mutexed<(@Sendable (PushRow) -> Refusal?)?>(nil)
+        let refusing = Mutexed<(@Sendable (RemotePush.Row) -> RemotePush.Refusal?)?>(nil)
         self.refusing = refusing
         server = InMemoryServer(
             schema: Self.schema, validate: { row in refusing.value?(row).map { .rejected($0) } },
             now: { Date(timeIntervalSince1970: 1_790_100_000) })
     }
 
-    func push(_ push: Push, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws -> [Verdict] {
+    func push(_ push: RemotePush, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
+        async throws -> [RemotePush.Verdict]
+    {
         refusing.value = refuse
         defer { refusing.value = nil }
         return try await InMemoryRemote(server).push(push).verdicts
     }
 
-    func pull(_ request: PullRequest) async throws -> Page { try await InMemoryRemote(server).pull(request) }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        try await InMemoryRemote(server).pull(request)
+    }
 
     /// The living rows of a table, without their nulls, and with counters that have no count.
     func rows(_ table: String) -> [String: JSONObject] {
@@ -142,10 +145,10 @@ final class Mutexed<Value: Sendable>: Sendable {
 }
 
 extension Device {
-    func pull(from server: AppServer, limit: Int = 100) async throws -> Page {
+    func pull(from server: AppServer, limit: Int = 100) async throws -> RemotePage {
         let next = try await store.nextPull()
         return try await server.pull(
-            PullRequest(
+            RemotePage.Request(
                 tables: next.tables, cursor: next.cursor ?? "m.0", limit: limit, origins: try await store.origins()))
     }
 
@@ -162,7 +165,7 @@ extension Device {
         }
     }
 
-    func apply(_ page: Page, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func apply(_ page: RemotePage, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         #expect(
             try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0"),
             sourceLocation: sourceLocation)
@@ -179,7 +182,9 @@ extension Device {
     }
 
     /// Pushes and pulls everything.
-    func sync(with server: AppServer, refusing refuse: (@Sendable (PushRow) -> Refusal?)? = nil) async throws {
+    func sync(with server: AppServer, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
+        async throws
+    {
         try await checkForRewind(with: server)
         while let batch = try await next() {
             try await store.apply(try await server.push(batch.push, refusing: refuse), of: batch)

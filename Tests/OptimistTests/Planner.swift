@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// The record of most tests.
 struct Todo: Codable, Identifiable, SyncedRecord {
@@ -109,21 +108,21 @@ extension Store {
 func pageRow(
     _ todo: Todo, seq: Int64, generation: Int = 1, device: String = "OtherPhone", stamp: Int64 = 1_790_000_000_000,
     later: String? = nil, _ values: JSONObject
-) -> PageRow {
-    var clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: device))
-    if let later { clocks.exceptions[later] = Clock(stamp: Stamp(milliseconds: stamp + 60_000), device: device) }
-    return PageRow(
+) -> RemotePage.Row {
+    var clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: stamp), device: device))
+    if let later { clocks.exceptions[later] = WriteClock(stamp: Stamp(milliseconds: stamp + 60_000), device: device) }
+    return RemotePage.Row(
         table: "todo", id: todo.wireID,
         content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
 }
 
-func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> PageRow {
-    PageRow(
+func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> RemotePage.Row {
+    RemotePage.Row(
         table: "todo", id: todo.wireID,
         content: .deleted(
             Tombstone(
                 generation: generation,
-                clock: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+                clock: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
                 seq: seq)))
 }
 
@@ -140,11 +139,11 @@ extension Store {
     }
 
     func receive(
-        _ rows: [PageRow], from: String, to cursor: String, sourceLocation: SourceLocation = #_sourceLocation
+        _ rows: [RemotePage.Row], from: String, to cursor: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         #expect(
             try await apply(
-                Page(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0"),
+                RemotePage(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], initialCursor: "e1.0"),
             sourceLocation: sourceLocation)
     }
 }

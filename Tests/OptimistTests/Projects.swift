@@ -3,12 +3,11 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// A list of things to do. Its title is unique.
 struct Project: Codable, Identifiable, SyncedRecord {
@@ -80,23 +79,23 @@ extension Store {
 
     /// Takes a page from the first state to another.
     func take(
-        _ rows: [PageRow], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
+        _ rows: [RemotePage.Row], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
         of tables: [String] = ["step", "project"], served: Set<String>? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         #expect(
             try await apply(
-                Page(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
+                RemotePage(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
                 initialCursor: "e1.0", served: served), sourceLocation: sourceLocation)
     }
 }
 
-extension PageRow {
+extension RemotePage.Row {
     static func project(
         _ project: Project, seq: Int64 = 1, title: String? = nil, part: Project? = nil,
         stamp: Int64 = 1_790_000_000_000,
         generation: Int = 1
-    ) -> PageRow {
+    ) -> RemotePage.Row {
         row(
             "project", project.wireID, seq, stamp, generation,
             [
@@ -107,7 +106,7 @@ extension PageRow {
 
     static func step(
         _ step: Step, seq: Int64 = 1, in project: Project? = nil, stamp: Int64 = 1_790_000_000_000
-    ) -> PageRow {
+    ) -> RemotePage.Row {
         row(
             "step", step.wireID, seq, stamp, 1,
             [
@@ -117,16 +116,16 @@ extension PageRow {
 
     private static func row(
         _ table: String, _ id: String, _ seq: Int64, _ stamp: Int64, _ generation: Int, _ values: JSONObject
-    ) -> PageRow {
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: stamp), device: "OtherPhone"))
-        return PageRow(
+    ) -> RemotePage.Row {
+        let clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: stamp), device: "OtherPhone"))
+        return RemotePage.Row(
             table: table, id: id,
             content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
     }
 
-    static func gone(_ table: String, _ id: UUID, seq: Int64 = 2) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "OtherPhone")
-        return PageRow(
+    static func gone(_ table: String, _ id: UUID, seq: Int64 = 2) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "OtherPhone")
+        return RemotePage.Row(
             table: table, id: id.uuidString.lowercased(),
             content: .deleted(Tombstone(generation: 2, clock: clock, seq: seq)))
     }

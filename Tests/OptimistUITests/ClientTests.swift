@@ -3,11 +3,10 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistUI
 
 /// The client and the phases of the app's scenes.

@@ -18,7 +18,7 @@ struct ModelTests {
             guard case .create(let patch) = row.change, case .string(let content)? = patch.values["content"] else {
                 return nil
             }
-            return content.hasPrefix("Bad") ? .rejected(Refusal(code: "forbidden", message: "No.")) : nil
+            return content.hasPrefix("Bad") ? .rejected(RemotePush.Refusal(code: "forbidden", message: "No.")) : nil
         })
         let phone = try Phone(server)
         let store = try phone.open()

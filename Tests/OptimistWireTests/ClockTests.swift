@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct ClockTests {
     @Test func `a clock reads as the protocol writes it`() throws {
-        let clock = try #require(Clock("019ab3c4d5e60000-7Kp3"))
+        let clock = try #require(WriteClock("019ab3c4d5e60000-7Kp3"))
         #expect(clock.stamp.milliseconds == 0x019a_b3c4_d5e6)
         #expect(clock.stamp.counter == 0)
         #expect(clock.device == "7Kp3")
@@ -19,13 +19,13 @@ struct ClockTests {
         "g19ab3c4d5e60000-7Kp3",
         "ffffffffffffffff-7Kp3", "019ab3c4d5e60000-7K p3", "019ab3c4d5e60000_7Kp3",
     ])
-    func `what is no clock is refused`(text: String) { #expect(Clock(text) == nil) }
+    func `what is no clock is refused`(text: String) { #expect(WriteClock(text) == nil) }
 
     @Test(arguments: 1...100)
     func `clocks compare as their ASCII does`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        func clock() -> Clock {
-            Clock(
+        func clock() -> WriteClock {
+            WriteClock(
                 stamp: Stamp(rawValue: .random(in: 0...3, using: &random)),
                 device: String((0..<2).map { _ in "09AZaz".randomElement(using: &random) ?? "0" }))
         }
@@ -46,7 +46,8 @@ struct ClockTests {
 
     @Test func `packed clocks unpack to the same`() throws {
         let (a, b) = (
-            Clock(stamp: Stamp(milliseconds: 1), device: "A"), Clock(stamp: Stamp(milliseconds: 2), device: "B")
+            WriteClock(stamp: Stamp(milliseconds: 1), device: "A"),
+            WriteClock(stamp: Stamp(milliseconds: 2), device: "B")
         )
         let clocks = ColumnClocks(packing: ["x": a, "y": a, "z": b])
         #expect(clocks.common == a)

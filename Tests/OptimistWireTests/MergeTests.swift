@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct MergeTests {
     private func version(using random: inout SplitMix64) -> MergeRow {
-        func clock() -> Clock {
-            Clock(
+        func clock() -> WriteClock {
+            WriteClock(
                 stamp: Stamp(milliseconds: .random(in: 1...3, using: &random)),
                 device: "D\(Int.random(in: 1...3, using: &random))")
         }
@@ -60,8 +60,8 @@ struct MergeTests {
         }
     }
 
-    private let early = Clock(stamp: Stamp(milliseconds: 1), device: "A")
-    private let late = Clock(stamp: Stamp(milliseconds: 2), device: "A")
+    private let early = WriteClock(stamp: Stamp(milliseconds: 1), device: "A")
+    private let late = WriteClock(stamp: Stamp(milliseconds: 2), device: "A")
 
     @Test func `M1 columns are merged one by one`() {
         var row = MergeRow(generation: 1, cells: ["x": Cell("mine", late), "y": Cell("mine", early)])

@@ -64,12 +64,12 @@ struct OtherProcess {
         let store: Store
 
         func connect() async throws -> RemoteAccount { try await base.connect() }
-        func pull(_ request: PullRequest) async throws -> Page { try await base.pull(request) }
-        func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await base.listen(receive) }
-        func push(_ push: Push) async throws -> PushAnswer {
+        func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await base.pull(request) }
+        func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { try await base.listen(receive) }
+        func push(_ push: RemotePush) async throws -> RemotePush.Answer {
             try await add("other pushes", to: store)
             try await Task.sleep(for: .seconds(3600))
-            return PushAnswer([])
+            return RemotePush.Answer([])
         }
     }
 }

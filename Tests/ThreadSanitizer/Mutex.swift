@@ -2,10 +2,11 @@
 
 import Glibc
 
-/// Stands in for `Synchronization.Mutex` under the thread sanitizer, which knows this lock and not that one on Linux.
+/// Stands in for OptimistCore's `Mutex` under the thread sanitizer, which knows this lock and not that one on Linux.
 ///
 /// > Note: Sendable, since it gives its value out under the lock only.
-public struct Mutex<Value>: @unchecked Sendable {
+@usableFromInline
+package struct Mutex<Value>: @unchecked Sendable {
     /// > Note: Sendable, since `value` is touched under the lock only.
     private final class Box: @unchecked Sendable {
         let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -24,9 +25,11 @@ public struct Mutex<Value>: @unchecked Sendable {
 
     private let box: Box
 
-    public init(_ value: consuming sending Value) { box = Box(value) }
+    @usableFromInline
+    package init(_ value: consuming sending Value) { box = Box(value) }
 
-    public func withLock<Result, Failure: Error>(
+    @usableFromInline
+    package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(box.lock)

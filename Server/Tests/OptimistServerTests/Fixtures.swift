@@ -26,9 +26,9 @@ extension RowKey {
     }
 }
 
-extension Clock {
+extension WriteClock {
     /// A clock of the tests' present.
     static func at(_ milliseconds: Int64, _ device: String = "deviceAA") -> Self {
-        Clock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
+        WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
     }
 }

@@ -55,8 +55,8 @@ struct MetricsTests {
                         "todo/set",
                         [
                             "create": [
-                                RowKey.id(1): ["content": "a", "@hlc": .string(Clock.at(0).description)],
-                                RowKey.id(2): ["nonsense": 1, "@hlc": .string(Clock.at(0).description)],
+                                RowKey.id(1): ["content": "a", "@hlc": .string(WriteClock.at(0).description)],
+                                RowKey.id(2): ["nonsense": 1, "@hlc": .string(WriteClock.at(0).description)],
                             ]
                         ]
                     )

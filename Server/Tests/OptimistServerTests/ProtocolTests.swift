@@ -12,7 +12,7 @@ struct ProtocolTests {
     let site = Site()
 
     private func todo(_ number: Int, _ content: String = "x") -> JSONObject.Member {
-        (RowKey.id(number), ["content": .string(content), "@hlc": .string(Clock.at(Int64(number)).description)])
+        (RowKey.id(number), ["content": .string(content), "@hlc": .string(WriteClock.at(Int64(number)).description)])
     }
 
     private func create(_ numbers: some Sequence<Int>) -> JSON {
@@ -54,7 +54,7 @@ struct ProtocolTests {
     @Test func `S2 groups hold across the calls of a push`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
-        let bad: JSON = ["create": [RowKey.id(2): ["content": .null, "@hlc": .string(Clock.at(0).description)]]]
+        let bad: JSON = ["create": [RowKey.id(2): ["content": .null, "@hlc": .string(WriteClock.at(0).description)]]]
         let answers = try await server.call(
             person, [("todo/set", create([1])), ("todo/set", bad), ("todo/set", create([3]))], push: 1,
             groups: [["todo:\(RowKey.id(1))", "todo:\(RowKey.id(2))"]])
@@ -120,7 +120,7 @@ struct ProtocolTests {
             person, "todo/set",
             [
                 "destroy": [.string(RowKey.id(1))],
-                "destroyClocks": [RowKey.id(1): ["@gen": 2, "@hlc": .string(Clock.at(9).description)]],
+                "destroyClocks": [RowKey.id(1): ["@gen": 2, "@hlc": .string(WriteClock.at(9).description)]],
             ], push: 2)
         func page(_ seq: Int) async throws -> InlineChanges? {
             let asked: JSON = ["sinceState": .string("\(epoch).\(seq)"), "inline": true]
@@ -261,7 +261,7 @@ struct ProtocolTests {
             "done": false, "alarm": .null,
         ]
         let clocks: JSON = [
-            "*": .string(Clock.at(1).description), "done": .string(Clock.at(2, "deviceBB").description),
+            "*": .string(WriteClock.at(1).description), "done": .string(WriteClock.at(2, "deviceBB").description),
         ]
         var row = values
         row.append("@hlc", clocks)

@@ -39,7 +39,7 @@ struct RenameTests {
 
     /// A clock that is not ahead of the file's days.
     private func clock(_ milliseconds: Int64) -> String {
-        Clock(stamp: Stamp(milliseconds: milliseconds), device: "deviceAA").description
+        WriteClock(stamp: Stamp(milliseconds: milliseconds), device: "deviceAA").description
     }
 
     private func open(_ schema: Schema, _ epoch: String) throws -> StoreFile.Opened {

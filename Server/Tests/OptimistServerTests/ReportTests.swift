@@ -18,7 +18,7 @@ struct ReportTests {
 
     private static func write(_ number: Int, to store: any SyncStore) async throws {
         try await store.write(account: StoreFile.account) { transaction in
-            let clock = Clock(stamp: Stamp(milliseconds: Int64(number)), device: "deviceAA")
+            let clock = WriteClock(stamp: Stamp(milliseconds: Int64(number)), device: "deviceAA")
             let row = MergeRow(generation: 1, cells: ["content": Cell(.string("\(number)"), clock)])
             _ = try transaction.append(
                 [

@@ -75,7 +75,7 @@ final class StoreFile: Sendable {
         func put(
             _ number: Int, _ content: String, at milliseconds: Int64 = 0, by device: String = "deviceAA", push: Int64
         ) async throws -> JSONObject {
-            let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: device)
+            let clock = WriteClock(stamp: Stamp(milliseconds: milliseconds), device: device)
             return try await call(
                 "todo/set",
                 ["create": [RowKey.id(number): ["content": .string(content), "@hlc": .string(clock.description)]]],

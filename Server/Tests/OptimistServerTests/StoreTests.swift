@@ -156,7 +156,7 @@ struct StoreTests {
         let server = try await site.open(schema: schema)
         let account = try #require(try await server.accounts().first).id
         #expect(try await server.rows(account: account, type: "Todo").map(\.id) == [RowKey.id(2), RowKey.id(1)])
-        let clock = JSON.string(Clock.at(0).description)
+        let clock = JSON.string(WriteClock.at(0).description)
         let request = Request(
             methodCalls: [
                 Invocation(

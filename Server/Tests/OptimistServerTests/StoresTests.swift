@@ -95,10 +95,10 @@ struct StoresTests {
     func `R1 R6 the totals behind counters count for the room of a page`(kind: Kind) async throws {
         let store = try await store(kind)
         let totals = (10..<30).map { number -> JSON in
-            let clock = Clock.at(1, "device\(number)")
+            let clock = WriteClock.at(1, "device\(number)")
             return ["@total": 1, "origin": .string(clock.device), "@hlc": .string(clock.description)]
         }
-        let todo: JSON = ["content": "x", "likes": .array(totals), "@hlc": .string(Clock.at(0).description)]
+        let todo: JSON = ["content": "x", "likes": .array(totals), "@hlc": .string(WriteClock.at(0).description)]
         let ids = (1...3).map { RowKey.todo($0).id }
         _ = try await set("Todo", ["create": .object(JSONObject(ids.map { ($0, todo) }))], in: store)
         let shown = try await changes(in: store).rows.reduce(0) { $0 + $1.content.count }

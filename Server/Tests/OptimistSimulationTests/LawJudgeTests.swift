@@ -24,7 +24,7 @@ struct LawJudgeTests {
         _ = history.serve([
             ServedRow(
                 name: Self.row, seq: 1, values: ["name": "Trip", "rank": nil],
-                clocks: ColumnClocks(common: Clock(Self.clock)))
+                clocks: ColumnClocks(common: WriteClock(Self.clock)))
         ])
         let file = try DatabaseQueue(path: device.disk.mount().url(SimulatedDevice.fileName).path)
         return try file.write { db in

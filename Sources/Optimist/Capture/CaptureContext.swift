@@ -2,8 +2,8 @@
 
 import GRDB
 import GRDBSQLite
+import OptimistCore
 import OptimistWire
-import Synchronization
 
 /// What the triggers of one writing connection ask for: the stamp of the transaction, or that nothing is captured.
 ///

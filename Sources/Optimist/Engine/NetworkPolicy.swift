@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// The app's rule for which tables sync on the current network (S10).
 final class NetworkPolicy: Sendable {

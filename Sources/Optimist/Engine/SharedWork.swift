@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// Work that several tasks need at the same time. It runs once, and every waiting task gets its outcome.
 ///

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 /// Reads the status once per change, for all followers.
 ///

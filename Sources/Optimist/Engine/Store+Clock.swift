@@ -2,8 +2,8 @@
 
 import Foundation
 import GRDB
+import OptimistCore
 import OptimistWire
-import Synchronization
 
 extension Store {
     /// The assumed coarseness of a clock, in milliseconds.

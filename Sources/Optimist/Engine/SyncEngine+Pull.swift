@@ -85,7 +85,7 @@ extension SyncEngine {
                 try await store.expectRows(of: tables)
             }
             let page = try await remote.pull(
-                PullRequest(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
+                RemotePage.Request(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
             pause(page.upgradeRequired)
@@ -131,13 +131,13 @@ extension SyncEngine {
     private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
-            let page = try await remote.pull(PullRequest(tables: tables, cursor: former, limit: 1))
+            let page = try await remote.pull(RemotePage.Request(tables: tables, cursor: former, limit: 1))
             try await rewind([], at: former, to: page.epochs)
         } catch RemoteFailure.forked(let epochs) { try await rewind([], at: former, to: epochs) }
         return true
     }
 
-    private func takeSnapshot(_ request: SnapshotRequest, of plan: PullPlan) async throws -> Bool {
+    private func takeSnapshot(_ request: RemoteSnapshot.Request, of plan: PullPlan) async throws -> Bool {
         do {
             var request = request
             request.origins = try await store.origins()
@@ -173,7 +173,7 @@ extension SyncEngine {
         }
     }
 
-    private func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    private func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let ahead = pulls.ahead
         pulls.ahead = nil
         if let ahead, ahead.request == request { return try await ahead.page }

@@ -61,7 +61,7 @@ extension SyncEngine {
 
     /// Sends a batch and returns the answer. If the push was given up meanwhile, this sends nothing more and ignores
     /// the answer: the rows are sent again, perhaps with other values.
-    func send(_ batch: PushBatch) async throws -> PushAnswer {
+    func send(_ batch: PushBatch) async throws -> RemotePush.Answer {
         do {
             if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
             let answer = try await remote.push(batch.push)
@@ -78,7 +78,7 @@ extension SyncEngine {
 
     /// Logs once per run, for each table and reason, which rows the server does not accept for now. A developer who
     /// looks for a missing column finds it in the log.
-    private func tellWaits(_ verdicts: [Verdict], of batch: PushBatch) {
+    private func tellWaits(_ verdicts: [RemotePush.Verdict], of batch: PushBatch) {
         for (row, verdict) in zip(batch.push.rows, verdicts) {
             guard case .retry(_, let reason?) = verdict,
                 toldWaits.insert(WaitReason.Place(table: row.table, reason: reason)).inserted
@@ -96,7 +96,7 @@ extension SyncEngine {
     func setAside(isRejected: Bool) async throws {
         guard let batch = lastBatch, batch.unitCount == 1 else { return }
         if isRejected {
-            let refusal = Refusal(
+            let refusal = RemotePush.Refusal(
                 code: "tooLarge",
                 message: batch.sent.count == 1
                     ? "The change is larger than the server accepts, or too much work for it."

@@ -2,7 +2,6 @@
 
 import GRDB
 import OptimistCore
-import Synchronization
 
 /// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
 /// a row are equal.
@@ -96,12 +95,12 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     /// Follows the status from now on, until its task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
         private let statuses: SyncStatuses
-        private var followed: AsyncStream<SyncStatus>.Iterator
+        private let followed: AsyncStream<SyncStatus>
         private var last: SyncStatus?
 
         init(statuses: SyncStatuses, followed: AsyncStream<SyncStatus>) {
             self.statuses = statuses
-            self.followed = followed.makeAsyncIterator()
+            self.followed = followed
         }
 
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
@@ -111,7 +110,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 last = first
                 return first
             }
-            while let status = await followed.next(isolation: actor) {
+            var following = followed.makeAsyncIterator()
+            while let status = await following.next() {
                 if status == last { continue }
                 last = status
                 return status

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import GRDB
 import GRDBSQLite
-import Synchronization
+import OptimistCore
 
 /// Copies the write-ahead log back into the database while the app goes on writing.
 ///

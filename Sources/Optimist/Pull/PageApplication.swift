@@ -22,7 +22,7 @@ struct PageApplication {
         self.context = context
     }
 
-    func apply(_ rows: [PageRow]) throws {
+    func apply(_ rows: [RemotePage.Row]) throws {
         var oneByOne = try anew()
         try oneByOne.lookAhead(rows)
         try apply(oneByOne.inOrder(rows), by: oneByOne)
@@ -37,7 +37,7 @@ struct PageApplication {
     /// savepoints are used.
     ///
     /// - Returns: How many rows were applied or parked.
-    func apply(_ rows: [PageRow], until isAwaited: () -> Bool) throws -> Int {
+    func apply(_ rows: [RemotePage.Row], until isAwaited: () -> Bool) throws -> Int {
         var oneByOne = try anew()
         try oneByOne.lookAhead(rows)
         let fits = try db.hasDeferredForeignKeys ? fitsAsItComes : fitsOneByOne

@@ -53,7 +53,7 @@ struct ParkedRows {
     }
 
     /// The content of a parked row.
-    func content(_ ref: RowRef) throws -> PageRow.Content? {
+    func content(_ ref: RowRef) throws -> RemotePage.Row.Content? {
         let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
@@ -160,22 +160,22 @@ struct ParkedRows {
 
     // MARK: - Coding
 
-    private static func wire(_ content: PageRow.Content) -> JSON {
+    private static func wire(_ content: RemotePage.Row.Content) -> JSON {
         switch content {
         case .row(let patch): .object(patch.json(id: ""))
         case .deleted(let tombstone): tombstone.json
         }
     }
 
-    private static func content(_ text: String) -> PageRow.Content? {
+    private static func content(_ text: String) -> RemotePage.Row.Content? {
         guard let json = (try? JSON(parsing: text.utf8))?.object else { return nil }
         return json["id"] != nil
-            ? RowPatch(json: json).map(PageRow.Content.row)
-            : Tombstone(json: .object(json)).map(PageRow.Content.deleted)
+            ? RowPatch(json: json).map(RemotePage.Row.Content.row)
+            : Tombstone(json: .object(json)).map(RemotePage.Row.Content.deleted)
     }
 }
 
-extension PageRow.Content {
+extension RemotePage.Row.Content {
     /// The life of the row that the content is about, and the server's transaction. Zero: the server named no
     /// transaction, for example because the content is only a part of the row.
     var version: (life: Int, seq: Int64) {

@@ -2,14 +2,14 @@
 
 import OptimistWire
 
-extension PageRow.Content {
+extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
 }
 
 /// A row as the server has it, with its key in this database.
 struct ReceivedRow: Sendable {
     let ref: RowRef
-    let content: PageRow.Content
+    let content: RemotePage.Row.Content
     /// Whether the row was parked. A row that an answer or a cascade parks has only the columns that this app knows.
     var hasWaited = false
 

@@ -34,7 +34,7 @@ struct RowApplication {
     /// rows that were merged into another one, and then the deleted ones. In each of these two parts, children come
     /// before parents. Within a table, the server names a row before the rows that were deleted with it. In reverse,
     /// SQLite has no cascade to follow, which would be slow for many levels.
-    func inOrder(_ rows: some Collection<PageRow>) -> [ReceivedRow] {
+    func inOrder(_ rows: some Collection<RemotePage.Row>) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
         var merged: [ReceivedRow] = []
         var deleted: [ReceivedRow] = []
@@ -56,7 +56,7 @@ struct RowApplication {
 
     /// Finds out, table by table, whether any row of a page is here. In a first sync no row is, and looking up each one
     /// would take a third of the time. If a row comes twice, the rows of its table are looked up.
-    mutating func lookAhead(_ rows: [PageRow]) throws {
+    mutating func lookAhead(_ rows: [RemotePage.Row]) throws {
         var spans: [Span] = []
         for row in rows {
             if let index = spans.indices.first(where: { spans[$0].table == row.table }) {
@@ -93,7 +93,7 @@ struct RowApplication {
         }
     }
 
-    private func comesTwice(anyOf table: String, in rows: [PageRow]) -> Bool {
+    private func comesTwice(anyOf table: String, in rows: [RemotePage.Row]) -> Bool {
         var ids: Set<String> = []
         return rows.contains { $0.table == table && !ids.insert($0.id).inserted }
     }

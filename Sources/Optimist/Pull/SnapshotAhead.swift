@@ -1,20 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 /// The next part of a snapshot, which the engine asks for while it applies the last one. So the network and the reading
 /// of JSON take no extra time.
 final class SnapshotAhead: Sendable {
-    let request: SnapshotRequest
+    let request: RemoteSnapshot.Request
     private let result: Result
     private let task: Task<Void, Never>
 
     private final class Result: Sendable {
-        let value = Mutex<Swift.Result<SnapshotPage, any Error>?>(nil)
+        let value = Mutex<Swift.Result<RemoteSnapshot, any Error>?>(nil)
     }
 
-    init(_ request: SnapshotRequest, of remote: any Remote, _ surroundings: Surroundings) {
+    init(_ request: RemoteSnapshot.Request, of remote: any Remote, _ surroundings: Surroundings) {
         let result = Result()
         self.request = request
         self.result = result
@@ -31,7 +30,7 @@ final class SnapshotAhead: Sendable {
     /// The part, once it has arrived.
     ///
     /// - Throws: What the remote throws; `CancellationError` when the caller is cancelled.
-    var page: SnapshotPage {
+    var page: RemoteSnapshot {
         get async throws {
             await withTaskCancellationHandler {
                 await task.value

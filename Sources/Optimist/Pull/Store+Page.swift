@@ -11,7 +11,8 @@ extension Store {
     ///   - served: The tables that the remote keeps. Nil: all.
     /// - Returns: Whether the page was applied, because it follows what the device has.
     func apply(
-        _ page: Page, to tables: [String], initialCursor: String, origins: [String]? = nil, served: Set<String>? = nil
+        _ page: RemotePage, to tables: [String], initialCursor: String, origins: [String]? = nil,
+        served: Set<String>? = nil
     ) async throws -> Bool {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
@@ -47,7 +48,7 @@ extension Store {
     /// - Returns: How many rows were applied.
     @discardableResult
     func receive(
-        _ rows: [PageRow], _ context: PageContext, until isAwaited: (() -> Bool)? = nil, in db: Database
+        _ rows: [RemotePage.Row], _ context: PageContext, until isAwaited: (() -> Bool)? = nil, in db: Database
     ) throws -> Int {
         let now = milliseconds
         for row in rows {

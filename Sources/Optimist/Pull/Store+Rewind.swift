@@ -94,7 +94,7 @@ extension Store {
     /// than the one that this device knows, its verdicts do not count until the device knows how the two lives are
     /// related. A database that went back may have lost a row that is edited here, and not deleted it. It may also lose
     /// what it takes now, before the device pulls that. So the device sends such a row once more.
-    func believable(_ answer: PushAnswer, of batch: PushBatch) async throws -> [Verdict] {
+    func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in
             (try TableProgress.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)

@@ -17,7 +17,7 @@ extension Store {
     ///
     /// - Returns: Whether the part was applied, because it follows what the device has.
     /// - Throws: `RemoteFailure.protocolError` if the page has a deleted row, or does not come to an end.
-    func apply(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> Bool {
+    func apply(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
         }
@@ -39,7 +39,9 @@ extension Store {
     ///
     /// - Returns: The piece that was applied, with the cursor that the table's snapshot has noted. Nil: the part does
     ///   not follow what the device has.
-    private func applyUntilAwaited(_ page: SnapshotPage, of asked: SnapshotRequest) async throws -> SnapshotPage? {
+    private func applyUntilAwaited(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws
+        -> RemoteSnapshot?
+    {
         try await apply { db in
             guard let progress = try TableProgress.fetchAll([asked.table], in: db).first, progress.awaitsSnapshot,
                 progress.place == asked.after, (progress.at ?? asked.at) == asked.at,
@@ -161,7 +163,7 @@ extension TableProgress {
     }
 
     /// Moves a table's cursor after a page of changes.
-    static func advance(_ table: String, by page: Page, rows: Int, in db: Database) throws {
+    static func advance(_ table: String, by page: RemotePage, rows: Int, in db: Database) throws {
         let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
             sql: """
@@ -185,7 +187,7 @@ extension TableProgress {
     }
 
     /// Notes that a part of a snapshot was applied. After the last part, the table is ready for its tail.
-    fileprivate static func record(_ page: SnapshotPage, of table: String, in db: Database) throws {
+    fileprivate static func record(_ page: RemoteSnapshot, of table: String, in db: Database) throws {
         let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
             sql: """
@@ -213,9 +215,9 @@ extension TableProgress {
     }
 }
 
-extension SnapshotPage {
+extension RemoteSnapshot {
     /// The first rows of the part, as a part that ends with the id of the last of them.
-    fileprivate func first(_ count: Int) -> SnapshotPage {
+    fileprivate func first(_ count: Int) -> RemoteSnapshot {
         if count == rows.count { return self }
         var first = self
         first.rows = Array(rows[..<count])

@@ -57,7 +57,7 @@ package struct TableProgress: Equatable, Sendable {
 
 /// What the engine asks for next.
 enum PullStep: Equatable, Sendable {
-    case snapshot(SnapshotRequest)
+    case snapshot(RemoteSnapshot.Request)
     /// Without a cursor: from the remote's first one.
     case changes(tables: [String], cursor: String?)
     /// The rows that the server no longer has must be removed (L4).
@@ -87,7 +87,7 @@ struct PullPlan: Sendable {
         if let next = nextSnapshot {
             if !complete.isEmpty, followsSnapshot { return changes(of: complete) }
             return .snapshot(
-                SnapshotRequest(table: next.table, at: next.at ?? notedCursor, after: next.place, limit: limit))
+                RemoteSnapshot.Request(table: next.table, at: next.at ?? notedCursor, after: next.place, limit: limit))
         }
         if complete.count == tableProgress.count, tableProgress.contains(where: { $0.at != nil }), !isAsking {
             return .removal

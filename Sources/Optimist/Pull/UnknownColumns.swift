@@ -100,7 +100,7 @@ struct UnknownColumns {
 }
 
 extension ColumnClocks {
-    fileprivate func setting(_ column: String, _ clock: Clock) -> ColumnClocks {
+    fileprivate func setting(_ column: String, _ clock: WriteClock) -> ColumnClocks {
         var clocks = self
         clocks.exceptions[column] = clock
         return clocks

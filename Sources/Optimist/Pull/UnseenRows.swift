@@ -44,7 +44,7 @@ struct UnseenRows {
     }
 
     /// Notes that a row came.
-    func saw(_ row: PageRow) throws {
+    func saw(_ row: RemotePage.Row) throws {
         guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
             return
         }

@@ -20,7 +20,7 @@ struct CollisionTable {
         """
 
     /// Stores nothing unless the refusal names several columns or the winner: `optimist_rejection` has a place for the rest.
-    func insert(_ refusal: Refusal, of number: Int64) throws {
+    func insert(_ refusal: RemotePush.Refusal, of number: Int64) throws {
         if refusal.columns.count < 2, refusal.winner == nil { return }
         let columns = JSON.array(refusal.columns.map(JSON.string)).description
         try db.execute(

@@ -87,10 +87,10 @@ struct LaunchOrigin {
 extension Store {
     /// Returns a push without rows, which asks whether the server has already seen a later push. If it has, it refuses this
     /// one. Nil if there is nothing to ask, because nothing counts here or the server has confirmed the file in this launch.
-    func rewindCheck() async throws -> Push? {
+    func rewindCheck() async throws -> RemotePush? {
         if capture.launchOrigin == nil { return nil }
         return try await read { db in
-            Push(number: try Meta.int(.push, in: db) ?? 0, device: try DeviceIdentity.current(in: db), rows: [])
+            RemotePush(number: try Meta.int(.push, in: db) ?? 0, device: try DeviceIdentity.current(in: db), rows: [])
         }
     }
 

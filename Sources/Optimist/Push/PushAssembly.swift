@@ -17,7 +17,7 @@ struct PushAssembly {
     static let maxGroupBytes = 5_000_000
 
     let device: String
-    private(set) var rows: [PushRow] = []
+    private(set) var rows: [RemotePush.Row] = []
     private(set) var sent: [SentRow] = []
     private(set) var groups: [Range<Int>] = []
     private let limit: PushLimit
@@ -93,7 +93,7 @@ struct PushAssembly {
                     : (column.name, values[column.name] ?? .null)
             })
         let deletion = kind == .delete ? entry.deletionClock(device) : nil
-        let change: PushRow.Change =
+        let change: RemotePush.Row.Change =
             if kind == .delete {
                 .delete(Tombstone(generation: entry.generation, clock: deletion))
             } else if entry.isRestored {
@@ -101,7 +101,7 @@ struct PushAssembly {
             } else {
                 change(kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals)
             }
-        rows.append(PushRow(table: layout.name, id: id, change: change))
+        rows.append(RemotePush.Row(table: layout.name, id: id, change: change))
         sent.append(
             SentRow(
                 ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
@@ -117,7 +117,7 @@ struct PushAssembly {
     /// counter's sum in a column that this app does not know, because the sum belongs to no single device.
     private func restored(_ values: JSONObject, _ totals: [String: [CounterTotal]], of unsent: Unsent) -> RowPatch {
         let unknown = unsent.unknown.values.members.filter { unsent.unknown.clocks?[$0.key] != nil }
-        var clocks: [String: Clock] = [:]
+        var clocks: [String: WriteClock] = [:]
         for (name, _) in values {
             clocks[name] = clock(of: name, unsent.entry, totals)
         }
@@ -129,8 +129,8 @@ struct PushAssembly {
 
     private func change(
         _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
-    ) -> PushRow.Change {
-        let common = Clock(stamp: entry.lifeStamp, device: device)
+    ) -> RemotePush.Row.Change {
+        let common = WriteClock(stamp: entry.lifeStamp, device: device)
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
             let clock = clock(of: name, entry, totals)
@@ -141,7 +141,7 @@ struct PushAssembly {
     }
 
     /// The clock that is sent for a column.
-    private func clock(of column: String, _ entry: RowEntry, _ totals: [String: [CounterTotal]]) -> Clock {
+    private func clock(of column: String, _ entry: RowEntry, _ totals: [String: [CounterTotal]]) -> WriteClock {
         totals[column]?.latestClock ?? entry.unsentClock(of: column).clock(device)
     }
 

@@ -6,7 +6,7 @@ import OptimistWire
 /// Rejects a row. The row returns to the server's version, and so do the pending rows that refer to it. Together they are one
 /// rejection (V5).
 extension PushResults {
-    mutating func reject(_ index: Int, _ refusal: Refusal) throws {
+    mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before

@@ -9,7 +9,7 @@ extension PushResults {
     /// constraints forbid it, or the rows below it may have another owner by now, as later pages will show. Until then the row
     /// stays, without its unsent edits.
     func setAsideDeletion(
-        _ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, reason: ParkedReason
+        _ verdict: RemotePush.Verdict, _ entry: RowEntry, _ before: RowEntry, reason: ParkedReason
     ) throws -> RowEntry {
         var tombstone = Tombstone(
             generation: entry.generation, clock: entry.remote.clocks.common, seq: entry.remote.seq)
@@ -79,7 +79,7 @@ extension PushResults {
     }
 
     /// Parks an answer, unless a later version from a page is already parked.
-    private func park(_ content: PageRow.Content, of settled: RowEntry, reason: ParkedReason) throws {
+    private func park(_ content: RemotePage.Row.Content, of settled: RowEntry, reason: ParkedReason) throws {
         let parked = ParkedRows(db)
         if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {
             return

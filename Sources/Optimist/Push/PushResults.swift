@@ -16,7 +16,7 @@ struct PushResults {
     static let longestDemand = Duration.milliseconds(heldMilliseconds)
 
     let batch: PushBatch
-    let verdicts: [Verdict]
+    let verdicts: [RemotePush.Verdict]
     var entries: RowEntryTable
     let tables: AppTables
     let references: ReferenceGraph
@@ -30,7 +30,8 @@ struct PushResults {
     var unknown: [RowRef] = []
 
     init(
-        _ verdicts: [Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database, at milliseconds: Int64,
+        _ verdicts: [RemotePush.Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database,
+        at milliseconds: Int64,
         corrected: Int64
     ) throws {
         self.batch = batch
@@ -47,7 +48,8 @@ struct PushResults {
                 try parked.awaitsDeletion(owner)
             else { return verdict }
             // The server no longer knows that row, and would wait for it forever.
-            return .rejected(Refusal(code: "invalidProperties", message: "The row that it refers to was deleted."))
+            return .rejected(
+                RemotePush.Refusal(code: "invalidProperties", message: "The row that it refers to was deleted."))
         }
     }
 
@@ -70,7 +72,7 @@ struct PushResults {
         try WaitTable(db).forgetEnded()
     }
 
-    private mutating func apply(_ verdict: Verdict, of sent: SentRow) throws {
+    private mutating func apply(_ verdict: RemotePush.Verdict, of sent: SentRow) throws {
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
         let rendering = try settle(&entry, sent, verdict, table)
@@ -104,7 +106,9 @@ struct PushResults {
     /// Updates the values that were kept for columns that only newer apps know. They are deleted when their life ends, and the
     /// server's next life has its own (L1). If a page has already reported that life, that page or a later one has its values
     /// too.
-    private func noteUnknown(_ verdict: Verdict, _ entry: RowEntry, _ before: RowEntry, in table: AppTable) throws {
+    private func noteUnknown(_ verdict: RemotePush.Verdict, _ entry: RowEntry, _ before: RowEntry, in table: AppTable)
+        throws
+    {
         if !entry.isAlive, !entry.isPending { return try UnknownColumns(db).forget(entry.ref) }
         guard case .merged(_, let won) = verdict, let life = won.generation, life == entry.generation,
             before.remote.generation < life, !before.isRestored
@@ -112,13 +116,15 @@ struct PushResults {
         try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
     }
 
-    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ table: AppTable) throws -> Rendering {
+    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable) throws
+        -> Rendering
+    {
         try entry.settle(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
     }
 
     private mutating func make(
-        _ rendering: Rendering, of sent: SentRow, _ verdict: Verdict, in table: AppTable
+        _ rendering: Rendering, of sent: SentRow, _ verdict: RemotePush.Verdict, in table: AppTable
     ) throws {
         guard rendering.change == .delete else {
             return try table.make(rendering.change, at: sent.ref.id, keeping: rendering.kept)
@@ -143,7 +149,7 @@ struct PushResults {
     }
 
     private func postpone(
-        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: Verdict, _ rendering: Rendering
+        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ rendering: Rendering
     ) {
         guard entry.isPending else { return }
         switch verdict {
@@ -162,7 +168,7 @@ struct PushResults {
     }
 
     /// Stores why the server makes a row wait.
-    private func noteWait(_ entry: RowEntry, _ verdict: Verdict) throws {
+    private func noteWait(_ entry: RowEntry, _ verdict: RemotePush.Verdict) throws {
         guard let due = entry.local?.due, let reason = verdict.waitReason else { return }
         try WaitTable(db).note(reason, of: entry.ref, until: due)
     }

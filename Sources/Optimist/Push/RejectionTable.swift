@@ -20,7 +20,7 @@ struct RejectionTable {
     /// - Returns: The rejection's number.
     @discardableResult
     func insert(
-        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: Refusal, mine: JSONObject, server: JSONObject?,
+        _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: RemotePush.Refusal, mine: JSONObject, server: JSONObject?,
         at milliseconds: Int64, bundle: Int64? = nil
     ) throws -> Int64 {
         let present = try Int64.fetchOne(

@@ -6,7 +6,7 @@ import OptimistWire
 
 /// A push that is ready to be sent, and the data with which its verdicts are applied.
 struct PushBatch: Sendable {
-    let push: Push
+    let push: RemotePush
     let sent: [SentRow]
 
     /// The number of parts that succeed or fail by themselves.
@@ -69,7 +69,7 @@ extension Store {
             try Meta.set(.push, to: number, in: db)
             try Meta.set(.inFlight, to: number, in: db)
             return PushBatch(
-                push: Push(
+                push: RemotePush(
                     number: number, device: assembly.device, rows: assembly.rows, groups: assembly.groups,
                     origins: try DeviceIdentity.origins(in: db),
                     oldestPendingSeconds: try OldestPending.seconds(at: now, db)),

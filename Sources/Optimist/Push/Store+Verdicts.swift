@@ -16,7 +16,7 @@ extension Store {
     /// - Throws: `DatabaseError` if this device could not apply the verdicts. Nothing is changed then, and the push is repeated
     ///   (V4).
     @discardableResult
-    func apply(_ verdicts: [Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
+    func apply(_ verdicts: [RemotePush.Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
@@ -25,7 +25,9 @@ extension Store {
         }
     }
 
-    private func apply(_ verdicts: [Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws -> Bool {
+    private func apply(_ verdicts: [RemotePush.Verdict], of batch: PushBatch, in db: Database, at now: Int64) throws
+        -> Bool
+    {
         for verdict in verdicts { witness((verdict.won ?? verdict.current)?.clocks) }
         try UnseenSettling.keepEdited(layouts, db)
         var results = try PushResults(
@@ -42,9 +44,9 @@ extension Store {
     ///
     /// - Returns: Whether pages are needed, as for verdicts.
     @discardableResult
-    func refuse(_ refusal: Refusal, _ batch: PushBatch) async throws -> Bool {
+    func refuse(_ refusal: RemotePush.Refusal, _ batch: PushBatch) async throws -> Bool {
         let now = milliseconds
-        let others = batch.sent.dropFirst().map { _ in Verdict.groupFailed(by: [], current: nil) }
+        let others = batch.sent.dropFirst().map { _ in RemotePush.Verdict.groupFailed(by: [], current: nil) }
         return try await apply { db in
             let entries = try RowEntryTable(db)
             for sent in batch.sent.dropFirst() {

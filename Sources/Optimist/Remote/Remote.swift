@@ -42,35 +42,37 @@ public protocol Remote: Sendable {
     ///
     /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to tell.
     /// - Throws: ``RemoteFailure``, or `CancellationError`. The rows stay pending then.
-    func push(_ push: Push) async throws -> PushAnswer
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer
 
     /// Asks for the changes after a cursor, in whole transactions and in the server's order. The remote may leave out
     /// what this device has pushed, unless ``guarantees`` says otherwise.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
-    func pull(_ request: PullRequest) async throws -> Page
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage
 
     /// Asks for the living rows of one table as they are now, in parts. A device starts this way if it is empty or if
     /// its cursor is too old.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`. The default implementation throws
     ///   ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from ``RemoteAccount/initialCursor``.
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot
 
     /// Listens for pokes until the connection ends or the task is cancelled.
     ///
-    /// - Parameter receive: Called for each poke, on any thread. The first call is ``Poke/alive``, as soon as the
+    /// - Parameter receive: Called for each poke, on any thread. The first call is ``RemotePoke/alive``, as soon as the
     ///   connection is established.
     /// - Throws: ``RemoteFailure``, or `CancellationError`. A remote that cannot send pokes throws
     ///   ``RemoteFailure/noPokes``: the engine then asks it every minute.
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws
 }
 
 extension Remote {
     public var signedIn: SignedIn { .unknown }
     public var guarantees: RemoteGuarantees { RemoteGuarantees() }
 
-    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { throw RemoteFailure.noSnapshots }
+    public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        throw RemoteFailure.noSnapshots
+    }
 }
 
 /// Whose rows a remote keeps.
@@ -104,7 +106,7 @@ public struct RemoteAccount: Sendable, Hashable {
 }
 
 /// A message that a remote sends unasked. It is a hint and never carries data.
-public enum Poke: Sendable, Hashable {
+public enum RemotePoke: Sendable, Hashable {
     /// There may be something to pull.
     case changed
     /// The connection is alive.

@@ -30,7 +30,7 @@ struct Counter: Equatable, Sendable {
 
     /// The totals as a push carries them, by device.
     var pushed: [CounterTotal] {
-        totals.sorted { $0.key < $1.key }.map { CounterTotal($1.value, Clock(stamp: $1.stamp, device: $0)) }
+        totals.sorted { $0.key < $1.key }.map { CounterTotal($1.value, WriteClock(stamp: $1.stamp, device: $0)) }
     }
 
     /// Takes the server's sum from a page or an answer.
@@ -43,7 +43,7 @@ struct Counter: Equatable, Sendable {
     ///   - clock: The column's clock.
     /// - Returns: The server's sum with the totals that the device knows to be confirmed, and without what is unsent
     ///   here.
-    mutating func take(_ sum: Int64, mine: [String: Int64], seq: Int64, clock: Clock?, isDirty: Bool) -> Int64 {
+    mutating func take(_ sum: Int64, mine: [String: Int64], seq: Int64, clock: WriteClock?, isDirty: Bool) -> Int64 {
         let others = mine.values.reduce(sum, &-)
         for (device, value) in mine {
             guard var total = totals[device] else {
@@ -106,7 +106,7 @@ extension [CounterTotal] {
     }
 
     /// The clock of the column that holds these totals.
-    var latestClock: Clock? { map(\.clock).max() }
+    var latestClock: WriteClock? { map(\.clock).max() }
 }
 
 /// A counter's change as the journal and the rejections keep it: `{"@add": 2}`. The change can be made again later.

@@ -7,14 +7,14 @@ enum EditClock: Hashable, Sendable {
     /// By this device, under the id that it has when it sends the value.
     case own(Stamp)
     /// By the device that the clock names. The server had the value and has lost it, and gets it back unchanged (L3).
-    case original(Clock)
+    case original(WriteClock)
 
     /// The clock that the value is sent with.
     ///
     /// - Parameter device: The present id of this device.
-    func clock(_ device: String) -> Clock {
+    func clock(_ device: String) -> WriteClock {
         switch self {
-        case .own(let stamp): Clock(stamp: stamp, device: device)
+        case .own(let stamp): WriteClock(stamp: stamp, device: device)
         case .original(let clock): clock
         }
     }
@@ -29,5 +29,5 @@ enum EditClock: Hashable, Sendable {
     /// The stamp, if this device gave it to an edit that the server has not accepted yet.
     var ownStamp: Stamp? { if case .own(let stamp) = self { stamp } else { nil } }
     /// The clock, if the server had the value and has lost it.
-    var original: Clock? { if case .original(let clock) = self { clock } else { nil } }
+    var original: WriteClock? { if case .original(let clock) = self { clock } else { nil } }
 }

@@ -27,7 +27,7 @@ struct RemoteRow: Equatable, Sendable {
     static let elsewhere: Int64 = 1
 
     /// Stands in for the clock of a value that came without one.
-    static let noClock = Clock(stamp: .zero, device: "0")
+    static let noClock = WriteClock(stamp: .zero, device: "0")
 
     var isAlive: Bool { generation % 2 == 1 }
     /// Whether the app's table still holds an earlier life of the row, except for values that are unsent or that the
@@ -35,7 +35,7 @@ struct RemoteRow: Equatable, Sendable {
     var isElsewhere: Bool { known == 0 || (known > 0 && known & Self.elsewhere != 0) }
 
     /// The clock of the server's value of a column. Nil: the server has no value, or the value came without a clock.
-    func clock(of column: TableLayout.Column) -> Clock? {
+    func clock(of column: TableLayout.Column) -> WriteClock? {
         if known & column.mask == 0 { return nil }
         return clocks[column.name].flatMap { $0 == Self.noClock ? nil : $0 }
     }
@@ -47,7 +47,7 @@ struct RemoteRow: Equatable, Sendable {
     /// Notes when a column was written.
     ///
     /// - Parameter clock: The clock of the value. Nil: the value came without one.
-    mutating func take(_ column: TableLayout.Column, at clock: Clock?) {
+    mutating func take(_ column: TableLayout.Column, at clock: WriteClock?) {
         let clock = clock ?? Self.noClock
         if clocks[column.name] != clock { clocks.exceptions[column.name] = clock }
         if known == 0 { known = Self.elsewhere }

@@ -86,7 +86,7 @@ extension RowEntry {
     /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different
     /// device. The server has lost that later deletion, and must hear of it. If both are by the same device, they are
     /// one deletion, whose clock the server may have set back (M4).
-    private func isLaterEnd(than told: Clock) -> Bool {
+    private func isLaterEnd(than told: WriteClock) -> Bool {
         local?.clocks[LocalEdit.life]?.original.map { $0 > told && $0.device != told.device } ?? false
     }
 
@@ -115,7 +115,7 @@ extension RowEntry {
     }
 
     /// Deletes the row at once, because the server has deleted it in a later life. The journal keeps what was unsent.
-    mutating func end(_ life: Int, clock: Clock?, in layout: TableLayout) -> Rendering {
+    mutating func end(_ life: Int, clock: WriteClock?, in layout: TableLayout) -> Rendering {
         let rendering = Rendering(change: isAlive ? .delete : .none, lost: isAlive ? edited(in: layout) : 0)
         generation = life
         remote.generation = max(remote.generation, life)
@@ -214,7 +214,7 @@ extension RowEntry {
     ///   already. In a page, a value under a known clock is nearly always an echo. In an answer it may be new: a server
     ///   that went back may have merged two rows that one transaction wrote, and then has the other row's value under
     ///   the same clock.
-    private func isNews(_ clock: Clock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
+    private func isNews(_ clock: WriteClock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
         remote.clock(of: column).map { clock > $0 || (isLater && clock < $0) || (isAnswer && clock == $0) } ?? true
     }
 }
@@ -222,7 +222,7 @@ extension RowEntry {
 extension RemoteRow {
     /// The clock of a value that the server has taken from this device later than it made the received row. Nil: the
     /// received row has the value.
-    fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> Clock? {
+    fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> WriteClock? {
         guard let clock = clock(of: column) else { return nil }
         if patch.values[column.name] == nil { return clock }
         return patch.clocks?[column.name].flatMap { clock > $0 ? clock : nil }

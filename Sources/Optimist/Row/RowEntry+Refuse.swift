@@ -56,7 +56,7 @@ extension RowEntry {
     }
 
     mutating func reject(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         local?.sent &= ~sentRow.mask
@@ -74,7 +74,7 @@ extension RowEntry {
     /// Undoes a refused create. A row that the user has changed since stays and is sent again as it is now: the server
     /// has not refused that version.
     private mutating func undoCreate(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Rendering() }
@@ -91,7 +91,7 @@ extension RowEntry {
         return Rendering(change: .delete, rejected: rejected)
     }
 
-    private mutating func undoDelete(_ refusal: Refusal, in layout: TableLayout) -> Rendering {
+    private mutating func undoDelete(_ refusal: RemotePush.Refusal, in layout: TableLayout) -> Rendering {
         guard let current = refusal.current else {
             takeBackDeletion()
             return Rendering(rejected: [:])
@@ -101,7 +101,7 @@ extension RowEntry {
     }
 
     private mutating func undoUpdate(
-        _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout,
+        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),

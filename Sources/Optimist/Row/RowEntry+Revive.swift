@@ -85,7 +85,7 @@ extension RowEntry {
 
     /// Makes the row the server's, because the life that the user edited has ended on the server, and the server
     /// refused the edit.
-    mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: Refusal, in layout: TableLayout)
+    mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout)
         -> Rendering
     {
         let rejected = sentRow.kept(against: refusal.current)
@@ -96,14 +96,14 @@ extension RowEntry {
     }
 
     /// The earliest clock of a row's columns.
-    private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> Clock? {
+    private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> WriteClock? {
         layout.columns.filter { !$0.isCounter && patch.values[$0.name] != nil }
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
     /// The clock with which the device will send a deletion. If the server has lost the deletion, this is its original
     /// clock. Nil: the server has not said when the row was deleted.
-    func deletionClock(_ device: String) -> Clock? {
+    func deletionClock(_ device: String) -> WriteClock? {
         let clock = local?.clock(of: LocalEdit.life).clock(device)
         return clock == RemoteRow.noClock ? nil : clock
     }

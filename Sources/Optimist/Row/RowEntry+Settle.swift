@@ -9,7 +9,7 @@ extension RowEntry {
     ///   - push: The number of the push that the verdict answers.
     ///   - device: The id of the device that stamped the sent values.
     mutating func settle(
-        _ sent: SentRow, _ verdict: Verdict, push: Int64, device: String, in layout: TableLayout,
+        _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         let rendering = try apply(verdict, to: sent, push: push, device: device, in: layout, quote: quote)
@@ -19,7 +19,7 @@ extension RowEntry {
     }
 
     private mutating func apply(
-        _ verdict: Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout,
+        _ verdict: RemotePush.Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         // The server has since forgotten the life in which the row was sent: see ``moveUnsent(to:_:in:quote:)``.
@@ -164,7 +164,7 @@ extension RowEntry {
     ///   - isDirty: Whether the user has edited the column meanwhile.
     /// - Returns: The server's value, which is the base of a later edit.
     private mutating func settleColumn(
-        _ column: TableLayout.Column, _ mine: JSON, _ sent: Clock, _ won: RowPatch, seq: Int64, isFirst: Bool,
+        _ column: TableLayout.Column, _ mine: JSON, _ sent: WriteClock, _ won: RowPatch, seq: Int64, isFirst: Bool,
         isDirty: Bool, quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> JSON {
         let answer = won.values[column.name]
@@ -204,7 +204,7 @@ extension RowEntry {
     /// - Parameter isOvertaken: Whether a page of a later transaction than the answer's came first. This decides where
     ///   clocks are missing.
     mutating func settledValue(
-        _ value: JSON, _ clock: Clock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
+        _ value: JSON, _ clock: WriteClock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
     ) -> JSON {
         if isOvertaken, !isReplaced, clock == nil || remote.isWithoutClock(column) {
             return baseValue(of: column) ?? value

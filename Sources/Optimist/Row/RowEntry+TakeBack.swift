@@ -81,7 +81,7 @@ extension RowEntry {
     mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
         if before.isKnownToServer || before.isRestored { return }
         remote.seq = seq
-        remote.clocks = ColumnClocks(common: Clock(stamp: before.lifeStamp, device: device))
+        remote.clocks = ColumnClocks(common: WriteClock(stamp: before.lifeStamp, device: device))
         for column in layout.columns where !column.isCounter {
             remote.take(column, at: before.unsentClock(of: column.name).clock(device))
         }

@@ -54,7 +54,7 @@ struct RowEntry: Equatable, Sendable {
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
     ///   - clock: The clock of the deletion. Nil: the server did not say.
-    mutating func confirmEnd(of life: Int, at clock: Clock?) {
+    mutating func confirmEnd(of life: Int, at clock: WriteClock?) {
         if life <= generation, life > remote.generation || (life == remote.generation && clock != nil) {
             remote.clocks = ColumnClocks(common: clock)
         }
@@ -64,7 +64,7 @@ struct RowEntry: Equatable, Sendable {
     /// Notes that an answer reports the end of a life, or accepts the end that this device sent. If two devices ended
     /// the life, the later deletion counts. If one device gave both clocks, they mean the same deletion, and the clock
     /// from the page counts: the server may have set it back (M4).
-    mutating func confirmEnd(of life: Int, answeredAt clock: Clock?) {
+    mutating func confirmEnd(of life: Int, answeredAt clock: WriteClock?) {
         guard life == remote.generation, let clock, let told = remote.clocks.common else {
             return confirmEnd(of: life, at: clock)
         }

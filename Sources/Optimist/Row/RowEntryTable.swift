@@ -159,7 +159,7 @@ struct RowEntryTable {
             generation: Int(generation), seq: row.int(14), known: row.int(18), lastAnsweredPush: row.int(19))
         let stamp = row.int(15)
         if stamp != 0 {
-            remote.clocks.common = Clock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(16)))
+            remote.clocks.common = WriteClock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(16)))
         }
         if let text = row.text(17) { remote.clocks.exceptions = try Self.clocks(text) }
         return remote
@@ -201,7 +201,7 @@ struct RowEntryTable {
         return JSON.object(JSONObject(members)).description.databaseValue
     }
 
-    private static func clocks(_ text: String) throws -> [String: Clock] {
+    private static func clocks(_ text: String) throws -> [String: WriteClock] {
         guard let json = try? JSON(parsing: text.utf8), let clocks = ColumnClocks(json: json) else { throw damaged }
         return clocks.exceptions
     }
@@ -212,7 +212,7 @@ struct RowEntryTable {
             uniqueKeysWithValues: members.compactMap { name, value in
                 if value.isNull { return nil }
                 if let stamp = value.int { return (name, .own(Stamp(rawValue: stamp))) }
-                guard let clock = value.string.flatMap(Clock.init) else { throw damaged }
+                guard let clock = value.string.flatMap(WriteClock.init) else { throw damaged }
                 return (name, .original(clock))
             })
     }

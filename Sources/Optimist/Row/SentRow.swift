@@ -13,7 +13,7 @@ struct SentRow: Sendable, Equatable {
     let mask: Int64
     let lifeStamp: Stamp
     /// The clock that a deletion was sent with.
-    var deletion: Clock? = nil
+    var deletion: WriteClock? = nil
     let clocks: [String: EditClock]
     let values: JSONObject
     /// The counter totals that were sent, by column.
@@ -31,7 +31,7 @@ struct SentRow: Sendable, Equatable {
     ///   - device: The id under which this device sent the row.
     func confirmed(with won: RowPatch, device: String) -> ColumnClocks {
         if kind == .create, !restores {
-            let mine = Clock(stamp: lifeStamp, device: device)
+            let mine = WriteClock(stamp: lifeStamp, device: device)
             return ColumnClocks(common: min(mine, won.clocks?.earliest ?? mine))
         }
         return ColumnClocks(packing: clocks.filter { totals[$0.key] == nil }.mapValues { $0.clock(device) })

@@ -32,7 +32,7 @@ public struct QueryStates<Element: Equatable & Sendable>: AsyncSequence, Sendabl
     /// One run of the query. Each `for await` makes its own.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: QueryStates
-        private var states: AsyncThrowingStream<Element, any Error>.Iterator?
+        private var states: AsyncThrowingStream<Element, any Error>?
         private var last: Element?
         private var failures = 0
         private var random: SplitMix64
@@ -47,9 +47,10 @@ public struct QueryStates<Element: Equatable & Sendable>: AsyncSequence, Sendabl
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while !Task.isCancelled, !query.store.isClosed {
                 do {
-                    var states = self.states ?? query.states().makeAsyncIterator()
-                    defer { self.states = states }
-                    guard let state = try await states.next(isolation: actor) else { return nil }
+                    let states = self.states ?? query.states()
+                    self.states = states
+                    var iterator = states.makeAsyncIterator()
+                    guard let state = try await iterator.next() else { return nil }
                     failures = 0
                     if state == last { continue }
                     last = state

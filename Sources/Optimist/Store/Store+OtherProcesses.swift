@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistWire
-import Synchronization
 
 extension Store {
     var file: URL { URL(filePath: pool.path) }

@@ -2,7 +2,6 @@
 
 import GRDB
 import OptimistCore
-import Synchronization
 
 /// Whose file it is, and which user may write to it (L2).
 extension Store {

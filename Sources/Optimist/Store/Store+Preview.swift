@@ -17,7 +17,7 @@ extension Store {
             let first = try Row.fetchOne(db, sql: "SELECT tbl, id FROM optimist_edit ORDER BY tbl, place LIMIT 1")
             guard let first, let layout = layouts.first(where: { $0.number == first[0] }) else { return }
             let ref = RowRef(table: layout.number, id: first[1])
-            let refusal = Refusal(code: "forbidden", message: "You may not add anything to this list.")
+            let refusal = RemotePush.Refusal(code: "forbidden", message: "You may not add anything to this list.")
             try RejectionTable(db).insert(
                 ref, .create, refusal, mine: try AppTable(layout: layout, db: db).values(ref.id) ?? [:], server: nil,
                 at: milliseconds)

@@ -4,7 +4,6 @@ public import Foundation
 public import GRDB
 public import OptimistCore
 public import OptimistWire
-import Synchronization
 
 /// An app's data on this device: its own SQLite tables, and beside them the changes that are not yet on the server.
 ///

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import Synchronization
+import OptimistCore
 
 /// What takes its time, and happens seldom: looking through the folder, making files and making room for them.
 extension DiskCache {

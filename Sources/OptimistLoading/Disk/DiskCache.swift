@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-import Synchronization
+import OptimistCore
 
 /// Keeps bytes under keys in a folder, from one start of the app to the next.
 ///

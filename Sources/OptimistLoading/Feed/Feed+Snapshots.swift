@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 extension Feed {
     /// The feed as it is now. Its ``FeedSnapshot/changes`` are empty: what has changed is a

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import OptimistCore
-import Synchronization
 
 /// Pages of items in sections, whose values are loaded one by one as they come near the screen.
 ///

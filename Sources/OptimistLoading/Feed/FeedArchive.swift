@@ -2,7 +2,7 @@
 
 import Dispatch
 public import Foundation
-import Synchronization
+import OptimistCore
 
 /// Keeps the first pages of a feed's sections between launches, so that there is something to show at once (F6).
 public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Sendable>: Sendable {

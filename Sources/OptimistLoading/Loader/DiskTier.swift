@@ -2,7 +2,7 @@
 
 import Dispatch
 public import Foundation
-import Synchronization
+import OptimistCore
 
 /// Keeps a loader's values between launches.
 ///

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 extension Loader {
     /// Makes several changes as one: no fetch begins before all of them are made.

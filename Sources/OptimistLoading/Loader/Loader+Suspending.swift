@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 extension Loader {
     /// Lets no fetch begin until ``resume()``: while the app is in the background, say, or a screen scrolls fast.

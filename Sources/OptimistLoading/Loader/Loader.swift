@@ -2,7 +2,6 @@
 
 public import Foundation
 public import OptimistCore
-public import Synchronization
 
 /// Gets values by their keys, each from its source once, and keeps what is likely to be asked for again.
 ///

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// What is near the screen: it is fetched ahead, and kept in memory until it is far again (F8).
 ///

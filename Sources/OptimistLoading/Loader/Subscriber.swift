@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Synchronization
+public import OptimistCore
 
 /// Delivers the events of a key to a subscriber: one after the other, and none that has been overtaken.
 @usableFromInline

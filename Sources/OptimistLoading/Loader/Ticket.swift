@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// A subscription to a value, for as long as it is held: a cell keeps one for the value that it shows.
 ///

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// A task that waits for one value, and gives its ticket back when it goes on.
 final class Waiter<Value: Sendable>: Sendable {

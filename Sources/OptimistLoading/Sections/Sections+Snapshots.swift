@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 extension Sections {
     /// The screen as it is now. Nil: not every source has answered yet. Nothing in it is marked as changed.

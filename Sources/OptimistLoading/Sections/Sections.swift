@@ -2,7 +2,6 @@
 
 import Foundation
 public import OptimistCore
-import Synchronization
 
 /// A screen of several sections, filled by one or several sources.
 ///

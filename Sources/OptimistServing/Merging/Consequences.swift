@@ -168,7 +168,7 @@ extension Consequences {
         }
     }
 
-    mutating func tick(after row: MergeRow) -> Clock {
+    mutating func tick(after row: MergeRow) -> WriteClock {
         clock.witness(row)
         return clock.tick()
     }

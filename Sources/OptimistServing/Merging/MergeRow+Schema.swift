@@ -15,7 +15,7 @@ extension MergeRow {
         for (column, totals) in counters where type.columns[column].map({ $0.type != .counter }) == true {
             let value = Cell(
                 .int(sum(of: column)),
-                totals.values.map(\.clock).max() ?? Clock(stamp: .zero, device: ServerClock.device))
+                totals.values.map(\.clock).max() ?? WriteClock(stamp: .zero, device: ServerClock.device))
             cells[column] = value
             counters[column] = nil
         }

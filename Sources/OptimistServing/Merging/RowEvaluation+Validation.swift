@@ -90,7 +90,7 @@ extension RowMemory {
     }
 }
 
-extension Clock {
+extension WriteClock {
     /// The size of the clock's text in bytes.
     var weight: Int { 17 + device.utf8.count }
 }

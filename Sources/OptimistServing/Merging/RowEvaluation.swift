@@ -167,10 +167,10 @@ extension RowEvaluation {
     /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends it again
     /// without its time, the time is unknown. The server then takes the time of the row's last edit, so that only a
     /// later edit revives the row.
-    private var earliestDeletion: Clock? { type.editWins && row.isAlive ? row.lastEdit : nil }
+    private var earliestDeletion: WriteClock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     /// Ends a life of the row, as a delete does.
-    private mutating func end(_ generation: Int, at deletion: Clock) {
+    private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
             if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced) }
@@ -212,7 +212,7 @@ extension RowEvaluation {
         return row.isAlive ? .merged(life: life, lost: outcome.refused) : .gone
     }
 
-    private mutating func endJoined(_ generation: Int, at deletion: Clock) {
+    private mutating func endJoined(_ generation: Int, at deletion: WriteClock) {
         let first = firstLife
         if generation > row.generation {
             let continues = row.isAlive && generation == row.generation + 1
@@ -247,7 +247,7 @@ extension MergeRow {
     var presentLife: Int { isAlive ? generation : max(generation - 1, 0) }
 
     /// The latest clock of a column or a counter.
-    var lastEdit: Clock? {
+    var lastEdit: WriteClock? {
         let counted = counters.values.lazy.flatMap(\.values).map(\.clock)
         return [cells.values.lazy.map(\.clock).max(), counted.max()].compactMap(\.self).max()
     }

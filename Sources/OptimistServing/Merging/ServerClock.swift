@@ -20,8 +20,8 @@ struct ServerClock: Sendable {
     var day: Int { Int(milliseconds / 86_400_000) }
 
     /// Returns the server's next stamp, under its own name or a device's.
-    mutating func tick(device: String = Self.device) -> Clock {
-        Clock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
+    mutating func tick(device: String = Self.device) -> WriteClock {
+        WriteClock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
     }
 
     /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest.
@@ -36,7 +36,7 @@ struct ServerClock: Sendable {
     /// Whether a clock is so far ahead that it would win for longer than is fair.
     ///
     /// > Source: Documentation/Promises.md, M4.
-    func isAhead(_ clock: Clock) -> Bool {
+    func isAhead(_ clock: WriteClock) -> Bool {
         clock.stamp.milliseconds > milliseconds + RowSync.Limit.clockSkewMilliseconds
     }
 }

@@ -31,34 +31,34 @@ struct Stamping {
     }
 
     /// The clock of a column's value. Nil: the server already has the same value.
-    mutating func stamp(_ value: JSON, _ column: String, _ given: Clock?, isStampedBySender: Bool) -> Clock? {
+    mutating func stamp(_ value: JSON, _ column: String, _ given: WriteClock?, isStampedBySender: Bool) -> WriteClock? {
         if let given, isSendersOwn(given, value, column) { return accept(given, column, giver: given.device) }
         if isStampedBySender { adjusted.insert(column) }
         if isSameLife, row.cells[column]?.value ?? .null == value { return nil }
-        return Clock(stamp: tick(), device: ServerClock.device)
+        return WriteClock(stamp: tick(), device: ServerClock.device)
     }
 
     /// Whether a clock belongs to this write. It does not if the server has a different value under the same clock: the
     /// client then sends back a clock that the server gave it.
-    private func isSendersOwn(_ given: Clock, _ value: JSON, _ column: String) -> Bool {
+    private func isSendersOwn(_ given: WriteClock, _ value: JSON, _ column: String) -> Bool {
         if believesEqualClocks || !isSameLife { return true }
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
     }
 
     /// The clock of a delete.
-    mutating func stamp(deletion given: Clock?) -> Clock {
-        given.map { accept($0, "@gen", giver: $0.device) } ?? Clock(stamp: tick(), device: ServerClock.device)
+    mutating func stamp(deletion given: WriteClock?) -> WriteClock {
+        given.map { accept($0, "@gen", giver: $0.device) } ?? WriteClock(stamp: tick(), device: ServerClock.device)
     }
 
     /// The totals of a counter by their origins.
-    mutating func totals(_ patch: CounterPatch, _ column: String, _ common: Clock?) -> [String: CounterTotal] {
+    mutating func totals(_ patch: CounterPatch, _ column: String, _ common: WriteClock?) -> [String: CounterTotal] {
         switch patch {
         case .add(let amount):
             let former = isSameLife ? row.counters[column]?[ServerClock.device]?.total ?? 0 : 0
             let (sum, overflows) = former.addingReportingOverflow(amount)
             return [
                 ServerClock.device: CounterTotal(
-                    overflows ? former : sum, Clock(stamp: tick(), device: ServerClock.device))
+                    overflows ? former : sum, WriteClock(stamp: tick(), device: ServerClock.device))
             ]
         case .totals(let totals):
             var stamped: [String: CounterTotal] = [:]
@@ -74,14 +74,14 @@ struct Stamping {
 
     /// The total for a sum that an app took over from an earlier life of the row, without knowing that the column is a
     /// counter. The sum becomes the server's own total, to which devices add. It counts only once, when the new life begins.
-    mutating func total(_ sum: JSON, _ column: String, _ given: Clock?) -> [String: CounterTotal]? {
+    mutating func total(_ sum: JSON, _ column: String, _ given: WriteClock?) -> [String: CounterTotal]? {
         guard let sum = sum.int, let given else { return nil }
         let stamp = accept(given, column, giver: "\(given.device)/\(ServerClock.device)")
         return [ServerClock.device: CounterTotal(sum, stamp)]
     }
 
     /// A device's clock, or its replacement if the clock runs ahead.
-    private mutating func accept(_ given: Clock, _ column: String, giver: String) -> Clock {
+    private mutating func accept(_ given: WriteClock, _ column: String, giver: String) -> WriteClock {
         if let replaced = memory.replaced[column]?[giver], given <= replaced.given {
             if given == replaced.given {
                 adjusted.insert(column)
@@ -91,11 +91,11 @@ struct Stamping {
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
             // An earlier write of the same device stays earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
-            return Clock(stamp: min(given.stamp, before), device: given.device)
+            return WriteClock(stamp: min(given.stamp, before), device: given.device)
         }
         guard clock.isAhead(given) else { return given }
         adjusted.insert(column)
-        let stamp = Clock(stamp: tick(), device: given.device)
+        let stamp = WriteClock(stamp: tick(), device: given.device)
         memory.replaced[column, default: [:]][giver] = ReplacedClock(given: given, stamp: stamp)
         return stamp
     }

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Dispatch
+import OptimistCore
 import OptimistWire
-import Synchronization
 
 /// The calls of a ``GroupHook`` for one request. Only the transaction's thread uses it, and waits for each call.
 final class HookCalls {

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
+import OptimistCore
 public import OptimistWire
-import Synchronization
 
 /// Answers JMAP requests: it reads a request, carries it out in the store, and writes the answer. The caller notifies
 /// the clients that listen for changes.

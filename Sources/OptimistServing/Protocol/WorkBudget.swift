@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// How long one request that writes may occupy the store's writer.
 ///

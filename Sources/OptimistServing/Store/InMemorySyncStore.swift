@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 public import OptimistWire
-import Synchronization
 
 /// A store in memory, for tests and simulations, that follows every rule of ``SyncStore``. Its rows are lost when it is
 /// deallocated.

@@ -78,7 +78,7 @@ extension LoggedRow {
 extension Cell {
     fileprivate var json: JSON { [value, .string(clock.description)] }
     fileprivate init?(json: JSON) {
-        guard let parts = json.array, parts.count == 2, let clock = parts[1].string.flatMap({ Clock($0) }) else {
+        guard let parts = json.array, parts.count == 2, let clock = parts[1].string.flatMap({ WriteClock($0) }) else {
             return nil
         }
         self.init(parts[0], clock)
@@ -89,7 +89,7 @@ extension CounterTotal {
     fileprivate var json: JSON { [.int(total), .string(clock.description)] }
     fileprivate init?(json: JSON) {
         guard let parts = json.array, parts.count == 2, let total = parts[0].int,
-            let clock = parts[1].string.flatMap({ Clock($0) })
+            let clock = parts[1].string.flatMap({ WriteClock($0) })
         else { return nil }
         self.init(total, clock)
     }
@@ -98,7 +98,7 @@ extension CounterTotal {
 extension ReplacedClock {
     fileprivate var json: JSON { [.string(given.description), .string(stamp.description)] }
     fileprivate init?(json: JSON) {
-        let clocks = json.array?.compactMap { $0.string.flatMap { Clock($0) } } ?? []
+        let clocks = json.array?.compactMap { $0.string.flatMap { WriteClock($0) } } ?? []
         guard clocks.count == 2 else { return nil }
         self.init(given: clocks[0], stamp: clocks[1])
     }

@@ -66,9 +66,9 @@ public struct RowMemory: Hashable, Sendable {
 /// A clock that ran ahead, and the clock that replaced it. With it the server recognises a repetition of the write.
 public struct ReplacedClock: Hashable, Sendable {
     /// The clock that the device gave.
-    public var given: Clock
+    public var given: WriteClock
     /// The clock that the server put in its place.
-    public var stamp: Clock
+    public var stamp: WriteClock
 }
 
 extension MergeRow {
@@ -81,8 +81,8 @@ extension MergeRow {
     /// the given origins.
     func patch(of columns: Set<String>, for origins: Set<String>, seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
-        var clocks: [String: Clock] = [:]
-        var counted: [String: Clock] = [:]
+        var clocks: [String: WriteClock] = [:]
+        var counted: [String: WriteClock] = [:]
         var mine: [String: [String: Int64]] = [:]
         values.reserveCapacity(columns.count)
         for column in columns.sorted() {
@@ -103,7 +103,7 @@ extension MergeRow {
 
     /// Packs the clocks. The common clock is that of a column, never of a counter alone: if only counters have clocks,
     /// all of them are exceptions. Nil: there are no clocks.
-    private static func packed(_ clocks: [String: Clock], _ counted: [String: Clock]) -> ColumnClocks? {
+    private static func packed(_ clocks: [String: WriteClock], _ counted: [String: WriteClock]) -> ColumnClocks? {
         guard let first = clocks.values.first ?? counted.values.first else { return nil }
         if clocks.isEmpty { return ColumnClocks(exceptions: counted) }
         let isOne = clocks.values.allSatisfy { $0 == first }

@@ -3,7 +3,6 @@
 import Foundation
 import HTTPTypes
 import OptimistCore
-import Synchronization
 
 /// The time of day by the server's clock, as far as its answers tell (T5). Between answers it runs with a clock that
 /// cannot be set; before the first it is the device's, corrected as it had to be when the kept credentials came.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-import Synchronization
+import OptimistCore
 
 /// Keeps credentials as long as the process lives. For tests, and for apps whose users sign in at each launch. Use it
 /// from any thread.

@@ -2,7 +2,6 @@
 
 import Foundation
 import OptimistCore
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin

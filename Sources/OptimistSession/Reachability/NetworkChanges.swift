@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 /// Tells many requests that wait for a network at once when one comes back, or another one is there. The system is
 /// watched once for all of them, and only while a request waits.

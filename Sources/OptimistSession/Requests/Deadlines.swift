@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 package import OptimistCore
-import Synchronization
 
 /// Alarms for a time. Most are called off before it: one task sleeps for all of them, and another one when an alarm
 /// comes that is due earlier.

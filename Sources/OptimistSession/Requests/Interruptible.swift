@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// Work in a task of its own, which another task can end with an error.
 final class Interruptible<Value: Sendable>: Sendable {

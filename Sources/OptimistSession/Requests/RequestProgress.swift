@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 /// How far one logical request has got, over all its attempts, and how much of its time is left.
 final class RequestProgress: Sendable {

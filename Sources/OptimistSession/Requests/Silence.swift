@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// Watches a body for silence: a connection that is dead often says nothing at all.
 ///

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// A value that many watch. Each watcher gets the value of the moment and then the newest, never a backlog.
 package final class Newest<Value: Sendable>: Sendable {

@@ -3,7 +3,6 @@
 import Foundation
 import HTTPTypes
 import OptimistCore
-import Synchronization
 
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {

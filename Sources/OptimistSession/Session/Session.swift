@@ -4,7 +4,6 @@ public import Foundation
 public import HTTPTypes
 public import Logging
 public import OptimistCore
-import Synchronization
 
 /// Authenticated HTTP with one server: it signs in, keeps the credentials fresh, and gives each request its token as
 /// late as possible.

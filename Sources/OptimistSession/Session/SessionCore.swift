@@ -2,7 +2,6 @@
 
 import Foundation
 import OptimistCore
-import Synchronization
 
 /// Holds the machine under one lock, with the requests that wait for it. It decides inside the lock and acts outside.
 final class SessionCore: Sendable {

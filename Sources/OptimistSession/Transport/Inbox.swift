@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
+
 #if canImport(Darwin) || CheckURLSessionTransport
     import Foundation
     import HTTPTypes
-    import Synchronization
 
     #if canImport(FoundationNetworking)
         import FoundationNetworking

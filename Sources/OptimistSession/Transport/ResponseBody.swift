@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
+import OptimistCore
 
 /// The body of an answer, in chunks that are fetched when asked for. It can be iterated once: a second iteration throws
 /// ``TransportError`` of kind `alreadyRead`.
@@ -16,8 +16,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// Wraps the chunks of a transport.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element == [UInt8] {
         start = {
-            var iterator = chunks.makeAsyncIterator()
-            return { try await iterator.next(isolation: #isolation) }
+            // Only the one reader's iterator has it, and that is no value that two tasks could share.
+            nonisolated(unsafe) var iterator = chunks.makeAsyncIterator()
+            return { try await iterator.next() }
         }
     }
 
@@ -38,9 +39,14 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// Lets the first reader read. What transports hand over often stops the process when it is iterated again.
     private final class Reader: Sendable {
-        private let hasCome = Atomic(false)
+        private let hasCome = Mutex(false)
 
-        func isFirst() -> Bool { !hasCome.exchange(true, ordering: .relaxed) }
+        func isFirst() -> Bool {
+            hasCome.withLock { hasCome in
+                defer { hasCome = true }
+                return !hasCome
+            }
+        }
     }
 
     public struct AsyncIterator: AsyncIteratorProtocol {

@@ -13,7 +13,7 @@ struct ConformanceDevice {
     let id: String
     var reading = PageReading(from: "")
     /// The last push, which the network may deliver again.
-    private(set) var last: (push: Push, drawn: [DrawnRow])?
+    private(set) var last: (push: RemotePush, drawn: [DrawnRow])?
     private var clock = HybridClock()
     private var number: Int64 = 0
     /// Which life of a row the device knows of.
@@ -27,7 +27,7 @@ struct ConformanceDevice {
     }
 
     /// The question that a device with counters asks in each launch.
-    var rewindCheck: Push { Push(number: number, device: id, rows: [], origins: [id]) }
+    var rewindCheck: RemotePush { RemotePush(number: number, device: id, rows: [], origins: [id]) }
 
     /// Notes what the pages have brought.
     mutating func learn() {
@@ -40,7 +40,7 @@ struct ConformanceDevice {
     }
 
     /// Notes what the verdicts on the last push say.
-    mutating func learn(_ verdicts: [Verdict]) {
+    mutating func learn(_ verdicts: [RemotePush.Verdict]) {
         for (drawn, verdict) in zip(last?.drawn ?? [], verdicts) {
             switch verdict {
             case .accepted: learn(drawn.key, drawn.row.life)
@@ -64,17 +64,17 @@ struct ConformanceDevice {
     /// - Parameter milliseconds: The time of day by the device's clock.
     mutating func draw(
         _ tables: [RemoteConformance.Table], at milliseconds: Int64, using random: inout SplitMix64
-    ) -> (push: Push, drawn: [DrawnRow]) {
+    ) -> (push: RemotePush, drawn: [DrawnRow]) {
         let stamp = clock.tick(milliseconds: milliseconds)
         var drawn: [DrawnRow] = []
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let table = tables[Int.random(in: tables.indices, using: &random)]
-            let row = draw(in: table, Clock(stamp: stamp, device: id), using: &random)
+            let row = draw(in: table, WriteClock(stamp: stamp, device: id), using: &random)
             if !drawn.contains(where: { $0.key == row.key }) { drawn.append(row) }
         }
         number += 1
         let isGroup = drawn.count > 1 && Int.random(in: 0..<3, using: &random) == 0
-        let push = Push(
+        let push = RemotePush(
             number: number, device: id, rows: drawn.map(\.row), groups: isGroup ? [0..<drawn.count] : [],
             origins: [id])
         last = (push, drawn)
@@ -82,7 +82,7 @@ struct ConformanceDevice {
     }
 
     private mutating func draw(
-        in table: RemoteConformance.Table, _ clock: Clock, using random: inout SplitMix64
+        in table: RemoteConformance.Table, _ clock: WriteClock, using random: inout SplitMix64
     ) -> DrawnRow {
         let known = lives.filter { $0.key.table == table.name }.sorted { $0.key.id < $1.key.id }
         let chance = Int.random(in: 0..<100, using: &random)
@@ -95,7 +95,7 @@ struct ConformanceDevice {
         }
         if chance < 40 {
             return DrawnRow(
-                row: PushRow(
+                row: RemotePush.Row(
                     table: key.table, id: key.id, change: .delete(Tombstone(generation: life + 1, clock: clock))),
                 isRefused: false)
         }
@@ -106,16 +106,16 @@ struct ConformanceDevice {
     }
 
     private func create(
-        _ key: ConformanceKey, life: Int, _ table: RemoteConformance.Table, _ clock: Clock, isRefused: Bool,
+        _ key: ConformanceKey, life: Int, _ table: RemoteConformance.Table, _ clock: WriteClock, isRefused: Bool,
         _ random: inout SplitMix64
     ) -> DrawnRow {
         let make = isRefused ? table.refusedRow ?? table.row : table.row
         let patch = RowPatch(generation: life, clocks: ColumnClocks(common: clock), values: make(&random))
-        return DrawnRow(row: PushRow(table: key.table, id: key.id, change: .create(patch)), isRefused: isRefused)
+        return DrawnRow(row: RemotePush.Row(table: key.table, id: key.id, change: .create(patch)), isRefused: isRefused)
     }
 
     private mutating func update(
-        _ key: ConformanceKey, life: Int, _ table: RemoteConformance.Table, _ clock: Clock, isRefused: Bool,
+        _ key: ConformanceKey, life: Int, _ table: RemoteConformance.Table, _ clock: WriteClock, isRefused: Bool,
         _ random: inout SplitMix64
     ) -> DrawnRow {
         var values = JSONObject()
@@ -132,7 +132,7 @@ struct ConformanceDevice {
             for (column, value) in columns where column == first || rest { values.append(column, value) }
         }
         let patch = RowPatch(generation: life, clocks: ColumnClocks(common: clock), values: values)
-        return DrawnRow(row: PushRow(table: key.table, id: key.id, change: .update(patch)), isRefused: isRefused)
+        return DrawnRow(row: RemotePush.Row(table: key.table, id: key.id, change: .update(patch)), isRefused: isRefused)
     }
 
     private static func newKey(_ table: RemoteConformance.Table, _ random: inout SplitMix64) -> ConformanceKey {
@@ -146,7 +146,7 @@ struct ConformanceDevice {
     }
 }
 
-extension PushRow {
+extension RemotePush.Row {
     /// The life that the row is in once the remote has applied it.
     fileprivate var life: Int {
         switch change {

@@ -93,7 +93,7 @@ struct ConformanceWorld {
         let device = devices[index]
         let answer = try await attempt("push() without rows") {
             do { return try await device.remote.push(device.rewindCheck) } catch RemoteFailure.refused {
-                return PushAnswer([])
+                return RemotePush.Answer([])
             }
         }
         guard answer.verdicts.isEmpty else {
@@ -122,7 +122,7 @@ struct ConformanceWorld {
     }
 
     private mutating func send(
-        _ push: Push, _ drawn: [DrawnRow], by index: Int, isRepeat: Bool, isHeard: Bool
+        _ push: RemotePush, _ drawn: [DrawnRow], by index: Int, isRepeat: Bool, isHeard: Bool
     ) async throws {
         let remote = devices[index].remote
         let answer = try await attempt("push()") {
@@ -189,7 +189,7 @@ struct ConformanceWorld {
         var (hasMore, empty) = (true, 0)
         while hasMore {
             try Task.checkCancellation()
-            let request = PullRequest(
+            let request = RemotePage.Request(
                 tables: names, cursor: reading.cursor, limit: Int.random(in: 1...8, using: &random))
             let page = try await attempt("pull()") { try await remote.pull(request) }
             counts.pages += 1
@@ -208,11 +208,11 @@ struct ConformanceWorld {
     private mutating func readSnapshot(_ index: Int) async throws {
         guard hasSnapshots else { return }
         let remote = devices[index].remote
-        var (rows, at) = ([PageRow](), String?.none)
+        var (rows, at) = ([RemotePage.Row](), String?.none)
         for table in names {
             var after: String?
             repeat {
-                let request = SnapshotRequest(
+                let request = RemoteSnapshot.Request(
                     table: table, at: at, after: after, limit: Int.random(in: 1...8, using: &random))
                 guard let page = try await snapshot(request, of: remote) else {
                     hasSnapshots = false
@@ -231,13 +231,13 @@ struct ConformanceWorld {
     }
 
     /// - Returns: Nil if the remote gives no snapshots.
-    private func snapshot(_ request: SnapshotRequest, of remote: any Remote) async throws -> SnapshotPage? {
+    private func snapshot(_ request: RemoteSnapshot.Request, of remote: any Remote) async throws -> RemoteSnapshot? {
         try await attempt("snapshot()") {
             do { return try await remote.snapshot(request) } catch RemoteFailure.noSnapshots { return nil }
         }
     }
 
-    private static func check(_ page: SnapshotPage, for request: SnapshotRequest) throws {
+    private static func check(_ page: RemoteSnapshot, for request: RemoteSnapshot.Request) throws {
         if let at = request.at, page.at != at {
             throw ConformanceFinding(.takesSnapshots, "A part of the snapshot at \(at) says that it is at \(page.at).")
         }
@@ -290,6 +290,6 @@ private struct ConformanceWait: Error, CustomStringConvertible {
     var description: String { "the verdict `retry`" }
 }
 
-extension Verdict {
+extension RemotePush.Verdict {
     fileprivate var isWait: Bool { if case .retry = self { true } else { false } }
 }

@@ -12,7 +12,7 @@ struct ConformanceKey: Hashable, CustomStringConvertible {
 
 /// A row of a push as the kit drew it.
 struct DrawnRow {
-    let row: PushRow
+    let row: RemotePush.Row
     /// Whether the app says that the remote refuses it.
     let isRefused: Bool
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
@@ -43,7 +43,7 @@ struct ExpectedRows {
     ///
     /// - Throws: ``ConformanceFinding`` if one of them cannot be true.
     mutating func take(
-        _ verdicts: [Verdict], of drawn: [DrawnRow], groups: [Range<Int>], by device: Int, isRepeat: Bool
+        _ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow], groups: [Range<Int>], by device: Int, isRepeat: Bool
     ) throws {
         guard verdicts.count == drawn.count else {
             throw ConformanceFinding(
@@ -58,7 +58,7 @@ struct ExpectedRows {
     }
 
     /// The kit knows which rows are refused: if one is accepted while another is refused, the verdicts were mixed up.
-    private func checkRefusals(_ verdicts: [Verdict], of drawn: [DrawnRow]) throws {
+    private func checkRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let pairs = zip(drawn, verdicts)
         let wronglyRefused = pairs.first { !$0.isRefused && $1.isRefusal }
         let wronglyAccepted = pairs.first { $0.isRefused && $1.isApplied }
@@ -82,7 +82,7 @@ struct ExpectedRows {
     }
 
     /// A refusal that has the row of another refusal stands in the wrong place.
-    private func checkRowsOfRefusals(_ verdicts: [Verdict], of drawn: [DrawnRow]) throws {
+    private func checkRowsOfRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let keys = drawn.map(\.key)
         for (key, verdict) in zip(keys, verdicts) {
             guard case .rejected(let refusal) = verdict, let current = refusal.current else { continue }
@@ -98,7 +98,7 @@ struct ExpectedRows {
         return difference(.row(patch), row, key.table) == nil
     }
 
-    private func checkGroups(_ verdicts: [Verdict], of drawn: [DrawnRow], _ groups: [Range<Int>]) throws {
+    private func checkGroups(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow], _ groups: [Range<Int>]) throws {
         for group in groups where verdicts[group].contains(where: { $0.isRefusal || $0.isGroupFailure }) {
             guard let index = group.first(where: { verdicts[$0].isApplied }) else { continue }
             throw ConformanceFinding(
@@ -111,7 +111,8 @@ struct ExpectedRows {
         }
     }
 
-    private mutating func take(_ verdict: Verdict, of drawn: DrawnRow, by device: Int, isRepeat: Bool) throws {
+    private mutating func take(_ verdict: RemotePush.Verdict, of drawn: DrawnRow, by device: Int, isRepeat: Bool) throws
+    {
         let key = drawn.key
         let incoming = incoming(drawn.row)
         var after = rows[key] ?? Expected()
@@ -141,7 +142,7 @@ struct ExpectedRows {
     }
 
     private func checkAccepted(
-        _ pushed: PushRow, _ after: MergeRow, _ incoming: MergeRow, _ outcome: MergeRow.Outcome
+        _ pushed: RemotePush.Row, _ after: MergeRow, _ incoming: MergeRow, _ outcome: MergeRow.Outcome
     ) throws {
         if case .delete = pushed.change { return }
         let name = "\(pushed.table):\(pushed.id)"
@@ -180,7 +181,7 @@ struct ExpectedRows {
         }
     }
 
-    private func check(_ refusal: Refusal, of key: ConformanceKey) throws {
+    private func check(_ refusal: RemotePush.Refusal, of key: ConformanceKey) throws {
         guard let row = rows[key]?.row, row.isAlive else { return }
         guard let current = refusal.current else {
             throw ConformanceFinding(.refusalsHaveTheRow, "It refused an update of \(key) without its own row.")
@@ -210,7 +211,7 @@ struct ExpectedRows {
         return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
     }
 
-    private func incoming(_ pushed: PushRow) -> MergeRow {
+    private func incoming(_ pushed: RemotePush.Row) -> MergeRow {
         switch pushed.change {
         case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
         case .create(let patch), .update(let patch):
@@ -233,7 +234,7 @@ struct ExpectedRows {
     }
 
     /// What differs between a row that the remote sent and the row that must be. Nil: nothing.
-    func difference(_ content: PageRow.Content, _ row: MergeRow, _ table: String) -> ConformanceFinding? {
+    func difference(_ content: RemotePage.Row.Content, _ row: MergeRow, _ table: String) -> ConformanceFinding? {
         switch content {
         case .deleted(let tombstone):
             return tombstone.generation == row.generation
@@ -265,7 +266,7 @@ struct ExpectedRows {
     }
 }
 
-extension Verdict {
+extension RemotePush.Verdict {
     var isMerge: Bool { if case .merged = self { true } else { false } }
     var isRefusal: Bool { if case .rejected = self { true } else { false } }
     var isGroupFailure: Bool { if case .groupFailed = self { true } else { false } }

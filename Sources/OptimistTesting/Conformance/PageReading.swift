@@ -18,7 +18,7 @@ struct PageReading {
 
     private(set) var cursor: String
     /// The rows as the last page that had them brought them.
-    private(set) var rows: [ConformanceKey: PageRow.Content] = [:]
+    private(set) var rows: [ConformanceKey: RemotePage.Row.Content] = [:]
     private var brought: Set<Brought> = []
     private var lastSeq: Int64 = 0
     /// How many rows of the last transaction the page before brought, and whether there was room for more.
@@ -27,7 +27,7 @@ struct PageReading {
     init(from cursor: String) { self.cursor = cursor }
 
     /// Takes the rows of a snapshot, after which pages come from its cursor.
-    init(from cursor: String, snapshot: [PageRow]) {
+    init(from cursor: String, snapshot: [RemotePage.Row]) {
         self.cursor = cursor
         for row in snapshot { rows[row.key] = row.content }
     }
@@ -35,7 +35,7 @@ struct PageReading {
     /// Takes a page.
     ///
     /// - Throws: ``ConformanceFinding`` if the page cannot follow those before it.
-    mutating func take(_ page: Page, for request: PullRequest, _ guarantees: RemoteGuarantees) throws {
+    mutating func take(_ page: RemotePage, for request: RemotePage.Request, _ guarantees: RemoteGuarantees) throws {
         guard page.from == request.cursor else {
             throw ConformanceFinding(.answers, "A page from \(request.cursor) says that it is from \(page.from).")
         }
@@ -56,7 +56,7 @@ struct PageReading {
         cursor = page.cursor
     }
 
-    private func checkedSeqs(_ page: Page, _ request: PullRequest) throws -> [Int64] {
+    private func checkedSeqs(_ page: RemotePage, _ request: RemotePage.Request) throws -> [Int64] {
         var latest: [Sequence: Int64] = [:]
         return try page.rows.map { row in
             guard request.tables.contains(row.table) else {
@@ -97,7 +97,7 @@ struct PageReading {
     }
 }
 
-extension PageRow {
+extension RemotePage.Row {
     var key: ConformanceKey { ConformanceKey(table: table, id: id) }
     var isDeleted: Bool { if case .deleted = content { true } else { false } }
     /// The number of the row's last transaction.

@@ -2,7 +2,6 @@
 
 import GRDBSQLite
 import OptimistCore
-import Synchronization
 
 /// A disk in memory for SQLite, which can fail, fill up, and lose what was not synced when the power goes.
 ///

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDBSQLite
-import Synchronization
+import OptimistCore
 
 /// Brings simulated disks to SQLite: paths with our prefix are theirs, all others the system's.
 ///

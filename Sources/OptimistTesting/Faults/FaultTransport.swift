@@ -4,7 +4,6 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// A transport with faults in it: put it around the one that an app uses, and see what the app does.
 ///

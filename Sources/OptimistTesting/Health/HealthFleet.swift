@@ -5,7 +5,6 @@ import OptimistCore
 import OptimistHealth
 public import OptimistSession
 public import OptimistWire
-import Synchronization
 
 /// Simulated installations of an app, which keep and send their health with the real code, to any server.
 ///

@@ -4,7 +4,6 @@ import HTTPTypes
 import Optimist
 import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// The network between one device and the simulated server.
 public final class SimulatedLink: Sendable {

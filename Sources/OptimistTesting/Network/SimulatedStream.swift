@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 import OptimistSession
-import Synchronization
 
 /// An answer that goes on: what the server says reaches the device in order, until something breaks it.
 final class SimulatedStream: Sendable {

@@ -2,7 +2,6 @@
 
 public import Foundation
 public import OptimistCore
-import Synchronization
 
 /// One launch of a program in a simulation: it runs tasks until it is killed, and then nothing of it ever runs again.
 ///

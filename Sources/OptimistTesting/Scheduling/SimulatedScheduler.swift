@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import Synchronization
 
 /// Runs asynchronous code in an order that one seed decides: one thread, virtual time, no waiting.
 ///

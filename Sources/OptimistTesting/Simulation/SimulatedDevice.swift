@@ -6,7 +6,6 @@ import Logging
 public import Optimist
 import OptimistCore
 public import OptimistSession
-import Synchronization
 
 /// The app that every device of a simulation runs.
 public struct SimulatedApp: Sendable {

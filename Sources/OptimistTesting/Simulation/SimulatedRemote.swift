@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Optimist
-import Synchronization
+import OptimistCore
 
 /// When the devices of a simulation pushed and pulled, by virtual time.
 final class RemoteBook: Sendable {
@@ -52,7 +52,7 @@ struct SimulatedRemote: Remote {
         return account
     }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         try await link.carry(from: process, to: backend) {
             let answer = try await base.push(push)
             if !push.rows.isEmpty { book.pushed(at: link.scheduler.now) }
@@ -60,18 +60,18 @@ struct SimulatedRemote: Remote {
         }
     }
 
-    func pull(_ request: PullRequest) async throws -> Page {
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let start = link.scheduler.now
         let page = try await link.carry(from: process, to: backend) { try await base.pull(request) }
         if !page.hasMore { book.received(request.tables, by: device, since: start) }
         return page
     }
 
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try await link.carry(from: process, to: backend) { try await base.snapshot(request) }
     }
 
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
         if !link.conditions.isOnline { throw RemoteFailure.notSent("The device has no network.") }
         try await base.listen { poke in
             if link.conditions.isOnline, process.isAlive { receive(poke) }

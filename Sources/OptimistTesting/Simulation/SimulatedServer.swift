@@ -6,7 +6,6 @@ public import OptimistCore
 public import OptimistServing
 import OptimistSession
 public import OptimistWire
-import Synchronization
 
 /// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
 ///

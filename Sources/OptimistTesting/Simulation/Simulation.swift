@@ -2,9 +2,9 @@
 
 public import GRDB
 public import Optimist
+import OptimistCore
 public import OptimistServing
 public import OptimistWire
-import Synchronization
 
 /// Several devices and a server in one process, on one thread and in virtual time: the whole of an app's sync, from a seed.
 ///

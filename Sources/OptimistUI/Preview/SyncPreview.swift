@@ -99,7 +99,7 @@ struct PreviewRemote: Remote {
     private static let failure = RemoteFailure.notSent("A preview has no server.")
 
     func connect() async throws -> RemoteAccount { throw Self.failure }
-    func push(_ push: Push) async throws -> PushAnswer { throw Self.failure }
-    func pull(_ request: PullRequest) async throws -> Page { throw Self.failure }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { throw Self.failure }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { throw Self.failure }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { throw Self.failure }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw Self.failure }
 }

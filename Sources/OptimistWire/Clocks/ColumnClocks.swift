@@ -3,12 +3,12 @@
 /// The clocks of a row's columns, as `@hlc` carries them: one for all, with exceptions.
 public struct ColumnClocks: Hashable, Sendable {
     /// The clock of every column that has none in ``exceptions``. Nil when each column has its own.
-    public var common: Clock?
+    public var common: WriteClock?
     /// The clocks that differ from ``common``, by column name.
-    public var exceptions: [String: Clock]
+    public var exceptions: [String: WriteClock]
 
     /// Makes clocks from their parts. Without arguments no column has a clock.
-    public init(common: Clock? = nil, exceptions: [String: Clock] = [:]) {
+    public init(common: WriteClock? = nil, exceptions: [String: WriteClock] = [:]) {
         self.common = common
         self.exceptions = exceptions
     }
@@ -17,20 +17,20 @@ public struct ColumnClocks: Hashable, Sendable {
     /// equally frequent.
     ///
     /// - Complexity: O(n) for n columns.
-    public init(packing clocks: [String: Clock]) {
-        let counts = clocks.values.reduce(into: [Clock: Int]()) { $0[$1, default: 0] += 1 }
+    public init(packing clocks: [String: WriteClock]) {
+        let counts = clocks.values.reduce(into: [WriteClock: Int]()) { $0[$1, default: 0] += 1 }
         let common = counts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key
         self.init(common: common, exceptions: clocks.filter { $0.value != common })
     }
 
     /// The clock of a column: its exception, or else ``common``. Nil if there is neither.
-    public subscript(column: String) -> Clock? { exceptions[column] ?? common }
+    public subscript(column: String) -> WriteClock? { exceptions[column] ?? common }
 
     /// The earliest of all clocks, or nil if there are none.
-    public var earliest: Clock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
+    public var earliest: WriteClock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
 
     /// The latest of all clocks, or nil if there are none.
-    public var latest: Clock? { exceptions.values.reduce(common) { max($0 ?? $1, $1) } }
+    public var latest: WriteClock? { exceptions.values.reduce(common) { max($0 ?? $1, $1) } }
 
     /// Reads the wire form, `"clock"` or `{"*": "clock", "column": "clock"}`.
     ///
@@ -39,12 +39,12 @@ public struct ColumnClocks: Hashable, Sendable {
     public init?(json: JSON) {
         switch json {
         case .string(let text):
-            guard let clock = Clock(text) else { return nil }
+            guard let clock = WriteClock(text) else { return nil }
             self.init(common: clock)
         case .object(let members):
             self.init()
             for (column, value) in members {
-                guard let clock = value.string.flatMap({ Clock($0) }) else { return nil }
+                guard let clock = value.string.flatMap({ WriteClock($0) }) else { return nil }
                 if column == "*" { common = clock } else { exceptions[column] = clock }
             }
         default: return nil

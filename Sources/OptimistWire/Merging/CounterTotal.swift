@@ -8,10 +8,10 @@ public struct CounterTotal: Hashable, Sendable {
     /// The sum of all that the origin has added, negative amounts included. At most ``CounterPatch/limit`` either way.
     public var total: Int64
     /// The clock of the origin's latest addition.
-    public var clock: Clock
+    public var clock: WriteClock
 
     /// Makes a total from its parts.
-    public init(_ total: Int64, _ clock: Clock) {
+    public init(_ total: Int64, _ clock: WriteClock) {
         self.total = total
         self.clock = clock
     }

@@ -5,10 +5,10 @@ public struct Cell: Hashable, Sendable {
     /// The value that was written. Null is a value like any other.
     public var value: JSON
     /// The clock of the write that set ``value``.
-    public var clock: Clock
+    public var clock: WriteClock
 
     /// Makes a cell from its parts.
-    public init(_ value: JSON, _ clock: Clock) {
+    public init(_ value: JSON, _ clock: WriteClock) {
         self.value = value
         self.clock = clock
     }
@@ -30,13 +30,13 @@ public struct MergeRow: Hashable, Sendable {
     /// The columns of this life, by name. A deleted row keeps the columns of the life that ended, which no user sees.
     public var cells: [String: Cell]
     /// The clock of the delete. Nil while the row is alive.
-    public var deletion: Clock?
+    public var deletion: WriteClock?
     /// The counters of this life: by column, the running total of every origin, by its device id.
     public var counters: [String: [String: CounterTotal]]
 
     /// Makes a row from its parts. Without arguments it is a row that was never heard of.
     public init(
-        generation: Int = 0, cells: [String: Cell] = [:], deletion: Clock? = nil,
+        generation: Int = 0, cells: [String: Cell] = [:], deletion: WriteClock? = nil,
         counters: [String: [String: CounterTotal]] = [:]
     ) {
         self.generation = generation

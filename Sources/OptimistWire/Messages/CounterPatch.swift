@@ -10,10 +10,10 @@ public enum CounterPatch: Hashable, Sendable {
         /// The device id under which the amount was counted. Nil: the device in the column's clock in the patch.
         public var origin: String?
         /// The clock of the origin's latest addition. Nil: the column's clock in the patch.
-        public var clock: Clock?
+        public var clock: WriteClock?
 
         /// Makes a total. With the defaults, the column's clock in the patch says whose total this is and from when.
-        public init(_ total: Int64, origin: String? = nil, clock: Clock? = nil) {
+        public init(_ total: Int64, origin: String? = nil, clock: WriteClock? = nil) {
             self.total = total
             self.origin = origin
             self.clock = clock
@@ -59,11 +59,11 @@ extension CounterPatch.Total {
         guard let total = json["@total"]?.int, total.magnitude <= CounterPatch.limit else { return nil }
         self.init(total)
         if let origin = json["origin"] {
-            guard let text = origin.string, Clock.isDeviceID(text) else { return nil }
+            guard let text = origin.string, WriteClock.isDeviceID(text) else { return nil }
             self.origin = text
         }
         if let hlc = json["@hlc"] {
-            guard let clock = hlc.string.flatMap({ Clock($0) }) else { return nil }
+            guard let clock = hlc.string.flatMap({ WriteClock($0) }) else { return nil }
             self.clock = clock
         }
     }

@@ -82,11 +82,12 @@ public struct Request: Hashable, Sendable {
         else { return nil }
         self.init(using: using.compactMap(\.self), methodCalls: calls.compactMap(\.self))
         if let device = object["device"] {
-            guard let text = device.string, Clock.isDeviceID(text) else { return nil }
+            guard let text = device.string, WriteClock.isDeviceID(text) else { return nil }
             self.device = text
         }
         if let origins = object["origins"] {
-            guard let ids = origins.array?.map(\.string), ids.allSatisfy({ $0.map(Clock.isDeviceID) == true }) else {
+            guard let ids = origins.array?.map(\.string), ids.allSatisfy({ $0.map(WriteClock.isDeviceID) == true })
+            else {
                 return nil
             }
             self.origins = ids.compactMap(\.self)

@@ -87,14 +87,14 @@ public struct Tombstone: Hashable, Sendable {
     public var generation: Int
     /// The clock of the delete. Nil in a push: the server stamps it, or the device does not know it any more. An
     /// earlier edit never outlives the delete by it.
-    public var clock: Clock?
+    public var clock: WriteClock?
     /// The number of the transaction that deleted the row. Only from the server.
     public var seq: Int64?
     /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
     public var mergedInto: String?
 
     /// Makes a tombstone from its parts.
-    public init(generation: Int, clock: Clock?, seq: Int64? = nil, mergedInto: String? = nil) {
+    public init(generation: Int, clock: WriteClock?, seq: Int64? = nil, mergedInto: String? = nil) {
         self.generation = generation
         self.clock = clock
         self.seq = seq
@@ -106,7 +106,7 @@ public struct Tombstone: Hashable, Sendable {
     public init?(json: JSON) {
         guard let generation = json["@gen"]?.int, (0...Int64(Int32.max)).contains(generation) else { return nil }
         self.init(
-            generation: Int(generation), clock: json["@hlc"]?.string.flatMap { Clock($0) }, seq: json["@seq"]?.int,
+            generation: Int(generation), clock: json["@hlc"]?.string.flatMap { WriteClock($0) }, seq: json["@seq"]?.int,
             mergedInto: json["@mergedInto"]?.string)
     }
 

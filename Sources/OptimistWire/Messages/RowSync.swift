@@ -68,7 +68,8 @@ public struct SyncState: Hashable, Sendable, CustomStringConvertible {
     /// from 0 on and an epoch of 1 to 64 ASCII letters and digits.
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (2...4).contains(parts.count), Clock.isDeviceID(String(parts[0])), let seq = Int64(parts[1]), seq >= 0
+        guard (2...4).contains(parts.count), WriteClock.isDeviceID(String(parts[0])), let seq = Int64(parts[1]),
+            seq >= 0
         else {
             return nil
         }

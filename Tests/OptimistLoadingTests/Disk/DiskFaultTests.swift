@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 /// A test cannot fill a disk, and a superuser may write anywhere: the error numbers are put in front of the writes.

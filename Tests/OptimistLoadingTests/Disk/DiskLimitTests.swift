@@ -1,11 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
-import Synchronization
 import TestForm
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))

@@ -1,9 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
-import Synchronization
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 /// A folder that goes with the test, and a clock that stands still.

@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))

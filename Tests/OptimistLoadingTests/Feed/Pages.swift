@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
 import OptimistTesting
-import Synchronization
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 struct Photo: Identifiable, Codable, Equatable, Sendable {

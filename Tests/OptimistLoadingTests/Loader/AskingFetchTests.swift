@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 /// A loader with some fetches that ask it for other keys: those named in the key, as in "a<b,c", together.

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 /// The first decision may be told last: two threads come from the lock in any order.

@@ -1,11 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistCore
-import Synchronization
 import TestForm
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 /// Many threads at once, and then nothing is left over.
@@ -81,12 +80,16 @@ struct StressTests {
         let loader = loader(isWhole: isWhole)
         let wrong = Tally()
         let isOver: @Sendable (Int) -> Bool = { $0 >= TestForm.of(short: 1_000, full: 4_000, soak: 100_000) }
-        let left = Atomic(8)
+        let left = Mutex(8)
         await withCheckedContinuation { continuation in
             for seed in 0..<8 as Range<UInt64> {
                 Thread.detachNewThread {
                     Self.use(loader, seed, wrong, until: isOver)
-                    if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { continuation.resume() }
+                    let isLast = left.withLock { left in
+                        left -= 1
+                        return left == 0
+                    }
+                    if isLast { continuation.resume() }
                 }
             }
         }
@@ -118,7 +121,7 @@ struct StressTests {
 }
 
 private final class Tally: Sendable {
-    private let number = Atomic(0)
-    var count: Int { number.load(ordering: .relaxed) }
-    func add() { number.add(1, ordering: .relaxed) }
+    private let number = Mutex(0)
+    var count: Int { number.withLock { $0 } }
+    func add() { number.withLock { $0 += 1 } }
 }

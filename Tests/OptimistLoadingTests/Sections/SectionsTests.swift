@@ -2,9 +2,9 @@
 
 import Foundation
 import OptimistTesting
-import Synchronization
 import Testing
 
+@testable import OptimistCore
 @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))

@@ -29,7 +29,7 @@ struct PullCallTests {
     /// Nothing has changed.
     private static let noSteps: JSON = ["step/changes", ["oldState": "e1.3", "newState": "e1.9", "list": []], "1"]
 
-    private func page(_ responses: JSON...) throws -> Page {
+    private func page(_ responses: JSON...) throws -> RemotePage {
         try Self.call.page(from: #require(Response(json: .response(responses))))
     }
 
@@ -56,9 +56,9 @@ struct PullCallTests {
         let project = RowPatch(generation: 1, seq: 8, values: ["name": "P"])
         #expect(
             page.rows == [
-                PageRow(table: "project", id: "p", content: .row(project)),
-                PageRow(table: "step", id: "a", content: .row(RowPatch(values: ["text": "one"]))),
-                PageRow(table: "step", id: "b", content: .deleted(Tombstone(generation: 2, clock: nil, seq: 9))),
+                RemotePage.Row(table: "project", id: "p", content: .row(project)),
+                RemotePage.Row(table: "step", id: "a", content: .row(RowPatch(values: ["text": "one"]))),
+                RemotePage.Row(table: "step", id: "b", content: .deleted(Tombstone(generation: 2, clock: nil, seq: 9))),
             ])
         #expect(page.serverTime == Date(timeIntervalSince1970: 1_785_585_600))
         #expect(page.upgradeRequired.isEmpty)

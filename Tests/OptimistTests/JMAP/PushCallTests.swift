@@ -9,16 +9,16 @@ import Testing
 /// A push as a request, and its answers as verdicts, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PushCallTests {
-    private static let clock = Clock(stamp: Stamp(milliseconds: 1_000), device: "A")
+    private static let clock = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "A")
 
     /// A step that is made, one that is changed, one that is deleted, and a project.
-    private static let push = Push(
+    private static let push = RemotePush(
         number: 12, device: "A",
         rows: [
-            PushRow(table: "step", id: "a", change: .create(RowPatch(generation: 1, values: ["text": "one"]))),
-            PushRow(table: "project", id: "p", change: .update(RowPatch(generation: 1, values: ["name": "P"]))),
-            PushRow(table: "step", id: "b", change: .update(RowPatch(generation: 1, values: ["text": "two"]))),
-            PushRow(table: "step", id: "c", change: .delete(Tombstone(generation: 2, clock: clock))),
+            RemotePush.Row(table: "step", id: "a", change: .create(RowPatch(generation: 1, values: ["text": "one"]))),
+            RemotePush.Row(table: "project", id: "p", change: .update(RowPatch(generation: 1, values: ["name": "P"]))),
+            RemotePush.Row(table: "step", id: "b", change: .update(RowPatch(generation: 1, values: ["text": "two"]))),
+            RemotePush.Row(table: "step", id: "c", change: .delete(Tombstone(generation: 2, clock: clock))),
         ], groups: [0..<2], origins: ["A", "B"])
 
     private static let call = PushCall(push, account: "u", schemaVersion: 3)
@@ -28,12 +28,12 @@ struct PushCallTests {
     ]
     private static let projectTaken: JSON = ["project/set", ["newState": "e1.7", "updated": ["p": nil]], "1"]
 
-    private func answer(_ responses: JSON...) throws -> PushAnswer {
+    private func answer(_ responses: JSON...) throws -> RemotePush.Answer {
         try Self.call.answer(from: #require(Response(json: .response(responses))))
     }
 
     /// The verdict on the changed step.
-    private func verdict(_ error: JSON) throws -> Verdict {
+    private func verdict(_ error: JSON) throws -> RemotePush.Verdict {
         try answer(["step/set", ["newState": "e1.7", "notUpdated": ["b": error]], "0"], Self.projectTaken).verdicts[2]
     }
 
@@ -55,7 +55,7 @@ struct PushCallTests {
     }
 
     @Test func `a push without rows has no calls and no verdicts`() throws {
-        let call = PushCall(Push(number: 0, device: "A", rows: []), account: "u", schemaVersion: 3)
+        let call = PushCall(RemotePush(number: 0, device: "A", rows: []), account: "u", schemaVersion: 3)
         #expect(call.request.methodCalls.isEmpty)
         let response = try #require(Response(json: .response([Self.stepsTaken])))
         #expect(try call.answer(from: response).verdicts.isEmpty)
@@ -77,9 +77,9 @@ struct PushCallTests {
             (["@mergedInto": "z"], .mergedInto(seq: 7, winner: "z")),
             (["id": "b"], .accepted(seq: 7)), (["@gen": 1], .accepted(seq: 7)), (nil, .accepted(seq: 7)),
             (["@gen": -1, "text": "won"], .accepted(seq: 7)), (5, .accepted(seq: 7)),
-        ] as [(JSON, Verdict)])
+        ] as [(JSON, RemotePush.Verdict)])
     func `M1 the verdict on a taken row names the server's winning columns, or the row it merged into`(
-        won: JSON, verdict: Verdict
+        won: JSON, verdict: RemotePush.Verdict
     ) throws {
         let answer = try answer(["step/set", ["newState": "e1.7", "updated": ["b": won]], "0"], Self.projectTaken)
         #expect(answer.verdicts[2] == verdict)
@@ -93,11 +93,11 @@ struct PushCallTests {
             "type": .string(type), "description": "No.", "properties": ["text", "rank"], "winner": "w",
             "current": ["text": "theirs", "@seq": 5],
         ]
-        let refusal = Refusal(
+        let refusal = RemotePush.Refusal(
             code: type, message: "No.", current: RowPatch(seq: 5, values: ["text": "theirs"]),
             columns: ["text", "rank"], winner: "w")
         #expect(try verdict(error) == .rejected(refusal))
-        #expect(try verdict(["type": .string(type)]) == .rejected(Refusal(code: type, message: type)))
+        #expect(try verdict(["type": .string(type)]) == .rejected(RemotePush.Refusal(code: type, message: type)))
     }
 
     @Test(
@@ -109,8 +109,8 @@ struct PushCallTests {
             (["type": "groupFailed", "by": 5, "current": 5], .groupFailed(by: [], current: nil)),
             (["type": "blocked", "by": ["project:p", "project:q"]], .blocked(by: "project:p")),
             (["type": "blocked"], .blocked(by: "")), (["type": "lifeUnknown"], .lifeUnknown),
-        ] as [(JSON, Verdict)])
-    func `each error of a row in the protocol has its verdict`(error: JSON, verdict: Verdict) throws {
+        ] as [(JSON, RemotePush.Verdict)])
+    func `each error of a row in the protocol has its verdict`(error: JSON, verdict: RemotePush.Verdict) throws {
         #expect(try self.verdict(error) == verdict)
     }
 
@@ -126,9 +126,9 @@ struct PushCallTests {
             (["type": 5], .retry(after: nil, WaitReason("serverFail"))),
             (nil, .retry(after: nil, WaitReason("serverFail"))),
             (["type": "rateLimit", "retryAfter": "5"], .retry(after: nil, WaitReason("rateLimit"))),
-        ] as [(JSON, Verdict)])
+        ] as [(JSON, RemotePush.Verdict)])
     func `V1 every other error of a row, and an unreadable one, means later`(
-        error: JSON, verdict: Verdict
+        error: JSON, verdict: RemotePush.Verdict
     ) throws {
         #expect(try self.verdict(error) == verdict)
     }
@@ -153,7 +153,7 @@ struct PushCallTests {
     // MARK: - Tables and whole pushes
 
     @Test func `V1 a row that the answer leaves out is sent again`() throws {
-        let later = Verdict.retry(after: nil)
+        let later = RemotePush.Verdict.retry(after: nil)
         #expect(try answer().verdicts == [later, later, later, later])
         #expect(try answer(Self.projectTaken).verdicts == [later, .accepted(seq: 7), later, later])
         let unread: JSON = ["step/set", ["created": ["a": nil]], "0"]
@@ -162,7 +162,7 @@ struct PushCallTests {
 
     @Test func `L1 V1 an error of one table puts off its rows with that reason, and no others`() throws {
         let tooOld = try answer(["error", ["type": "schemaTooOld"], "0"], Self.projectTaken)
-        let reason = Verdict.retry(after: nil, WaitReason("schemaTooOld"))
+        let reason = RemotePush.Verdict.retry(after: nil, WaitReason("schemaTooOld"))
         #expect(tooOld.verdicts == [reason, .accepted(seq: 7), reason, reason])
         #expect(tooOld.upgradeRequired == ["step"])
         let unknown = try answer(["error", ["type": "unknownMethod"], "0"], ["error", [:], "1"])

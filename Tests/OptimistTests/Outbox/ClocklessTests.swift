@@ -29,15 +29,15 @@ private struct ClocklessServer {
 
     func patch(_ id: String) -> RowPatch? { rows[id].map { RowPatch(seq: $0.seq, values: $0.values) } }
 
-    func page(after cursor: Int64) -> Page {
-        Page(
+    func page(after cursor: Int64) -> RemotePage {
+        RemotePage(
             from: "e1.\(cursor)", cursor: "e1.\(seq)", hasMore: false,
             rows: rows.filter { $0.value.seq > cursor }.keys.sorted().compactMap { id in
-                patch(id).map { PageRow(table: "todo", id: id, content: .row($0)) }
+                patch(id).map { RemotePage.Row(table: "todo", id: id, content: .row($0)) }
             })
     }
 
-    mutating func take(_ push: Push, refusing: Bool) -> [Verdict] {
+    mutating func take(_ push: RemotePush, refusing: Bool) -> [RemotePush.Verdict] {
         push.rows.map { row in
             guard case .create(let patch) = row.change else {
                 guard case .update(let patch) = row.change else { return .accepted(seq: seq) }
@@ -51,8 +51,8 @@ private struct ClocklessServer {
         }
     }
 
-    private func refusal(_ id: String) -> Verdict {
-        .rejected(Refusal(code: "forbidden", message: "no", current: patch(id)))
+    private func refusal(_ id: String) -> RemotePush.Verdict {
+        .rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: patch(id)))
     }
 }
 
@@ -64,9 +64,9 @@ struct ClocklessTests {
 
     init() throws { phone = try Phone() }
 
-    private func row(_ content: String, seq: Int64) -> PageRow {
+    private func row(_ content: String, seq: Int64) -> RemotePage.Row {
         let values: JSONObject = ["content": .string(content), "date": "2026-11-21", "priority": 0, "done": false]
-        return PageRow(table: "todo", id: todo.wireID, content: .row(RowPatch(seq: seq, values: values)))
+        return RemotePage.Row(table: "todo", id: todo.wireID, content: .row(RowPatch(seq: seq, values: values)))
     }
 
     private func patch(_ content: String, seq: Int64) -> RowPatch {
@@ -101,7 +101,7 @@ struct ClocklessTests {
         let batch = try await sentEdit(isOwn: isOwn)
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
         #expect(try await contents() == ["Mine"], "what is unsent stays until the answer")
-        let verdicts: [Verdict] = [
+        let verdicts: [RemotePush.Verdict] = [
             .accepted(seq: 5), .merged(seq: 5, patch("Mine", seq: 5)),
             .merged(seq: 5, patch("Theirs, earlier", seq: 5)),
         ]
@@ -129,7 +129,7 @@ struct ClocklessTests {
     func `V3 M1 without clocks, a page of a later transaction than a refusal's row stands`(isOwn: Bool) async throws {
         let batch = try await sentEdit(isOwn: isOwn)
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
-        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
         try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
         #expect(try await store.pendingCount() == 0)
@@ -139,7 +139,7 @@ struct ClocklessTests {
     @Test func `V3 M1 without clocks, a refusal's row of a later transaction than a page stands`() async throws {
         let batch = try await sentEdit(isOwn: true)
         try await store.receive([row("Theirs, earlier", seq: 5)], from: "e1.2", to: "e1.5")
-        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, later", seq: 6))
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no", current: patch("Theirs, later", seq: 6))
         try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
     }
@@ -150,7 +150,7 @@ struct ClocklessTests {
         try await store.write { try todo.insert($0) }
         let batch = try await next()
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.0", to: "e1.6")
-        let refusal = Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no", current: patch("Theirs, earlier", seq: 5))
         try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await contents() == ["Theirs, later"])
         #expect(try await store.pendingCount() == 0)
@@ -163,7 +163,8 @@ struct ClocklessTests {
         try await store.receive([row("Theirs, later", seq: 6)], from: "e1.2", to: "e1.6")
         let current = RowPatch(
             seq: 5, values: ["content": "Theirs, earlier", "date": "", "priority": 0, "done": false])
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: batch)
+        try await store.apply(
+            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: current))], of: batch)
         #expect(try await contents() == ["Theirs, later"])
     }
 
@@ -177,7 +178,7 @@ struct ClocklessTests {
         try await store.apply([.accepted(seq: 5)], of: batch)
         #expect(try await contents() == ["Mine, later"])
         let refused = try await next()
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: refused)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: refused)
         #expect(try await contents() == ["Theirs, later"])
     }
 
@@ -192,15 +193,15 @@ struct ClocklessTests {
         #expect(try await contents() == ["With a clock"])
     }
 
-    @Test(arguments: 1...TestForm.of(short: 12, full: 60))
+    @Test(arguments: 1...TestForm.of(short: 6, full: 60))
     func `M1 R5 without clocks, whatever overtakes what, device and server end equal`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var server = ClocklessServer()
         let todos = [todo, Todo(content: "Second")]
         var cursor: Int64 = 0
-        var sent: (PushBatch, [Verdict])?
-        var page: Page?
-        func deliver(_ page: Page) async throws {
+        var sent: (PushBatch, [RemotePush.Verdict])?
+        var page: RemotePage?
+        func deliver(_ page: RemotePage) async throws {
             let isNext = try await store.apply(page, to: ["todo"], initialCursor: "e1.0")
             if isNext { cursor = try #require(SyncState(page.cursor)).seq }
         }

@@ -33,7 +33,7 @@ struct ConflictTests {
     /// Pushes what is pending and hears that the content of another device is later.
     private func lose(to content: String) async throws {
         let next = try await store.nextPush(PushLimit())
-        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         let won = RowPatch(
             generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": .string(content)])
         try await store.apply([.merged(seq: 2, won)], of: try #require(next))
@@ -133,10 +133,10 @@ struct ConflictTests {
         try await phone.execute("UPDATE photo SET likes = likes + 2")
         let id = photo.id.uuidString.lowercased()
         let deletion = Tombstone(
-            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_500_000), device: "Other"), seq: 9)
-        let page = Page(
+            generation: 2, clock: WriteClock(stamp: Stamp(milliseconds: 1_790_000_500_000), device: "Other"), seq: 9)
+        let page = RemotePage(
             from: "m.1", cursor: "m.9", hasMore: false,
-            rows: [PageRow(table: "photo", id: id, content: .deleted(deletion))])
+            rows: [RemotePage.Row(table: "photo", id: id, content: .deleted(deletion))])
         try await phone.apply(page)
         let conflicts = try await phone.store.conflicts()
         let conflict = try #require(conflicts.first)

@@ -17,8 +17,8 @@ private struct CountingWorld {
     let deletes: Bool
     var random: SplitMix64
     var devices: [Device] = []
-    var answers: [(device: Int, batch: PushBatch, verdicts: [Verdict])] = []
-    var pages: [(device: Int, page: Page)] = []
+    var answers: [(device: Int, batch: PushBatch, verdicts: [RemotePush.Verdict])] = []
+    var pages: [(device: Int, page: RemotePage)] = []
     let ids = (1...3).map { UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID() }
     /// What people added to each row, on whatever device.
     var added: [String: Int64] = [:]
@@ -73,7 +73,7 @@ private struct CountingWorld {
         guard let batch = try await devices[index].next() else { return }
         let fate = Int.random(in: 0..<6, using: &random)
         if fate == 0 { return }
-        let refusal = fate == 5 ? Refusal(code: "forbidden", message: "no") : nil
+        let refusal = fate == 5 ? RemotePush.Refusal(code: "forbidden", message: "no") : nil
         let verdicts = try await server.push(batch.push) { _ in refusal }
         if fate > 1 { answers.append((index, batch, verdicts)) }
     }

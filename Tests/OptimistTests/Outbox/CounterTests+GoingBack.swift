@@ -25,12 +25,13 @@ extension CounterTests {
     /// A page with a sum, some of it this device's, of the server's ninth transaction since.
     private func receive(_ sum: Int64, mine: Int64, of device: String) async throws {
         let patch = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
+            generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(rawValue: 1), device: device)), seq: 9,
             values: ["likes": .int(sum)], mine: ["likes": [device: mine]])
-        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
+        let row = RemotePage.Row(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
         #expect(
             try await phone.store.apply(
-                Page(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "n.2"))
+                RemotePage(from: "n.2", cursor: "n.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: "n.2"
+            ))
     }
 
     @Test
@@ -110,19 +111,21 @@ extension CounterTests {
         let batch = try #require(try await phone.next())
         // The page is made after the push was taken: the sum has the one that was added under the new id, and does not say so.
         let patch = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(rawValue: 1), device: asked[0])), seq: 9,
+            generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(rawValue: 1), device: asked[0])),
+            seq: 9,
             values: ["likes": 6], mine: ["likes": [asked[0]: 5]])
-        let row = PageRow(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
+        let row = RemotePage.Row(table: "photo", id: photo.id.uuidString.lowercased(), content: .row(patch))
         try await store.apply([.accepted(seq: 9)], of: batch)
         let cursor = try #require(try await store.tableProgress().first?.cursor)
         func take(_ origins: [String]) async throws -> Bool {
             if isSnapshot {
                 return try await store.apply(
-                    SnapshotPage(at: "m.9", rows: [row], next: nil),
-                    of: SnapshotRequest(table: "photo", limit: 100, origins: origins))
+                    RemoteSnapshot(at: "m.9", rows: [row], next: nil),
+                    of: RemoteSnapshot.Request(table: "photo", limit: 100, origins: origins))
             }
             return try await store.apply(
-                Page(from: cursor, cursor: "m.9", hasMore: false, rows: [row]), to: ["photo"], initialCursor: cursor,
+                RemotePage(from: cursor, cursor: "m.9", hasMore: false, rows: [row]), to: ["photo"],
+                initialCursor: cursor,
                 origins: origins)
         }
         if isSnapshot { try await store.startResync(of: ["photo"]) }

@@ -146,7 +146,7 @@ struct CounterTests {
     @Test func `V2 M3 a refused count goes back, and can be made again`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 2, title = 'far too long'")
-        let refusal = Refusal(code: "invalidProperties", column: "title", message: "too long")
+        let refusal = RemotePush.Refusal(code: "invalidProperties", column: "title", message: "too long")
         try await phone.sync(with: server) { _ in refusal }
         #expect(try await likes() == 5)
         #expect(try await phone.store.pendingCount() == 0)
@@ -165,7 +165,8 @@ struct CounterTests {
         let next = try await phone.next()
         let batch = try #require(next)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
-        try await phone.store.apply([.rejected(Refusal(code: "invalidProperties", message: "too long"))], of: batch)
+        try await phone.store.apply(
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", message: "too long"))], of: batch)
         #expect(try await likes() == 6)
         #expect(try await phone.store.rejections().first?.mine["likes"] == ["@add": 2])
         try await phone.sync(with: server)
@@ -175,7 +176,7 @@ struct CounterTests {
     @Test func `V2 M3 a refused create is kept with what it counted`() async throws {
         let photo = Photo(likes: 3)
         try await phone.store.write { try photo.insert($0) }
-        try await phone.sync(with: server) { _ in Refusal(code: "forbidden", message: "no") }
+        try await phone.sync(with: server) { _ in RemotePush.Refusal(code: "forbidden", message: "no") }
         #expect(try await likes() == nil)
         let first = try await phone.store.rejections().first
         let rejection = try #require(first)
@@ -236,11 +237,11 @@ struct CounterTests {
         try await phone.execute("UPDATE photo SET likes = likes + 3")
         #expect(
             try await phone.store.apply(
-                SnapshotPage(at: "e.5", rows: [], next: nil),
-                of: SnapshotRequest(table: "photo", limit: 100, origins: phone.store.origins())))
+                RemoteSnapshot(at: "e.5", rows: [], next: nil),
+                of: RemoteSnapshot.Request(table: "photo", limit: 100, origins: phone.store.origins())))
         #expect(
             try await phone.store.apply(
-                Page(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: ""))
+                RemotePage(from: "e.5", cursor: "e.5", hasMore: false, rows: []), to: ["photo"], initialCursor: ""))
         try await phone.store.settleUnseen(.remove)
         let batch = try #require(try await phone.next())
         let sent = try patch(batch)

@@ -43,7 +43,7 @@ struct DiscardTests {
     func `L2 what the server has below a deleted row is received anew after a discard`(onDelete: String) async throws {
         let desk = try Desk(onDelete: onDelete)
         let (home, step) = (Project(title: "home"), Step(text: "sweep"))
-        let rows: [PageRow] = [.project(home), .step(step, in: home)]
+        let rows: [RemotePage.Row] = [.project(home), .step(step, in: home)]
         try await desk.store.take(rows)
         try await desk.store.write { db in
             let new = Project(title: "new")

@@ -51,24 +51,24 @@ struct EditWinsCratesTests {
         device.advance(20_000)
     }
 
-    private func row(_ table: String, _ id: UUID, _ values: JSONObject) -> PageRow {
-        PageRow(
+    private func row(_ table: String, _ id: UUID, _ values: JSONObject) -> RemotePage.Row {
+        RemotePage.Row(
             table: table, id: id.uuidString.lowercased(),
             content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: clock(0)), seq: 1, values: values)))
     }
 
-    private func clock(_ milliseconds: Int64) -> Clock {
-        Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "OtherPhone")
+    private func clock(_ milliseconds: Int64) -> WriteClock {
+        WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "OtherPhone")
     }
 
-    private func gone(_ table: String, _ id: UUID, at milliseconds: Int64) -> PageRow {
-        PageRow(
+    private func gone(_ table: String, _ id: UUID, at milliseconds: Int64) -> RemotePage.Row {
+        RemotePage.Row(
             table: table, id: id.uuidString.lowercased(),
             content: .deleted(Tombstone(generation: 2, clock: clock(milliseconds), seq: 2)))
     }
 
-    private func take(_ rows: [PageRow], from: Int, to seq: Int) async throws {
-        try await device.apply(Page(from: "m.\(from)", cursor: "m.\(seq)", hasMore: false, rows: rows))
+    private func take(_ rows: [RemotePage.Row], from: Int, to seq: Int) async throws {
+        try await device.apply(RemotePage(from: "m.\(from)", cursor: "m.\(seq)", hasMore: false, rows: rows))
     }
 
     private func journal() async throws -> [String] {

@@ -12,7 +12,7 @@ import Testing
 /// When a life of a row ended, as far as anybody has said: that is told again to a server that went back.
 extension EditWinsTests {
     /// An edit is under way when the user deletes the row, and is answered that the row is gone.
-    private func deleteWhileAnEditIsSent(_ answer: Verdict) async throws -> PushBatch {
+    private func deleteWhileAnEditIsSent(_ answer: RemotePush.Verdict) async throws -> PushBatch {
         try await phone.execute("UPDATE note SET title = 'late'")
         let batch = try #require(try await phone.next())
         phone.advance(10_000)
@@ -21,12 +21,12 @@ extension EditWinsTests {
         return try #require(try await phone.next())
     }
 
-    private func expectDeletion(at clock: Clock?, in push: Push?) {
+    private func expectDeletion(at clock: WriteClock?, in push: RemotePush?) {
         #expect(push?.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: clock))])
     }
 
     /// The server goes back, and is told again what it has lost.
-    private func expectHealed(_ deletion: Clock?) async throws {
+    private func expectHealed(_ deletion: WriteClock?) async throws {
         try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
         expectDeletion(at: deletion, in: try await phone.next()?.push)
     }
@@ -37,7 +37,7 @@ extension EditWinsTests {
     ) async throws {
         let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3))
         let entry = try #require(try await phone.store.entry(id: note.id))
-        let mine = Clock(stamp: entry.lifeStamp, device: batch.push.device)
+        let mine = WriteClock(stamp: entry.lifeStamp, device: batch.push.device)
         expectDeletion(at: mine, in: batch.push)
         if isAnswered { try await phone.store.apply([.accepted(seq: 4)], of: batch) }
         try await expectHealed(mine)
@@ -55,7 +55,7 @@ extension EditWinsTests {
         let batch = try #require(try await phone.next())
         let entry = try #require(try await phone.store.entry(id: note.id))
         #expect(entry.lifeStamp.milliseconds >= before.milliseconds + 10_000)
-        expectDeletion(at: Clock(stamp: entry.lifeStamp, device: batch.push.device), in: batch.push)
+        expectDeletion(at: WriteClock(stamp: entry.lifeStamp, device: batch.push.device), in: batch.push)
     }
 
     @Test(arguments: [5_000, 50_000])
@@ -63,7 +63,7 @@ extension EditWinsTests {
         let batch = try await deleteWhileAnEditIsSent(.gone(seq: 3, Tombstone(generation: 2, clock: clock(other))))
         let entry = try #require(try await phone.store.entry(id: note.id))
         try await phone.store.apply([.accepted(seq: 4)], of: batch)
-        try await expectHealed(max(Clock(stamp: entry.lifeStamp, device: batch.push.device), clock(other)))
+        try await expectHealed(max(WriteClock(stamp: entry.lifeStamp, device: batch.push.device), clock(other)))
     }
 
     @Test func `L3 M2 a deletion of which nobody has said when it was ends no life that has begun since`() async throws
@@ -111,7 +111,8 @@ extension EditWinsTests {
         #expect(entry.remote.clocks["title"] == clock(5_000) && !entry.isPending)
     }
 
-    private func book(_ verdict: Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout) {
+    private func book(_ verdict: RemotePush.Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout)
+    {
         _ = entry.settle(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
     }
 
@@ -124,7 +125,7 @@ extension EditWinsTests {
         #expect(
             entry.receive(Tombstone(generation: 2, clock: clock(50_000), seq: 7), device: "Phone", in: layout).change
                 == .delete)
-        let other = Clock(stamp: clock(answered).stamp, device: "OtherPhone")
+        let other = WriteClock(stamp: clock(answered).stamp, device: "OtherPhone")
         book(.gone(seq: 5, Tombstone(generation: 2, clock: other)), of: sent, &entry, in: layout)
         #expect(entry.remote.clocks == ColumnClocks(common: max(other, clock(50_000))))
     }
@@ -137,8 +138,8 @@ extension EditWinsTests {
         var entry = known(in: layout).entry
         entry.generation = 2
         entry.local?.dirty = TableLayout.lifeMask
-        let fast = Clock(stamp: clock(90_000).stamp, device: "Phone")
-        let mine = Clock(stamp: clock(60_000).stamp, device: "Phone")
+        let fast = WriteClock(stamp: clock(90_000).stamp, device: "Phone")
+        let mine = WriteClock(stamp: clock(60_000).stamp, device: "Phone")
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: fast.stamp,
             deletion: fast, clocks: [:], values: [:], sentBefore: 0)
@@ -173,9 +174,9 @@ extension EditWinsTests {
     private func take(_ deletion: Tombstone) async throws {
         let from = try await phone.store.nextPull().cursor ?? "m.0"
         try await phone.apply(
-            Page(
+            RemotePage(
                 from: from, cursor: "m.4", hasMore: false,
-                rows: [PageRow(table: "note", id: wireID, content: .deleted(deletion))]))
+                rows: [RemotePage.Row(table: "note", id: wireID, content: .deleted(deletion))]))
     }
 
     private func putBack() async throws {
@@ -278,7 +279,8 @@ extension EditWinsTests {
         #expect(entry.isAlive)
         let current = RowPatch(
             generation: 1, clocks: ColumnClocks(common: clock(1_000)), seq: seq, values: ["title": "Lake"])
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No.", current: current))
+        let refusal = RemotePush.Verdict.rejected(
+            RemotePush.Refusal(code: "forbidden", message: "No.", current: current))
         let settlement = entry.settle(sent, refusal, push: 1, device: "Phone", in: layout) { _, _ in "" }
         #expect(settlement.rejected == ["title": "late"])
         #expect(settlement.change == (seq == 2 ? .delete : .set(["title": "Lake"])))
@@ -312,8 +314,8 @@ extension EditWinsTests {
         var edited = lost
         lost.restore(in: layout)
         for (told, isOver) in [
-            (Clock(stamp: clock(20_000).stamp, device: "OtherPhone"), false), (clock(20_000), true),
-            (Clock(stamp: clock(40_000).stamp, device: "OtherPhone"), true),
+            (WriteClock(stamp: clock(20_000).stamp, device: "OtherPhone"), false), (clock(20_000), true),
+            (WriteClock(stamp: clock(40_000).stamp, device: "OtherPhone"), true),
         ] {
             var entry = lost
             _ = entry.receive(Tombstone(generation: 2, clock: told, seq: 9), device: "Phone", in: layout)

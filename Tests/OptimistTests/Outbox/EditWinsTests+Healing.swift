@@ -11,20 +11,20 @@ import Testing
 
 /// Edits and deletions that a server had taken, and lost when it went back.
 extension EditWinsTests {
-    func clock(_ milliseconds: Int64) -> Clock {
-        Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "ThirdPhone")
+    func clock(_ milliseconds: Int64) -> WriteClock {
+        WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "ThirdPhone")
     }
 
     var wireID: String { note.id.uuidString.lowercased() }
 
     /// What the server says of the row, in a life of its database that began after the first transaction.
-    func tell(_ content: PageRow.Content) async throws {
+    func tell(_ content: RemotePage.Row.Content) async throws {
         try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 1)].map(RemoteEpoch.init))
         let from = try await phone.store.nextPull().cursor ?? "m.0"
         try await phone.apply(
-            Page(
+            RemotePage(
                 from: from, cursor: "m2.5", hasMore: false,
-                rows: [PageRow(table: "note", id: wireID, content: content)]))
+                rows: [RemotePage.Row(table: "note", id: wireID, content: content)]))
     }
 
     func revived(at milliseconds: Int64, seq: Int64? = 5, title: String = "Lake") -> RowPatch {
@@ -97,9 +97,9 @@ extension EditWinsTests {
         let from = try await phone.store.nextPull().cursor ?? "m.0"
         let deletion = Tombstone(generation: 2, clock: clock(5_000), seq: 4)
         try await phone.apply(
-            Page(
+            RemotePage(
                 from: from, cursor: "m.4", hasMore: false,
-                rows: [PageRow(table: "note", id: wireID, content: .deleted(deletion))]))
+                rows: [RemotePage.Row(table: "note", id: wireID, content: .deleted(deletion))]))
         #expect(try await phone.rows("note").count == 1)
         try await phone.store.rewind(["note"], at: nil, to: [("m", 0), ("m2", 0)].map(RemoteEpoch.init))
         let batch = try await healed()
@@ -139,10 +139,10 @@ extension EditWinsTests {
     {
         let from = try await phone.store.nextPull().cursor ?? "m.0"
         try await phone.apply(
-            Page(
+            RemotePage(
                 from: from, cursor: "m.4", hasMore: false,
                 rows: [
-                    PageRow(
+                    RemotePage.Row(
                         table: "note", id: wireID,
                         content: .deleted(Tombstone(generation: 2, clock: clock(9_000), seq: 4)))
                 ]))

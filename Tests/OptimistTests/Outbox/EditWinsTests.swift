@@ -246,7 +246,7 @@ struct EditWinsTests {
         phone.advance(10_000)
         try await phone.execute("UPDATE note SET title = 'later'")
         try await phone.apply(try await phone.pull(from: server))
-        try await phone.sync(with: server) { _ in Refusal(code: "forbidden", message: "no") }
+        try await phone.sync(with: server) { _ in RemotePush.Refusal(code: "forbidden", message: "no") }
         #expect(try await phone.rows("note").isEmpty)
         #expect(try await phone.store.rejections().first?.mine == ["title": "later"])
         try await expectAll(nil)

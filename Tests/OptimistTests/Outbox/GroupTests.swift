@@ -202,12 +202,12 @@ struct GroupTests {
 
     // MARK: - V5
 
-    private let refusal = Refusal(code: "invalidProperties", message: "The title is not allowed.")
+    private let refusal = RemotePush.Refusal(code: "invalidProperties", message: "The title is not allowed.")
 
-    private func refused(_ batch: PushBatch, _ table: String, current: RowPatch? = nil) -> [Verdict] {
+    private func refused(_ batch: PushBatch, _ table: String, current: RowPatch? = nil) -> [RemotePush.Verdict] {
         batch.push.rows.map { row in
             row.table == table
-                ? .rejected(Refusal(code: refusal.code, message: refusal.message, current: current))
+                ? .rejected(RemotePush.Refusal(code: refusal.code, message: refusal.message, current: current))
                 : .groupFailed(by: ["project:\(trip.wireID)"], current: nil)
         }
     }
@@ -261,10 +261,10 @@ struct GroupTests {
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         let batch = try await next()
         #expect(sizes(batch) == [2])
-        let verdicts: [Verdict] = batch.push.rows.map { row in
+        let verdicts: [RemotePush.Verdict] = batch.push.rows.map { row in
             row.table == "project"
                 ? .rejected(
-                    Refusal(
+                    RemotePush.Refusal(
                         code: "forbidden", message: "Not yours.",
                         current: RowPatch(generation: 1, values: ["title": "Trip"])))
                 : .groupFailed(
@@ -349,7 +349,7 @@ struct GroupTests {
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
             try db.execute(sql: "PRAGMA max_page_count = \(pages)")
         }
-        let refusal = Refusal(code: "tooLarge", message: String(repeating: "no ", count: 100_000))
+        let refusal = RemotePush.Refusal(code: "tooLarge", message: String(repeating: "no ", count: 100_000))
         await #expect(throws: DatabaseError.self) { try await store.refuse(refusal, batch) }
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_whole") } == 0)
     }

@@ -3,14 +3,13 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Counts made before the server has confirmed that the file did not go back.
 @Suite(.timeLimit(.minutes(20)))
@@ -192,7 +191,7 @@ struct LaunchOriginTests {
         try await sync(backend) { try await store.rewindCheck() == nil }
         let device = try await store.read { try DeviceIdentity.current(in: $0) }
         let checks = backend.settings.withLock { $0.pushes }.filter(\.rows.isEmpty)
-        #expect(checks == [Push(number: 1, device: device, rows: [])])
+        #expect(checks == [RemotePush(number: 1, device: device, rows: [])])
     }
 
     @Test func `M3 S8 where a remote does not say whether the file went back, nothing waits for that`() async throws {

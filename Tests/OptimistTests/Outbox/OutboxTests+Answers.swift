@@ -65,7 +65,8 @@ extension OutboxTests {
             try todo.insert(db)
         }
         #expect(
-            try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: try await next()),
+            try await store.apply(
+                [.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: try await next()),
             "pages are needed")
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.generation == 1)
@@ -104,7 +105,7 @@ extension OutboxTests {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'mine', done = 1")
         let batch = try await next()
-        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         try await store.apply(
             [
                 .merged(
@@ -129,7 +130,8 @@ extension OutboxTests {
         var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
         #expect(await emissions.next()?.first?.content == "far too long")
         try await store.apply(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: batch)
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: batch)
         let restored = await emissions.next()
         #expect(restored == [todo])
         let rejection = try #require(try await store.rejections().first)
@@ -145,7 +147,7 @@ extension OutboxTests {
     @Test func `V2 a rejected create goes, and can be tried again`() async throws {
         let todo = try await insert("far too long")
         try await store.apply(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
             of: try await next())
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
@@ -162,10 +164,10 @@ extension OutboxTests {
         let todo = try await confirmed()
         try await edit("DELETE FROM todo")
         let current = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "S")),
+            generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 5), device: "S")),
             values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
         try await store.apply(
-            [.rejected(Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
+            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
         #expect(try await store.todos() == [todo])
         #expect(try await store.pendingCount() == 0)
         try await store.retry(try #require(try await store.rejections().first))
@@ -181,7 +183,8 @@ extension OutboxTests {
         let first = try await next()
         try await edit("UPDATE todo SET content = 'fine'")
         try await store.apply(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: first)
         #expect(try await store.todos().first?.content == "fine")
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().first?.mine == ["done": true])
@@ -196,7 +199,8 @@ extension OutboxTests {
         phone.advance(1)
         try await edit("UPDATE todo SET content = 'fine'")
         try await store.apply(
-            [.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))], of: first)
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
+            of: first)
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values["content"] == "fine")
     }
@@ -235,7 +239,8 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'mine'")
         let batch = try await next()
         try phone.fillDisk()
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
+        let refusal = RemotePush.Verdict.rejected(
+            RemotePush.Refusal(code: "forbidden", message: String(repeating: "no ", count: 100_000)))
         await #expect(throws: DatabaseError.self) { try await store.apply([refusal], of: batch) }
         #expect(try await store.dirtyColumns(todo) == ["content"])
         #expect(try await store.rejections().isEmpty)
@@ -248,7 +253,7 @@ extension OutboxTests {
         _ = try await insert("first")
         let batch = try await next()
         try await store.apply(
-            [.rejected(Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
+            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no")), .accepted(seq: 2)], of: batch)
         #expect(try await store.rejections().first?.mine == ["content": "moved"])
         #expect(try await store.entry(first)?.isPending == false)
         #expect(try await store.counts().parked == 1)

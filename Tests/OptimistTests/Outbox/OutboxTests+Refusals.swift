@@ -18,7 +18,7 @@ extension OutboxTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.step(Step(id: mine.id, text: "Theirs"), stamp: 1_789_000_000_000)], to: 1)
         if isEdited { try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Mine again'") } }
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: batch)
         #expect(try await store.steps() == [isEdited ? "Mine again" : "Theirs"])
         #expect(try await store.counts().pending == (isEdited ? 1 : 0))
         #expect(try await store.rejections().map { $0.mine["text"] } == (isEdited ? [] : ["Mine"]))
@@ -27,8 +27,8 @@ extension OutboxTests {
 
     private static let (early, late): (Int64, Int64) = (1_789_000_000_000, 1_790_000_100_000)
 
-    private func refused(_ row: PageRow? = nil) -> Verdict {
-        var refusal = Refusal(code: "forbidden", message: "no")
+    private func refused(_ row: RemotePage.Row? = nil) -> RemotePush.Verdict {
+        var refusal = RemotePush.Refusal(code: "forbidden", message: "no")
         if case .row(let current)? = row?.content { refusal.current = current }
         return .rejected(refusal)
     }
@@ -58,7 +58,7 @@ extension OutboxTests {
     @Test func `V3 M1 a refused delete brings back what is later than what a page has brought`() async throws {
         let (store, step, batch) = try await sentDelete()
         try await store.take([.step(step, seq: 5, stamp: Self.early + 1)], from: 1, to: 5)
-        let current = PageRow.step(Step(id: step.id, text: "Renamed"), seq: 7, stamp: Self.late)
+        let current = RemotePage.Row.step(Step(id: step.id, text: "Renamed"), seq: 7, stamp: Self.late)
         try await store.apply([refused(current)], of: batch)
         #expect(try await store.steps() == ["Renamed"])
         #expect(try await store.entry(step)?.remote.seq == 7)
@@ -95,7 +95,7 @@ extension OutboxTests {
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
         try await store.write { try Project(id: former.id, title: "Mine").insert($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let theirs = PageRow.project(former, seq: 5, title: "Theirs", stamp: Self.early, generation: 3)
+        let theirs = RemotePage.Row.project(former, seq: 5, title: "Theirs", stamp: Self.early, generation: 3)
         try await store.take([theirs], from: 1, to: 5)
         try await store.apply([refused(.project(former, stamp: Self.late))], of: batch)
         #expect(try await store.projects() == ["Theirs"])
@@ -116,16 +116,16 @@ extension OutboxTests {
     @Test func `V3 M3 of a count that is refused, what a page has brought later than the refusal stays`() async throws {
         let device = try Device([Photo.self], migrate: Photo.migrate)
         let photo = Photo()
-        func row(likes: Int64, seq: Int64) -> PageRow {
-            let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: Self.early), device: "OtherPhone"))
-            return PageRow(
+        func row(likes: Int64, seq: Int64) -> RemotePage.Row {
+            let clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: Self.early), device: "OtherPhone"))
+            return RemotePage.Row(
                 table: "photo", id: photo.id.uuidString.lowercased(),
                 content: .row(RowPatch(generation: 1, clocks: clocks, seq: seq, values: ["likes": .int(likes)])))
         }
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row(likes: 1, seq: 1)]))
+        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [row(likes: 1, seq: 1)]))
         try await device.execute("UPDATE photo SET likes = likes + 1")
         let batch = try #require(try await device.next())
-        try await device.apply(Page(from: "m.1", cursor: "m.5", hasMore: false, rows: [row(likes: 3, seq: 5)]))
+        try await device.apply(RemotePage(from: "m.1", cursor: "m.5", hasMore: false, rows: [row(likes: 3, seq: 5)]))
         try await device.store.apply([refused(row(likes: 1, seq: 1))], of: batch)
         #expect(try await device.store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") } == 3)
     }

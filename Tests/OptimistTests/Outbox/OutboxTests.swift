@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct OutboxTests {
@@ -206,7 +206,7 @@ struct OutboxTests {
     @Test func `Q2 a row is rejected until the app decides, and parked until it fits`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'Mine'")
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: try await next())
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))], of: try await next())
         #expect(try await state(todo) == "rejected")
         try await store.discard(try #require(try await store.rejections().first))
         #expect(try await state(todo) == "synced")
@@ -291,7 +291,8 @@ struct OutboxTests {
             if isNew { try Todo(content: "too long").insert(db) }
             try db.execute(sql: "UPDATE todo SET content = 'too long'")
         }
-        let refusal = Verdict.rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))
+        let refusal = RemotePush.Verdict.rejected(
+            RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))
         for edit in ["longer", "longest"] {
             let batch = try await next()
             phone.advance(1)
@@ -314,7 +315,7 @@ struct OutboxTests {
         let batch = try await next()
         phone.advance(1)
         try await edit("UPDATE todo SET priority = 2")
-        let refusal = Refusal(code: "invalidProperties", column: "content", message: "too long")
+        let refusal = RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long")
         try await store.apply([.rejected(refusal)], of: batch)
         #expect(try await store.confirmed(commit.receipt).map { $0.mine["content"] } == ["too long"])
         #expect(try await store.pendingCount() == 1)

@@ -10,7 +10,7 @@ struct Pier: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "pier"
     var id = UUID()
 
-    var row: PageRow { .of(Self.databaseTableName, id, [:]) }
+    var row: RemotePage.Row { .of(Self.databaseTableName, id, [:]) }
 }
 
 /// A record with two unique values.
@@ -21,7 +21,7 @@ struct Berth: Codable, Identifiable, SyncedRecord {
     var number: Int
     var line: String
 
-    var row: PageRow {
+    var row: RemotePage.Row {
         .of(
             Self.databaseTableName, id,
             [
@@ -43,10 +43,11 @@ struct Berth: Codable, Identifiable, SyncedRecord {
     }
 }
 
-extension PageRow {
-    static func of(_ table: String, _ id: UUID, _ values: JSONObject) -> PageRow {
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
-        return PageRow(
+extension RemotePage.Row {
+    static func of(_ table: String, _ id: UUID, _ values: JSONObject) -> RemotePage.Row {
+        let clocks = ColumnClocks(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
+        return RemotePage.Row(
             table: table, id: id.uuidString.lowercased(),
             content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: values)))
     }

@@ -14,7 +14,7 @@ struct PushAssemblyTests {
 
     private static let device = "D"
     private static let pending = Stamp(milliseconds: 1_000)
-    private static let clock = Clock(stamp: pending, device: device)
+    private static let clock = WriteClock(stamp: pending, device: device)
     private static let layout = TableLayout(
         number: 1, name: "step", idForm: .text,
         columns: [
@@ -50,7 +50,7 @@ struct PushAssemblyTests {
     }
 
     /// What a push of one row says of it.
-    private func change(_ unsent: Unsent) throws -> PushRow.Change {
+    private func change(_ unsent: Unsent) throws -> RemotePush.Row.Change {
         var assembly = Self.assembly()
         let hasRoom = assembly.add([unsent])
         #expect(hasRoom)
@@ -84,7 +84,7 @@ struct PushAssemblyTests {
             Issue.record("the row is new")
             return
         }
-        #expect(patch.clocks?["text"] == Clock(stamp: later, device: Self.device))
+        #expect(patch.clocks?["text"] == WriteClock(stamp: later, device: Self.device))
         #expect(patch.clocks?["parent"] == Self.clock)
     }
 

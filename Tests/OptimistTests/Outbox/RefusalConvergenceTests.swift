@@ -30,7 +30,7 @@ private struct RefusingWorld {
         let (writer, other) = isFirst ? (devices[0], devices[1]) : (devices[1], devices[0])
         for _ in 0..<Int.random(in: 0...3, using: &random) { try await write(on: writer) }
         for _ in 0..<Int.random(in: 0...2, using: &random) { try await write(on: other) }
-        let refusal = Bool.random(using: &random) ? Refusal(code: "forbidden", message: "no") : nil
+        let refusal = Bool.random(using: &random) ? RemotePush.Refusal(code: "forbidden", message: "no") : nil
         if let batch = try await writer.next() {
             let verdicts = try await server.push(batch.push, refusing: { _ in refusal })
             if Bool.random(using: &random) { try await other.sync(with: server) }
@@ -72,7 +72,7 @@ private struct RefusingWorld {
 
 @Suite(.timeLimit(.minutes(20)))
 struct RefusalConvergenceTests {
-    @Test(arguments: 1...TestForm.of(short: 8, full: 60) as ClosedRange<UInt64>)
+    @Test(arguments: 1...TestForm.of(short: 4, full: 60) as ClosedRange<UInt64>)
     func `M1 R2 whatever is refused while pages come, all end with the server's rows`(seed: UInt64) async throws {
         var world = try RefusingWorld(seed: seed)
         for _ in 0..<25 { try await world.step() }

@@ -22,7 +22,7 @@ struct RejectedRecordTests {
 
     private func refuse(current: RowPatch? = nil) async throws -> Rejection {
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let refusal = Refusal(code: "invalidProperties", message: "No.", current: current)
+        let refusal = RemotePush.Refusal(code: "invalidProperties", message: "No.", current: current)
         try await store.apply(batch.push.rows.map { _ in .rejected(refusal) }, of: batch)
         return try #require(try await store.rejections().first)
     }
@@ -132,7 +132,7 @@ struct RejectedRecordTests {
         try await store.pushAccepted(seq: 1)
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Mine', priority = 7") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let later = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
+        let later = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
         let won = RowPatch(generation: 1, clocks: ColumnClocks(common: later), values: ["content": "Theirs"])
         try await store.apply([.merged(seq: 2, won)], of: batch)
         let conflict = try #require(try await store.conflicts().first)

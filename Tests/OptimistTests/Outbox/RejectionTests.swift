@@ -12,7 +12,7 @@ import Testing
 /// What a rejection keeps, and what trying it again makes of that.
 @Suite(.timeLimit(.minutes(20)))
 struct RejectionTests {
-    private let refusal = Refusal(code: "invalidProperties", message: "The title is not allowed.")
+    private let refusal = RemotePush.Refusal(code: "invalidProperties", message: "The title is not allowed.")
 
     private func next(_ desk: Desk) async throws -> PushBatch {
         try #require(try await desk.store.nextPush(PushLimit()))
@@ -22,7 +22,7 @@ struct RejectionTests {
     ///
     /// - Parameter current: What the server says of the others.
     private func refuse(
-        _ id: String, on desk: Desk, as refused: Refusal? = nil, current: [String: RowPatch] = [:]
+        _ id: String, on desk: Desk, as refused: RemotePush.Refusal? = nil, current: [String: RowPatch] = [:]
     ) async throws {
         let batch = try await next(desk)
         try await desk.store.apply(
@@ -36,7 +36,7 @@ struct RejectionTests {
         let desk = try Desk()
         let (old, new, other) = (Project(title: "Old"), Project(title: "New"), Project(title: "Other"))
         let (moved, deleted) = (Step(text: "Moved"), Step(text: "Deleted"))
-        let rows: [PageRow] = [
+        let rows: [RemotePage.Row] = [
             .project(old), .project(other), .step(moved, in: old), .step(deleted, in: old),
         ]
         try await desk.store.take(rows)
@@ -92,7 +92,7 @@ struct RejectionTests {
         }
         let current = RowPatch(generation: 1, values: ["text": "Tickets", "project": .string(old.wireID)])
         try await refuse(
-            step.wireID, on: desk, as: Refusal(code: "invalidProperties", message: "No.", current: current),
+            step.wireID, on: desk, as: RemotePush.Refusal(code: "invalidProperties", message: "No.", current: current),
             current: [old.wireID: RowPatch(generation: 1, values: ["title": "Old"])])
         #expect(try await desk.store.steps() == ["Tickets"])
         #expect(try await desk.store.projects() == ["New", "Old"])
@@ -161,7 +161,7 @@ struct RejectionTests {
         }
         let current = RowPatch(generation: 1, values: ["title": "Trip"])
         try await refuse(
-            trip.wireID, on: desk, as: Refusal(code: "forbidden", message: "Not yours.", current: current),
+            trip.wireID, on: desk, as: RemotePush.Refusal(code: "forbidden", message: "Not yours.", current: current),
             current: [
                 step.wireID: RowPatch(
                     generation: 1, values: ["text": "Tickets", "project": .string(trip.wireID)])
@@ -223,7 +223,7 @@ struct RejectionTests {
         let trip = Project(title: "Trip")
         try await desk.store.write { try trip.insert($0) }
         try await refuse(
-            trip.wireID, on: desk, as: Refusal(code: "invalidProperties", column: "title", message: "No."))
+            trip.wireID, on: desk, as: RemotePush.Refusal(code: "invalidProperties", column: "title", message: "No."))
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(rejection.columns == ["title"])
         #expect(rejection.winner == nil)

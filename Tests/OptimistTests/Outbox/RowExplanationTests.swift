@@ -47,7 +47,7 @@ struct RowExplanationTests {
 
     @Test func `a refused row says with which word and sentence`() async throws {
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "Not yours."))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "Not yours."))], of: batch)
         let refused = try await store.explain(todo)
         #expect(refused.pending == nil && refused.rejections.map(\.code) == ["forbidden"])
         #expect("\(refused)".contains("(forbidden): Not yours."))

@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Lives that replace what the server has, and that it does not take.
 extension TakingBackTests {
@@ -20,11 +20,11 @@ extension TakingBackTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let anew = Step(id: step.id, text: "Anew")
         try await desk.store.write { try anew.insert($0, onConflict: .replace) }
-        var won = try #require(PageRow.step(step, seq: 2).patch)
+        var won = try #require(RemotePage.Row.step(step, seq: 2).patch)
         (won.generation, won.seq) = (3, nil)
         try await desk.store.apply([.merged(seq: 2, won)], of: batch)
         won.seq = 2
-        try await desk.store.take([PageRow(table: "step", id: step.wireID, content: .row(won))], from: 1, to: 2)
+        try await desk.store.take([RemotePage.Row(table: "step", id: step.wireID, content: .row(won))], from: 1, to: 2)
         #expect(try await desk.store.steps() == ["Anew"])
         try await desk.store.discardPending()
         #expect(try await desk.store.steps() == ["Tickets"])
@@ -35,9 +35,9 @@ extension TakingBackTests {
         try await desk.store.take([.step(step)], to: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let later = PageRow.step(Step(id: step.id, text: "Boats"), seq: 2, stamp: 1_790_000_050_000)
+        let later = RemotePage.Row.step(Step(id: step.id, text: "Boats"), seq: 2, stamp: 1_790_000_050_000)
         let current = try #require(later.patch)
-        let refusal = Refusal(code: "forbidden", message: "no", current: current)
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no", current: current)
         try await desk.store.apply([.rejected(refusal)], of: batch)
         #expect(try await desk.store.steps() == ["Boats"])
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Trains'") }
@@ -55,7 +55,7 @@ extension TakingBackTests {
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'one'") }
         let first = try #require(try await desk.store.nextPush(PushLimit()))
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'two'") }
-        let reined = Clock(stamp: Stamp(milliseconds: 1_790_000_030_000), device: first.push.device)
+        let reined = WriteClock(stamp: Stamp(milliseconds: 1_790_000_030_000), device: first.push.device)
         let won = RowPatch(clocks: ColumnClocks(common: nil, exceptions: ["text": reined]), values: ["text": "one"])
         try await desk.store.apply([.merged(seq: 2, won)], of: first)
         let second = try #require(try await desk.store.nextPush(PushLimit()))
@@ -71,7 +71,7 @@ extension TakingBackTests {
     {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
-        let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
+        let rows: [RemotePage.Row] = [.project(trip), .step(step, in: trip)]
         try await desk.store.take(rows)
         try await desk.store.write { db in
             let tour = Project(title: "Tour")
@@ -104,7 +104,7 @@ extension TakingBackTests {
     ) async throws {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
-        let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
+        let rows: [RemotePage.Row] = [.project(trip), .step(step, in: trip)]
         try await desk.store.take(rows)
         try await desk.store.write(allOrNothing: true) { db in
             try db.execute(
@@ -153,7 +153,7 @@ extension TakingBackTests {
         try await store.apply(
             batch.sent.map { sent in
                 sent.kind == .delete
-                    ? .rejected(Refusal(code: "forbidden", message: "no", current: kept))
+                    ? .rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: kept))
                     : .groupFailed(by: ["project:\(trip.wireID)"], current: moved)
             }, of: batch)
         #expect(try await store.projects() == ["Tour", "Trip"])
@@ -176,7 +176,7 @@ extension TakingBackTests {
         try await store.apply(
             batch.sent.map { sent in
                 sent.kind == .create
-                    ? .rejected(Refusal(code: "forbidden", message: "no", current: former))
+                    ? .rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: former))
                     : .groupFailed(by: ["project:\(trip.wireID)"], current: deleted)
             }, of: batch)
         #expect(try await store.projects() == ["Trip"])
@@ -205,7 +205,7 @@ extension TakingBackTests {
     @Test func `V1 a replacement that cannot go here stays until the row is received anew`() async throws {
         let store = try Desk().store
         let (trip, day) = (Project(title: "Trip"), Project(title: "Day"))
-        let rows: [PageRow] = [.project(trip), .project(day, part: trip)]
+        let rows: [RemotePage.Row] = [.project(trip), .project(day, part: trip)]
         try await store.take(rows)
         try await store.write {
             try $0.execute(sql: "INSERT OR REPLACE INTO project(id, title) VALUES (?, 'Tour')", arguments: [trip.id])
@@ -223,7 +223,7 @@ extension TakingBackTests {
     @Test func `V5 R2 a replacement below one that is refused is no deletion`() async throws {
         let store = try Desk().store
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
-        let rows: [PageRow] = [.project(trip), .step(step)]
+        let rows: [RemotePage.Row] = [.project(trip), .step(step)]
         try await store.take(rows)
         try await store.write(allOrNothing: true) { db in
             try db.execute(
@@ -256,7 +256,7 @@ extension TakingBackTests {
         let pier = Pier()
         let berths = (1...2).map { Berth(pier: pier.id, number: $0, line: "line \($0)") }
         let rows = [pier.row] + berths.map(\.row)
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: rows))
+        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: rows))
         try await device.store.write(allOrNothing: true) { db in
             try db.execute(sql: "UPDATE berth SET pier = NULL, number = -number")
             try db.execute(sql: "INSERT OR REPLACE INTO pier(id) VALUES (?)", arguments: [pier.id])
@@ -273,7 +273,8 @@ extension TakingBackTests {
         let (device, pier, berths) = try await refusedExchange()
         #expect(
             try await device.store.apply(
-                Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"], initialCursor: "m.0"))
+                RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [pier.row]), to: ["pier"],
+                initialCursor: "m.0"))
         let back = try await device.store.read { try Berth.order(Column("number")).fetchAll($0) }
         #expect(back.map(\.line) == ["line 1", "line 2"])
         #expect(back.map(\.id) == berths.map(\.id))
@@ -308,7 +309,7 @@ extension TakingBackTests {
     {
         let store = try Desk().store
         let (trip, tour, step) = (Project(title: "Trip"), Project(title: "Tour"), Step(text: "Tickets"))
-        let rows: [PageRow] = [.project(trip), .project(tour), .step(step, in: trip)]
+        let rows: [RemotePage.Row] = [.project(trip), .project(tour), .step(step, in: trip)]
         try await store.take(rows)
         try await store.write { try $0.execute(sql: "DELETE FROM step") }
         try await store.apply([.rejected(tooLarge)], of: try #require(try await store.nextPush(PushLimit())))

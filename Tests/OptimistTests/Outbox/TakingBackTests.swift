@@ -4,22 +4,22 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Refusals that leave a device without the server's values, or that let rows stand in each other's way.
 @Suite(.timeLimit(.minutes(20)))
 struct TakingBackTests {
-    let tooLarge = Refusal(code: "tooLarge", message: "What was written together is too large.")
+    let tooLarge = RemotePush.Refusal(code: "tooLarge", message: "What was written together is too large.")
 
     // MARK: - Deletions
 
     @Test func `V5 deletions of a group that is too large to be heard are undone with the next pages`() async throws {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
-        let rows: [PageRow] = [.project(trip), .step(step, in: trip)]
+        let rows: [RemotePage.Row] = [.project(trip), .step(step, in: trip)]
         try await desk.store.take(rows)
         try await desk.store.write { try $0.execute(sql: "DELETE FROM project") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
@@ -121,9 +121,9 @@ struct TakingBackTests {
         try await phone.store.apply(created.sent.map { _ in .accepted(seq: 3) }, of: created)
         if hadResync { try await phone.store.startResync(of: ["photo"]) }
         let rows = created.push.rows.map { row in
-            PageRow(table: "photo", id: row.id, content: .row(RowPatch(generation: 1, seq: 3, values: [:])))
+            RemotePage.Row(table: "photo", id: row.id, content: .row(RowPatch(generation: 1, seq: 3, values: [:])))
         }
-        try await phone.apply(Page(from: "m.0", cursor: "m.4", hasMore: false, rows: rows))
+        try await phone.apply(RemotePage(from: "m.0", cursor: "m.4", hasMore: false, rows: rows))
         try await phone.store.write(allOrNothing: true) { db in
             try db.execute(sql: "DELETE FROM photo WHERE id = ?", arguments: [lake])
             try db.execute(sql: "INSERT INTO photo(id, title) VALUES (?, 'Sea')", arguments: [UUID()])
@@ -132,7 +132,7 @@ struct TakingBackTests {
         try await phone.execute("UPDATE photo SET likes = likes + 1 WHERE id = ?", [pond])
         try await phone.store.apply(
             batch.sent.map { $0.kind == .create ? .rejected(tooLarge) : .groupFailed(by: [], current: nil) }, of: batch)
-        try await phone.apply(Page(from: "m.0", cursor: "m.12", hasMore: false, rows: []))
+        try await phone.apply(RemotePage(from: "m.0", cursor: "m.12", hasMore: false, rows: []))
         let push = try #require(try await phone.next())
         #expect(push.sent.map(\.generation) == [1])
         try await phone.store.apply([.gone(seq: 12)], of: push)
@@ -177,13 +177,13 @@ struct TakingBackTests {
     {
         let store = try Desk().store
         let projects = (1...3).map { Project(id: id($0), title: "Project \($0)") }
-        let rows = projects.map { PageRow.project($0) }
+        let rows = projects.map { RemotePage.Row.project($0) }
         try await store.take(rows)
         try await store.write { try $0.execute(sql: "DELETE FROM project WHERE id = ?", arguments: [id(number)]) }
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.startResync(of: ["project"])
-        var asked = SnapshotRequest(table: "project", at: nil, after: nil, limit: 1)
-        #expect(try await store.apply(SnapshotPage(at: "e1.9", rows: [rows[0]], next: projects[0].wireID), of: asked))
+        var asked = RemoteSnapshot.Request(table: "project", at: nil, after: nil, limit: 1)
+        #expect(try await store.apply(RemoteSnapshot(at: "e1.9", rows: [rows[0]], next: projects[0].wireID), of: asked))
         try await store.apply([.rejected(tooLarge)], of: batch)
         let place = try await store.tableProgress().first { $0.table == "project" }?.place
         #expect(place == (number == 1 ? nil : projects[0].wireID))
@@ -191,7 +191,7 @@ struct TakingBackTests {
         (asked.at, asked.after) = ("e1.9", place)
         #expect(
             try await store.apply(
-                SnapshotPage(at: "e1.9", rows: Array(rows[(isThere ? 1 : 2)...]), next: nil), of: asked))
+                RemoteSnapshot(at: "e1.9", rows: Array(rows[(isThere ? 1 : 2)...]), next: nil), of: asked))
         try await store.take([], from: 9, of: ["project"])
         try await store.settleUnseen(.remove)
         #expect(try await store.projects() == projects.filter { isThere || $0.id != id(2) }.map(\.title))
@@ -221,7 +221,8 @@ struct TakingBackTests {
         try await phones[0].apply(try await phones[0].pull(from: server))
         let batch = try #require(try await phones[0].next())
         #expect(batch.sent.map(\.generation) == [3])
-        let verdicts = try await server.push(batch.push, refusing: { _ in Refusal(code: "forbidden", message: "no") })
+        let verdicts = try await server.push(
+            batch.push, refusing: { _ in RemotePush.Refusal(code: "forbidden", message: "no") })
         try await phones[1].execute("INSERT INTO photo(id, title) VALUES (?, 'Sea')", [id])
         try await phones[1].sync(with: server)
         try await phones[0].apply(try await phones[0].pull(from: server))
@@ -240,7 +241,7 @@ struct TakingBackTests {
     {
         let desk = try Desk()
         let trip = Project(title: "Trip")
-        let bare = PageRow(
+        let bare = RemotePage.Row(
             table: "project", id: trip.wireID, content: .row(RowPatch(generation: 1, seq: 1, values: [:])))
         try await desk.store.take([bare])
         try await desk.store.write { try $0.execute(sql: "DELETE FROM project") }
@@ -273,7 +274,7 @@ struct TakingBackTests {
         try await desk.store.apply(
             batch.push.rows.map { row in
                 row.id == tour.wireID
-                    ? .rejected(Refusal(code: "uniqueViolation", message: "There is one."))
+                    ? .rejected(RemotePush.Refusal(code: "uniqueViolation", message: "There is one."))
                     : .groupFailed(by: ["project:\(tour.wireID)"], current: row.id == trip.wireID ? current : nil)
             }, of: batch)
         let counts = try await desk.store.counts()
@@ -291,7 +292,7 @@ struct TakingBackTests {
         let device = try Device([Stall.self]) { Stall.migrate(&$0, reading) }
         let (cheese, fruit) = (Stall(place: #"{"row":1}"#), Stall(place: #"{"row":2}"#))
         try await device.apply(
-            Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [cheese.row(seq: 1), fruit.row(seq: 1)]))
+            RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [cheese.row(seq: 1), fruit.row(seq: 1)]))
         try await device.store.write(allOrNothing: true) { db in
             for stall in [Stall(id: cheese.id), Stall(id: fruit.id, place: cheese.place)] { try stall.update(db) }
             try Stall(id: cheese.id, place: fruit.place).update(db)
@@ -310,11 +311,11 @@ struct TakingBackTests {
         let device = try Device([Stall.self]) { Stall.migrate(&$0, reading) }
         let (cheese, fruit) = (Stall(place: #"{"row":1}"#), Stall(place: #"{"row":2}"#))
         try await device.apply(
-            Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [cheese.row(seq: 1), fruit.row(seq: 1)]))
+            RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [cheese.row(seq: 1), fruit.row(seq: 1)]))
         let exchanged = [Stall(id: cheese.id, place: fruit.place), Stall(id: fruit.id, place: cheese.place)]
         let bread = Stall(place: #"{"row":3}"#)
         try await device.apply(
-            Page(from: "m.1", cursor: "m.2", hasMore: false, rows: (exchanged + [bread]).map { $0.row(seq: 2) }))
+            RemotePage(from: "m.1", cursor: "m.2", hasMore: false, rows: (exchanged + [bread]).map { $0.row(seq: 2) }))
         #expect(try await device.rows("stall").count == 3)
         #expect(try await device.store.counts().parked == 2)
     }
@@ -328,9 +329,9 @@ private struct Stall: Codable, Identifiable, SyncedRecord {
 
     var wireID: String { id.uuidString.lowercased() }
 
-    func row(seq: Int64) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
-        return PageRow(
+    func row(seq: Int64) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        return RemotePage.Row(
             table: "stall", id: wireID,
             content: .row(
                 RowPatch(

@@ -43,7 +43,7 @@ struct RowBelowTests {
         var entry = RowEntry(ref: RowRef(table: 1, id: UUID().databaseValue), generation: 1)
         // The server wrote the step last in its transaction 5.
         entry.remote = RemoteRow(generation: 1, seq: 5)
-        entry.remote.clocks.common = Clock(stamp: Stamp(milliseconds: 1_000), device: "Other")
+        entry.remote.clocks.common = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "Other")
         let stamp = Stamp(milliseconds: 9_000)
         func edit(_ dirty: Int64, sent: Int64 = 0) {
             entry.local = LocalEdit(group: stamp, stamp: stamp, dirty: dirty, sent: sent)

@@ -168,8 +168,8 @@ struct RowLawTests {
     private static let title: Int64 = 0b10
     private static let ref = RowRef(table: 1, id: UUID().databaseValue)
 
-    private static func clock(_ at: Int64, _ device: String = "Other") -> Clock {
-        Clock(stamp: Stamp(milliseconds: at * 1000), device: device)
+    private static func clock(_ at: Int64, _ device: String = "Other") -> WriteClock {
+        WriteClock(stamp: Stamp(milliseconds: at * 1000), device: device)
     }
 
     private static func patch(_ word: Word, seq: Int64?) -> RowPatch {
@@ -243,7 +243,7 @@ struct RowLawTests {
     }
 
     /// The server's value: what the table shows, or the base of the edit above it.
-    private static func name(of clock: Clock, _ entry: RowEntry, _ shown: String?) -> String {
+    private static func name(of clock: WriteClock, _ entry: RowEntry, _ shown: String?) -> String {
         if entry.dirty & title != 0, let base = entry.baseValue(of: layout.columns[0])?.string { return base }
         return entry.dirty == 0 ? shown ?? "?" : "?"
     }
@@ -257,15 +257,15 @@ struct RowLawTests {
         }
     }
 
-    private static func verdict(_ event: Event) -> Verdict {
+    private static func verdict(_ event: Event) -> RemotePush.Verdict {
         switch event {
         case .merged:
             return .merged(seq: 9, patch(Word(life: 1, cell: Cell(value: "C", at: 40)), seq: nil))
         case .gone: return .gone(seq: 9, Tombstone(generation: 2, clock: clock(30)))
-        case .refused: return .rejected(Refusal(code: "forbidden", message: "No."))
+        case .refused: return .rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         case .refusedWithRow, .refusedWithLife:
             let current = event.word.map { patch($0, seq: seq(event)) }
-            return .rejected(Refusal(code: "forbidden", message: "No.", current: current))
+            return .rejected(RemotePush.Refusal(code: "forbidden", message: "No.", current: current))
         default: return .accepted(seq: 9)
         }
     }

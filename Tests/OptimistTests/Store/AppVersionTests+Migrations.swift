@@ -21,11 +21,11 @@ extension AppVersionTests {
         let before = try await device.store.entry(id: items[0].id)
 
         try await device.execute("UPDATE item SET title = 'no' WHERE title = 'rejected'")
-        let refusal = Refusal(code: "invalidProperties", column: "title", message: "no")
+        let refusal = RemotePush.Refusal(code: "invalidProperties", column: "title", message: "no")
         try await device.sync(with: server) { _ in refusal }
         try await device.execute("UPDATE item SET title = 'mine' WHERE title = 'lost'")
         let next = try await device.next()
-        let theirs = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
+        let theirs = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
         try await device.store.apply(
             [.merged(seq: 5, RowPatch(generation: 1, clocks: theirs, values: ["title": "theirs"]))],
             of: try #require(next))
@@ -57,15 +57,15 @@ extension AppVersionTests {
         try await device.execute("CREATE UNIQUE INDEX one ON item(title)")
         let item = Shop.Item(title: "Boat")
         try await device.store.write { try item.insert($0) }
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "Other"))
-        let row = PageRow(
+        let clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 5), device: "Other"))
+        let row = RemotePage.Row(
             table: "item", id: UUID().uuidString.lowercased(),
             content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: ["title": "Boat", "note": "x"])))
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
+        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
         #expect(try await device.store.counts().parked == 1)
         try device.open([Shop.Thing.self], migrate: Shop.renamed)
         try await device.execute("UPDATE thing SET name = 'Ship'")
-        try await device.apply(Page(from: "m.1", cursor: "m.2", hasMore: false, rows: []))
+        try await device.apply(RemotePage(from: "m.1", cursor: "m.2", hasMore: false, rows: []))
         #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "x"])
     }
 
@@ -75,12 +75,13 @@ extension AppVersionTests {
         try await device.store.write { try item.insert($0) }
         try await device.sync(with: server)
         try device.open([Shop.Thing.self], migrate: Shop.renamed)
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
+        let clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_900_000), device: "Other"))
         let patch = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["title": "Boat", "note": "new"])
-        let row = PageRow(table: "thing", id: item.id.uuidString.lowercased(), content: .row(patch))
+        let row = RemotePage.Row(table: "thing", id: item.id.uuidString.lowercased(), content: .row(patch))
         #expect(
             try await device.store.apply(
-                Page(from: "m.1", cursor: "m.9", hasMore: false, rows: [row]), to: ["thing"], initialCursor: "m.0"))
+                RemotePage(from: "m.1", cursor: "m.9", hasMore: false, rows: [row]), to: ["thing"], initialCursor: "m.0"
+            ))
         #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "new"])
     }
 

@@ -42,14 +42,14 @@ extension AppVersionTests {
     private func take(
         _ name: String, of id: UUID, life: Int = 1, colour: JSON? = "red", seq: Int64, on device: Device
     ) async throws {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
         let patch = RowPatch(
             generation: life, clocks: ColumnClocks(common: clock), seq: seq,
             values: JSONObject([("name", .string(name)), colour.map { ("colour", $0) }].compactMap(\.self)))
         try await device.apply(
-            Page(
+            RemotePage(
                 from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false,
-                rows: [PageRow(table: "boat", id: id.uuidString.lowercased(), content: .row(patch))]))
+                rows: [RemotePage.Row(table: "boat", id: id.uuidString.lowercased(), content: .row(patch))]))
     }
 
     private func paintsKept(on device: Device) async throws -> Int? {
@@ -89,7 +89,7 @@ extension AppVersionTests {
         try await device.store.rewind(["boat"], at: "m.1", to: [("m", 0), ("n", 0)].map(RemoteEpoch.init))
         let end = Tombstone(generation: 2, clock: nil, seq: 2)
         let (store, row) = (
-            device.store, PageRow(table: "boat", id: id.uuidString.lowercased(), content: .deleted(end))
+            device.store, RemotePage.Row(table: "boat", id: id.uuidString.lowercased(), content: .deleted(end))
         )
         _ = try await store.apply { try store.receive([row], PageContext(), until: { false }, in: $0) }
         #expect(try await device.rows("boat").count == 1)
@@ -103,7 +103,7 @@ extension AppVersionTests {
         try await take("Heron", of: id, seq: 1, on: device)
         try await device.execute("UPDATE boat SET name = 'Swift'")
         let batch = try #require(try await device.next())
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "blue"])
         try await device.store.apply([.merged(seq: 3, won)], of: batch)
@@ -118,7 +118,7 @@ extension AppVersionTests {
         try await device.execute("UPDATE boat SET name = 'Swift'")
         let batch = try #require(try await device.next())
         try await take("Tern", of: id, life: 3, colour: "blue", seq: 2, on: device)
-        let clock = Clock(stamp: Stamp(milliseconds: 1_789_000_000_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_789_000_000_000), device: "OtherPhone")
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: clock), values: ["name": "Tern", "colour": "red"])
         try await device.store.apply([.merged(seq: 1, won)], of: batch)
@@ -133,11 +133,11 @@ extension AppVersionTests {
         try await device.execute("UPDATE boat SET name = 'Stork' WHERE id = ?", [id])
         let batch = try #require(try await device.next())
         try await device.store.write { try Boat(name: "Swift").insert($0) }
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
         let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
         try await device.store.apply([.merged(seq: 2, won)], of: batch)
         try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
-        try await device.apply(Page(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
+        try await device.apply(RemotePage(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
         #expect(try await device.rows("boat").values.first == ["name": "Swift"])
         #expect(try await paintsKept(on: device) == 1)
     }
@@ -152,7 +152,7 @@ extension AppVersionTests {
         #expect(try await device.store.counts().parked == 1)
         try device.open([PaintedBoat.self], migrate: Boat.paint)
         try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
-        try await device.apply(Page(from: "m.2", cursor: "m.3", hasMore: false, rows: []))
+        try await device.apply(RemotePage(from: "m.2", cursor: "m.3", hasMore: false, rows: []))
         #expect(try await device.rows("boat").values.first == ["name": "Swift", "colour": "red"])
         #expect(try await device.store.counts().parked == 0)
     }
@@ -166,13 +166,13 @@ extension AppVersionTests {
         try await device.execute("UPDATE boat SET name = 'Stork' WHERE id = ?", [id])
         let batch = try #require(try await device.next())
         try await device.store.write { try Boat(name: "Swift").insert($0) }
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "OtherPhone")
         let won = RowPatch(clocks: ColumnClocks(common: clock), values: ["name": "Swift"])
         try await device.store.apply([.merged(seq: 2, won)], of: batch)
         #expect(try await device.store.counts().parked == 1)
         try device.open([PaintedBoat.self], migrate: Boat.paint)
         try await device.execute("DELETE FROM boat WHERE id <> ?", [id])
-        try await device.apply(Page(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
+        try await device.apply(RemotePage(from: "m.1", cursor: "m.3", hasMore: false, rows: []))
         #expect(try await device.rows("boat").values.first == ["name": "Swift", "colour": "red"])
         #expect(try await device.store.counts().parked == 0)
     }
@@ -219,17 +219,18 @@ extension AppVersionTests {
     @Test func `L1 R2 what a migration brings of a row that waits for its parent is added to that`() async throws {
         let device = try Device([Harbour.self, Ship.self], migrate: Ship.migrate)
         let (harbour, ship) = (UUID(), UUID())
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_001), device: "OtherPhone"))
-        let owner = PageRow(
+        let clocks = ColumnClocks(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_001), device: "OtherPhone"))
+        let owner = RemotePage.Row(
             table: "harbour", id: harbour.uuidString.lowercased(),
             content: .row(RowPatch(generation: 1, clocks: clocks, seq: 1, values: ["name": "Kiel"])))
-        let owned = PageRow(
+        let owned = RemotePage.Row(
             table: "ship", id: ship.uuidString.lowercased(),
             content: .row(
                 RowPatch(
                     generation: 1, clocks: clocks, seq: 1,
                     values: ["harbour": .string(harbour.uuidString.lowercased()), "colour": "red"])))
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [owner, owned]))
+        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [owner, owned]))
         try await device.store.write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             try db.execute(sql: "UPDATE ship SET harbour = NULL")
@@ -238,14 +239,15 @@ extension AppVersionTests {
         }
         let batch = try #require(try await device.next())
         #expect(batch.sent.map(\.generation) == [3])
-        let refusal = Refusal(code: "forbidden", message: "no")
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no")
         try await device.store.apply([.rejected(refusal)], of: batch)
         #expect(try await device.rows("ship").isEmpty)
         #expect(try await device.store.counts().parked == 1)
         try device.open([Harbour.self, PaintedShip.self], migrate: Ship.paint)
         #expect(
             try await device.store.apply(
-                Page(from: "m.0", cursor: "m.2", hasMore: false, rows: [owner]), to: ["harbour"], initialCursor: "m.0"))
+                RemotePage(from: "m.0", cursor: "m.2", hasMore: false, rows: [owner]), to: ["harbour"],
+                initialCursor: "m.0"))
         #expect(try await device.rows("ship").values.first?["colour"] == "red")
         #expect(try await device.rows("harbour").values.first == ["name": "Kiel"])
         #expect(try await device.store.counts().parked == 0)

@@ -122,7 +122,8 @@ struct AppVersionTests {
         try old.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
         #expect(try await old.store.nextPull().tables == ["tag"])
         let next = try await old.store.nextPull()
-        let page = try await server.pull(PullRequest(tables: next.tables, cursor: next.cursor ?? "m.0", limit: 100))
+        let page = try await server.pull(
+            RemotePage.Request(tables: next.tables, cursor: next.cursor ?? "m.0", limit: 100))
         #expect(try await old.store.apply(page, to: next.tables, initialCursor: "m.0"))
         #expect(try await old.rows("tag").values.first == ["word": "water"])
         #expect(try await old.store.pendingCount() == 0)
@@ -166,9 +167,9 @@ struct AppVersionTests {
         try await old.execute("DROP TRIGGER app")
         let other = RowPatch(seq: 1, values: ["title": "Oar"])
         try await old.apply(
-            Page(
+            RemotePage(
                 from: page.from, cursor: page.from, hasMore: false,
-                rows: [PageRow(table: "item", id: UUID().uuidString.lowercased(), content: .row(other))]))
+                rows: [RemotePage.Row(table: "item", id: UUID().uuidString.lowercased(), content: .row(other))]))
         let id = item.id.uuidString.lowercased()
         #expect(try await old.rows("item")[id]?["title"] == "Ship")
 
@@ -186,12 +187,12 @@ struct AppVersionTests {
         try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let batch = try #require(try await device.next())
         func theirs(_ values: JSONObject) -> RowPatch {
-            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "Old")
+            let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_100_000), device: "Old")
             return RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: 1, values: values)
         }
-        let row = PageRow(
+        let row = RemotePage.Row(
             table: "item", id: item.id.uuidString.lowercased(), content: .row(theirs(["title": "Ship"])))
-        try await device.apply(Page(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
+        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
         #expect(try await device.store.entry(id: item.id)?.remote.isElsewhere == false)
 
         // The answer says "Ship" too, which does not fit until the app lets it.
@@ -230,15 +231,16 @@ struct AppVersionTests {
         let early = isSentFirst ? try await new.next() : nil
         let id = item.id.uuidString.lowercased()
         let theirs = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 5), device: "Old")), seq: 1,
+            generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 5), device: "Old")),
+            seq: 1,
             values: ["title": "Theirs"])
         try await new.apply(
-            Page(
+            RemotePage(
                 from: "m.0", cursor: "m.1", hasMore: false,
-                rows: [PageRow(table: "item", id: id, content: .row(theirs))]))
+                rows: [RemotePage.Row(table: "item", id: id, content: .row(theirs))]))
         let late = isSentFirst ? nil : try await new.next()
         let batch = try #require(early ?? late)
-        try await new.store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        try await new.store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: batch)
         #expect(try await new.rows("item")[id] == ["title": "Theirs", "colour": "red", "likes": 0])
         #expect(try await new.store.counts().parked == 0)
         #expect(try await new.store.counts().pending == 0)

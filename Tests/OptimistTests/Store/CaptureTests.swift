@@ -3,11 +3,11 @@
 import Foundation
 import GRDB
 import OptimistWire
-import Synchronization
 import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct CaptureTests {
@@ -83,7 +83,7 @@ struct CaptureTests {
         #expect(push.rows.map { Self.summary($0.change, "content") }.sorted() == sent)
     }
 
-    private static func summary(_ change: PushRow.Change, _ column: String) -> String {
+    private static func summary(_ change: RemotePush.Row.Change, _ column: String) -> String {
         func value(_ patch: RowPatch) -> String { patch.values[column].map { $0.string ?? "null" } ?? "nothing" }
         return switch change {
         case .create(let patch): "create \(value(patch))"

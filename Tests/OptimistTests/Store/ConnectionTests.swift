@@ -2,11 +2,10 @@
 
 import Foundation
 import GRDB
-import OptimistCore
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// The app's own configuration of a connection, and closing a store.
 @Suite(.timeLimit(.minutes(20)))

@@ -2,12 +2,11 @@
 
 import Foundation
 import GRDB
-import OptimistCore
 import OptimistTesting
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct LiveQueryTests {

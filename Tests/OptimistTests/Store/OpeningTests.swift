@@ -144,7 +144,7 @@ struct OpeningTests {
             Issue.record("no create")
             return
         }
-        let echo = PageRow(table: "note", id: id, content: .row(patch))
+        let echo = RemotePage.Row(table: "note", id: id, content: .row(patch))
         try await store.take([echo], to: 1, of: ["note"])
         #expect(try await store.read { try Note.fetchAll($0) } == [Note(id: id, text: "mine")])
         await #expect(throws: DatabaseError.self) {
@@ -200,7 +200,7 @@ struct OpeningTests {
         let second = group
         try await store.write { try second.update($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "no"))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: batch)
         #expect(try await store.read { try Group.fetchAll($0) } == [first])
         try await store.write { _ = try Group.deleteAll($0) }
         #expect(try await store.pendingCount() == 1)

@@ -3,13 +3,12 @@
 import ChildProcess
 import Foundation
 import GRDB
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Starts another process with the same file: see Tests/OtherProcess.
 private func startOther(_ role: String, _ file: URL) throws -> ChildProcess {

@@ -95,7 +95,7 @@ struct ReleasedFormatTests {
                 sql: "UPDATE task SET content = 'edited again' WHERE id IN (?, ?)",
                 arguments: [ReleasedPlanner.id(2), ReleasedPlanner.id(11)])
         }
-        var pushed: [String: PushRow.Change] = [:]
+        var pushed: [String: RemotePush.Row.Change] = [:]
         while let batch = try await store.nextPush(PushLimit()) {
             for row in batch.push.rows { pushed[row.id] = row.change }
             #expect(batch.push.number > 3, "numbers go on from where they were")
@@ -114,17 +114,17 @@ struct ReleasedFormatTests {
         #expect(try await store.counts().pending == 0)
 
         let clocks = ColumnClocks(
-            common: Clock(stamp: Stamp(milliseconds: ReleasedPlanner.milliseconds + 5_000), device: "OtherPhone"))
+            common: WriteClock(stamp: Stamp(milliseconds: ReleasedPlanner.milliseconds + 5_000), device: "OtherPhone"))
         let parent = RowPatch(generation: 1, clocks: clocks, seq: 9, values: ["name": "the parent of 10"])
         #expect(
             try await store.apply(
-                Page(
+                RemotePage(
                     from: ReleasedPlanner.cursor, cursor: "e1.9", hasMore: false,
-                    rows: [PageRow(table: "project", id: text(99), content: .row(parent))]),
+                    rows: [RemotePage.Row(table: "project", id: text(99), content: .row(parent))]),
                 to: ["project", "task"], initialCursor: "e1.0"))
         #expect(
             try await store.apply(
-                Page(from: "e1.9", cursor: "e1.10", hasMore: false, rows: []), to: ["project", "task"],
+                RemotePage(from: "e1.9", cursor: "e1.10", hasMore: false, rows: []), to: ["project", "task"],
                 initialCursor: "e1.0"))
         #expect(try await contents(store)[10] == "parked")
     }

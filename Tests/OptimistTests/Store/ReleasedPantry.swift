@@ -71,22 +71,27 @@ enum ReleasedPantry {
         try ReleasedPlanner.close(store)
     }
 
-    private static let theirs = Clock(stamp: Stamp(milliseconds: milliseconds - 90_000_000), device: "OtherPhone")
+    private static let theirs = WriteClock(stamp: Stamp(milliseconds: milliseconds - 90_000_000), device: "OtherPhone")
 
-    private static func row(_ table: String, _ number: Int, seq: Int64, gen: Int = 1, _ values: JSONObject) -> PageRow {
-        PageRow(
+    private static func row(_ table: String, _ number: Int, seq: Int64, gen: Int = 1, _ values: JSONObject)
+        -> RemotePage.Row
+    {
+        RemotePage.Row(
             table: table, id: text(number),
             content: .row(RowPatch(generation: gen, clocks: ColumnClocks(common: theirs), seq: seq, values: values)))
     }
 
-    private static func gone(_ table: String, _ number: Int, seq: Int64) -> PageRow {
-        PageRow(table: table, id: text(number), content: .deleted(Tombstone(generation: 2, clock: theirs, seq: seq)))
+    private static func gone(_ table: String, _ number: Int, seq: Int64) -> RemotePage.Row {
+        RemotePage.Row(
+            table: table, id: text(number), content: .deleted(Tombstone(generation: 2, clock: theirs, seq: seq)))
     }
 
-    private static func take(_ rows: [PageRow], _ store: Store, from: String, to cursor: String, hasMore: Bool = false)
+    private static func take(
+        _ rows: [RemotePage.Row], _ store: Store, from: String, to cursor: String, hasMore: Bool = false
+    )
         async throws
     {
-        var page = Page(from: from, cursor: cursor, hasMore: hasMore, rows: rows)
+        var page = RemotePage(from: from, cursor: cursor, hasMore: hasMore, rows: rows)
         page.head = hasMore ? "e1.99" : cursor
         #expect(try await store.apply(page, to: tables, initialCursor: "e1.0"))
     }
@@ -142,7 +147,7 @@ enum ReleasedPantry {
                 case text(23): .retry(after: .seconds(60), WaitReason("schemaTooNew", column: "colour"))
                 case text(24):
                     .rejected(
-                        Refusal(
+                        RemotePush.Refusal(
                             code: "uniqueViolation", message: "Another label has the word.",
                             columns: ["word", "colour"],
                             winner: text(25)))

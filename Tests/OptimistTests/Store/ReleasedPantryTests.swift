@@ -97,14 +97,14 @@ struct ReleasedPantryTests {
         #expect(waiting[text(26)]?.reason == .valueTaken("UNIQUE constraint failed: label.word"))
         #expect(waiting.count == 3)
         let clocks = ColumnClocks(
-            common: Clock(stamp: Stamp(milliseconds: ReleasedPantry.milliseconds), device: "OtherPhone"))
+            common: WriteClock(stamp: Stamp(milliseconds: ReleasedPantry.milliseconds), device: "OtherPhone"))
         let shelf = RowPatch(generation: 1, clocks: clocks, seq: 14, values: ["name": "Middle"])
         let label = RowPatch(generation: 1, clocks: clocks, seq: 14, values: ["word": "sugary"])
-        let page = Page(
+        let page = RemotePage(
             from: "e2.13", cursor: "e2.14", hasMore: false,
             rows: [
-                PageRow(table: "shelf", id: text(3), content: .row(shelf)),
-                PageRow(table: "label", id: text(22), content: .row(label)),
+                RemotePage.Row(table: "shelf", id: text(3), content: .row(shelf)),
+                RemotePage.Row(table: "label", id: text(22), content: .row(label)),
             ])
         #expect(try await store.apply(page, to: ReleasedPantry.tables, initialCursor: "e2.0"))
         #expect(try await store.read { try ReleasedPantry.Jar.fetchOne($0, key: ReleasedPantry.id(16))?.name } == "Tea")

@@ -97,7 +97,7 @@ enum ReleasedPlanner {
             try db.execute(sql: "UPDATE task SET content = 'refused, mine' WHERE content = 'refused'")
         }
         let second = try #require(try await store.nextPush(PushLimit()))
-        let theirs = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
         try await store.apply(
             second.push.rows.map { row in
                 switch UUID(uuidString: row.id) {
@@ -105,15 +105,16 @@ enum ReleasedPlanner {
                 case id(6):
                     .merged(
                         seq: 2, RowPatch(clocks: ColumnClocks(common: theirs), values: ["priority": 9]))
-                default: .rejected(Refusal(code: "invalidProperties", column: "content", message: "Too long."))
+                default:
+                    .rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "Too long."))
                 }
             }, of: second)
-        func received(_ number: Int, _ values: JSONObject) -> PageRow {
-            PageRow(
+        func received(_ number: Int, _ values: JSONObject) -> RemotePage.Row {
+            RemotePage.Row(
                 table: "task", id: id(number).uuidString.lowercased(),
                 content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), seq: 7, values: values)))
         }
-        let page = Page(
+        let page = RemotePage(
             from: "e1.0", cursor: cursor, hasMore: false,
             rows: [
                 received(9, ["content": "received", "priority": 3]),

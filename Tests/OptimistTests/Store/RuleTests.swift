@@ -139,7 +139,7 @@ struct RuleTests {
 
     @Test func `G3 the code of the server's check is the code of the rejection`() {
         let error = SetError("invalidProperties", "It is late.", properties: ["date"], code: "tooLate")
-        let change = PushRow.Change.update(RowPatch(generation: 1, values: [:]))
+        let change = RemotePush.Row.Change.update(RowPatch(generation: 1, values: [:]))
         let refusal = AnswerClass.verdict(SetError(json: error.json) ?? SetError("x"), on: change, at: 1).refusal
         #expect((refusal?.code, refusal?.columns) == ("tooLate", ["date"]))
     }

@@ -2,13 +2,12 @@
 
 import Foundation
 import GRDB
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct AccountTests {

@@ -3,14 +3,13 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Three devices and a server, driven step by step in an order that the seed alone decides: writes, pushes whose way out or
 /// back is lost, pages that come late or twice, relaunches, and clocks that run apart.
@@ -19,9 +18,9 @@ private struct World {
     var random: SplitMix64
     var phones: [Phone] = []
     /// Pushes on their way back: the verdicts are not booked yet.
-    var answers: [(phone: Int, batch: PushBatch, verdicts: [Verdict])] = []
+    var answers: [(phone: Int, batch: PushBatch, verdicts: [RemotePush.Verdict])] = []
     /// Pages on their way.
-    var pages: [(phone: Int, page: Page)] = []
+    var pages: [(phone: Int, page: RemotePage)] = []
     let ids = (1...4).map { UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID() }
 
     init(seed: UInt64) throws {
@@ -82,10 +81,10 @@ private struct World {
         try await phones[answer.phone].store.apply(answer.verdicts, of: answer.batch)
     }
 
-    private func pull(_ phone: Phone) async throws -> Page {
+    private func pull(_ phone: Phone) async throws -> RemotePage {
         let next = try await phone.store.nextPull()
         return try await InMemoryRemote(server).pull(
-            PullRequest(tables: next.tables, cursor: next.cursor ?? "m.0", limit: 2))
+            RemotePage.Request(tables: next.tables, cursor: next.cursor ?? "m.0", limit: 2))
     }
 
     private mutating func applyOne() async throws {
@@ -132,7 +131,7 @@ private struct World {
 
 @Suite(.timeLimit(.minutes(20)))
 struct ConvergenceTests {
-    @Test(arguments: 1...TestForm.of(short: 12, full: 60))
+    @Test(arguments: 1...TestForm.of(short: 6, full: 60))
     func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64)
         async throws
     {

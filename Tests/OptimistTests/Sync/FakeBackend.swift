@@ -3,7 +3,8 @@
 import Foundation
 import Optimist
 import OptimistWire
-import Synchronization
+
+@testable import OptimistCore
 
 /// A small backend with what first syncs, resyncs, restores and clocks need: snapshots, an expiry of deleted rows, backups,
 /// and a time of day that a test sets.
@@ -29,7 +30,7 @@ final class FakeBackend: Remote {
         }
 
         mutating func write(_ table: String, _ ids: [UUID], _ values: JSONObject?, at milliseconds: Int64) {
-            let clock = Clock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
+            let clock = WriteClock(stamp: Stamp(milliseconds: milliseconds), device: "OtherPhone")
             seq += 1
             for id in ids.map({ $0.uuidString.lowercased() }) {
                 var stored = rows[table]?[id] ?? Stored(row: MergeRow(), seq: 0)
@@ -64,7 +65,7 @@ final class FakeBackend: Remote {
         var upgradeRequired: Set<String> = []
         /// Nil: the backend says no time and takes every clock.
         var milliseconds: (@Sendable () -> Int64)?
-        var pushes: [Push] = []
+        var pushes: [RemotePush] = []
         var requests: [String] = []
         /// How often a device has asked whose rows these are.
         var connections = 0
@@ -151,7 +152,7 @@ final class FakeBackend: Remote {
     }
 
     var requests: [String] { settings.withLock { $0.requests } }
-    var pushes: [Push] { settings.withLock { $0.pushes } }
+    var pushes: [RemotePush] { settings.withLock { $0.pushes } }
     var pages: Int { settings.withLock { $0.pages } }
 
     // MARK: - What a device asks
@@ -178,7 +179,7 @@ final class FakeBackend: Remote {
         }
     }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         let settings = try cross("push")
         if settings.refusesChecks, push.rows.isEmpty { throw RemoteFailure.refused("no rows") }
         if push.rows.count > settings.maxRows { throw RemoteFailure.tooLarge(isProtocolLimit: true) }
@@ -189,7 +190,7 @@ final class FakeBackend: Remote {
         self.settings.withLock { $0.pushes.append(push) }
         return state.withLock { state in
             let seq = state.seq + 1
-            var answer = PushAnswer(
+            var answer = RemotePush.Answer(
                 push.rows.map { row in
                     if settings.upgradeRequired.contains(row.table) { return .retry(after: nil) }
                     return Self.merge(row, seq, now: settings.milliseconds?(), &state)
@@ -205,7 +206,9 @@ final class FakeBackend: Remote {
         }
     }
 
-    private static func merge(_ pushed: PushRow, _ seq: Int64, now: Int64?, _ state: inout State) -> Verdict {
+    private static func merge(_ pushed: RemotePush.Row, _ seq: Int64, now: Int64?, _ state: inout State)
+        -> RemotePush.Verdict
+    {
         let known = state.rows[pushed.table]?[pushed.id]
         if case .update = pushed.change, known == nil { return .gone(seq: state.seq) }
         var stored = known ?? Stored(row: MergeRow(), seq: 0)
@@ -214,7 +217,7 @@ final class FakeBackend: Remote {
             guard let now, clock.stamp.milliseconds > now + 60_000 else { return clock }
             reined.insert(column)
             state.lastTick = max(state.lastTick.successor, Stamp(milliseconds: now))
-            return Clock(stamp: state.lastTick, device: clock.device)
+            return WriteClock(stamp: state.lastTick, device: clock.device)
         }
         if stored.row.generation > incoming.generation { return .gone(seq: state.seq) }
         let outcome = stored.row.merge(incoming)
@@ -229,7 +232,9 @@ final class FakeBackend: Remote {
                 values: JSONObject(told.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) })))
     }
 
-    private static func incoming(_ change: PushRow.Change, _ rein: (String, Clock) -> Clock) -> MergeRow {
+    private static func incoming(_ change: RemotePush.Row.Change, _ rein: (String, WriteClock) -> WriteClock)
+        -> MergeRow
+    {
         switch change {
         case .delete(let tombstone):
             return MergeRow(generation: tombstone.generation, deletion: tombstone.clock.map { rein("", $0) })
@@ -242,7 +247,7 @@ final class FakeBackend: Remote {
         }
     }
 
-    func pull(_ request: PullRequest) async throws -> Page {
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let settings = try cross("pull \(request.tables.joined(separator: " "))")
         return try state.withLock { state in
             let tables = request.tables.filter { !settings.upgradeRequired.contains($0) }
@@ -256,7 +261,7 @@ final class FakeBackend: Remote {
             }.sorted { ($0.2.seq, $0.1) < ($1.2.seq, $1.1) }
             let limit = settings.pageRows
             let end = changed.count > limit ? changed[limit - 1].2.seq : state.seq
-            var page = Page(
+            var page = RemotePage(
                 from: request.cursor,
                 cursor: settings.cursor(SyncState(epoch: state.epochs.last?.name ?? "", seq: end)),
                 hasMore: end < state.seq,
@@ -269,7 +274,7 @@ final class FakeBackend: Remote {
         }
     }
 
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let settings = try cross("snapshot \(request.table) \(request.after == nil ? "begin" : "on")")
         guard settings.hasSnapshots else { throw RemoteFailure.noSnapshots }
         if settings.upgradeRequired.contains(request.table) { throw RemoteFailure.upgradeRequired([request.table]) }
@@ -280,7 +285,7 @@ final class FakeBackend: Remote {
             let rows = (state.rows[request.table] ?? [:]).filter { $0.value.row.isAlive }.sorted { $0.key < $1.key }
             let rest = rows.filter { $0.key > request.after ?? "" }
             let part = rest.prefix(settings.pageRows)
-            var page = SnapshotPage(
+            var page = RemoteSnapshot(
                 at: at, rows: part.map { Self.pageRow(request.table, $0.key, $0.value) },
                 next: part.count < rest.count ? part.last?.key : nil)
             page.total = rows.count
@@ -302,14 +307,14 @@ final class FakeBackend: Remote {
         return (since.seq, state.epochs)
     }
 
-    private static func pageRow(_ table: String, _ id: String, _ stored: Stored) -> PageRow {
+    private static func pageRow(_ table: String, _ id: String, _ stored: Stored) -> RemotePage.Row {
         guard stored.row.isAlive else {
-            return PageRow(
+            return RemotePage.Row(
                 table: table, id: id,
                 content: .deleted(
                     Tombstone(generation: stored.row.generation, clock: stored.row.deletion, seq: stored.seq)))
         }
-        return PageRow(
+        return RemotePage.Row(
             table: table, id: id,
             content: .row(
                 RowPatch(
@@ -318,5 +323,5 @@ final class FakeBackend: Remote {
                     values: JSONObject(stored.row.cells.sorted { $0.key < $1.key }.map { ($0.key, $0.value.value) }))))
     }
 
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { throw RemoteFailure.noPokes }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }

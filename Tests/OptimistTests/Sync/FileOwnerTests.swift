@@ -3,14 +3,13 @@
 import Foundation
 import GRDB
 import HTTPTypes
-import OptimistCore
 import OptimistSession
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// A server with several accounts, as one device reaches it: who is signed in decides whose rows it has.
 private final class Accounts: Remote {
@@ -44,10 +43,12 @@ private final class Accounts: Remote {
         account.id = "server#\(present.withLock { $0 } ?? "")"
         return account
     }
-    func push(_ push: Push) async throws -> PushAnswer { try await remote().push(push) }
-    func pull(_ request: PullRequest) async throws -> Page { try await remote().pull(request) }
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { try await remote().snapshot(request) }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { throw RemoteFailure.noPokes }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { try await remote().push(push) }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await remote().pull(request) }
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        try await remote().snapshot(request)
+    }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }
 
 @Suite(.timeLimit(.minutes(20)))

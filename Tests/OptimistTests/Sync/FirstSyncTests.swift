@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct FirstSyncTests {
@@ -186,13 +185,13 @@ struct FirstSyncTests {
         }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
         try await phone.store.write { try $0.execute(sql: "UPDATE todo SET done = 1 WHERE content = 'Edited'") }
-        let answers = batch.sent.map { _ in Verdict.accepted(seq: 3) }
+        let answers = batch.sent.map { _ in RemotePush.Verdict.accepted(seq: 3) }
         if isAnsweredFirst { try await phone.store.apply(answers, of: batch) }
-        let asked = SnapshotRequest(table: "todo", at: nil, after: nil, limit: 100)
-        #expect(try await phone.store.apply(SnapshotPage(at: "e1.5", rows: [], next: nil), of: asked))
+        let asked = RemoteSnapshot.Request(table: "todo", at: nil, after: nil, limit: 100)
+        #expect(try await phone.store.apply(RemoteSnapshot(at: "e1.5", rows: [], next: nil), of: asked))
         #expect(
             try await phone.store.apply(
-                Page(from: "e1.5", cursor: "e1.5", hasMore: false, rows: []), to: ["todo"], initialCursor: ""))
+                RemotePage(from: "e1.5", cursor: "e1.5", hasMore: false, rows: []), to: ["todo"], initialCursor: ""))
         if isAnsweredFirst {
             try await phone.store.settleUnseen(.remove)
         } else {
@@ -209,9 +208,9 @@ struct FirstSyncTests {
         async throws
     {
         let store = try Reader(backend).store
-        func row(_ table: String, _ number: Int, _ values: JSONObject) -> PageRow {
-            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + Int64(number)), device: "OtherPhone")
-            return PageRow(
+        func row(_ table: String, _ number: Int, _ values: JSONObject) -> RemotePage.Row {
+            let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + Int64(number)), device: "OtherPhone")
+            return RemotePage.Row(
                 table: table, id: id(number).uuidString.lowercased(),
                 content: .row(RowPatch(clocks: ColumnClocks(common: clock), seq: Int64(number), values: values)))
         }
@@ -247,7 +246,7 @@ struct FirstSyncTests {
         async throws
     {
         let desk = try Desk()
-        let rows = (0..<100).map { PageRow.step(Step(text: "\($0)"), seq: 5) }
+        let rows = (0..<100).map { RemotePage.Row.step(Step(text: "\($0)"), seq: 5) }
         let store = desk.store
         let count = try await store.apply {
             try store.receive(rows, PageContext(hasMore: true), until: { isAwaited }, in: $0)
@@ -258,10 +257,10 @@ struct FirstSyncTests {
 
     @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
         let reader = try Reader(backend)
-        let asked = SnapshotRequest(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
+        let asked = RemoteSnapshot.Request(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
         await #expect(throws: RemoteFailure.self) {
             _ = try await reader.store.apply(
-                SnapshotPage(at: "e1.5", rows: [], next: id(5).uuidString.lowercased()), of: asked)
+                RemoteSnapshot(at: "e1.5", rows: [], next: id(5).uuidString.lowercased()), of: asked)
         }
     }
 }

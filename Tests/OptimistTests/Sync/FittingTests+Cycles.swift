@@ -76,7 +76,7 @@ extension FittingTests {
         let (north, south, hill) = (Station(), Station(), Station())
         let device = try Station.device(
             next: isSwapped ? .cascade : .setNull, hub: isSwapped ? .setNull : .cascade)
-        func row(_ station: Station, below owner: Station, beside other: Station? = nil) -> PageRow {
+        func row(_ station: Station, below owner: Station, beside other: Station? = nil) -> RemotePage.Row {
             isSwapped ? station.row(6, next: owner, hub: other) : station.row(6, next: other, hub: owner)
         }
         try await device.take([north.row(6), row(south, below: north), row(hill, below: south, beside: north)], to: 6)
@@ -121,7 +121,7 @@ extension FittingTests {
                     BEGIN SELECT RAISE(ABORT, 'not now'); END
                     """)
         }
-        let rows: [PageRow] = [
+        let rows: [RemotePage.Row] = [
             .project(tour, seq: 2, title: "Trip"), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
             .gone("project", trip.id),
         ]
@@ -232,7 +232,7 @@ extension FittingTests {
                     BEGIN SELECT RAISE(ABORT, 'not now'); END
                     """)
         }
-        let misfits = (0...1_000).map { PageRow.step(Step(text: "Visa \($0)")) }
+        let misfits = (0...1_000).map { RemotePage.Row.step(Step(text: "Visa \($0)")) }
         try await store.take(misfits + [.project(trip, part: tour)], to: 1)
         #expect(try await store.counts().parked == 1_002)
         try await store.take([.project(tour, part: trip)], from: 1, to: 2)
@@ -272,10 +272,10 @@ private struct Station: Codable, Identifiable, SyncedRecord {
         }
     }
 
-    func row(_ seq: Int64, stamp: Int64 = 0, next: Station? = nil, hub: Station? = nil) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + stamp), device: "OtherPhone")
+    func row(_ seq: Int64, stamp: Int64 = 0, next: Station? = nil, hub: Station? = nil) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + stamp), device: "OtherPhone")
         func wire(_ station: Station?) -> JSON { station.map { .string($0.id.uuidString.lowercased()) } ?? .null }
-        return PageRow(
+        return RemotePage.Row(
             table: "station", id: id.uuidString.lowercased(),
             content: .row(
                 RowPatch(
@@ -285,7 +285,7 @@ private struct Station: Codable, Identifiable, SyncedRecord {
 }
 
 extension Device {
-    fileprivate func take(_ rows: [PageRow], from: Int = 0, to: Int, hasMore: Bool = false) async throws {
+    fileprivate func take(_ rows: [RemotePage.Row], from: Int = 0, to: Int, hasMore: Bool = false) async throws {
         try await store.take(rows, from: from, to: to, hasMore: hasMore, of: ["station"])
     }
 
@@ -314,23 +314,23 @@ private struct Box: Codable, Identifiable, SyncedRecord {
     }
 
     /// - Parameter later: The columns that were written with this transaction, and not with the first.
-    func row(_ seq: Int64, generation: Int = 1, later: [String] = [], _ values: JSONObject) -> PageRow {
-        func clock(_ seq: Int64) -> Clock {
-            Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+    func row(_ seq: Int64, generation: Int = 1, later: [String] = [], _ values: JSONObject) -> RemotePage.Row {
+        func clock(_ seq: Int64) -> WriteClock {
+            WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
         }
         var clocks = ColumnClocks(common: clock(later.isEmpty ? seq : 1))
         for column in later { clocks.exceptions[column] = clock(seq) }
-        return PageRow(
+        return RemotePage.Row(
             table: "box", id: wireID,
             content: .row(RowPatch(generation: generation, clocks: clocks, seq: seq, values: values)))
     }
 }
 
 extension Device {
-    fileprivate func take(_ rows: [PageRow], at seq: Int) async throws {
+    fileprivate func take(_ rows: [RemotePage.Row], at seq: Int) async throws {
         #expect(
             try await store.apply(
-                Page(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
+                RemotePage(from: "m.\(seq - 1)", cursor: "m.\(seq)", hasMore: false, rows: rows), to: ["box"],
                 initialCursor: "m.0"))
     }
 }

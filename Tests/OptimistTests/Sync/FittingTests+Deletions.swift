@@ -130,7 +130,8 @@ extension FittingTests {
         #expect(try await store.projects() == ["Trip"])
         #expect(try await store.counts().parked == 1)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.rejected(Refusal(code: "invalidProperties", message: "It is gone."))], of: batch)
+        try await store.apply(
+            [.rejected(RemotePush.Refusal(code: "invalidProperties", message: "It is gone."))], of: batch)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.counts().parked == 0)
     }

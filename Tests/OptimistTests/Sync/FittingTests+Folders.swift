@@ -21,7 +21,7 @@ extension FittingTests {
     /// Immediate foreign keys, and such as are checked at the commit.
     static let deferrals = ["", " DEFERRABLE INITIALLY DEFERRED"]
 
-    private static let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
+    private static let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
 
     private func folderDevice(deferral: String = "") throws -> Device {
         try Device([Folder.self]) { migrator in
@@ -36,20 +36,20 @@ extension FittingTests {
         }
     }
 
-    private func folder(_ id: String, in parent: String?, seq: Int64 = 1) -> PageRow {
+    private func folder(_ id: String, in parent: String?, seq: Int64 = 1) -> RemotePage.Row {
         let values: JSONObject = ["parent": parent.map(JSON.string) ?? .null]
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
-        return PageRow(
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        return RemotePage.Row(
             table: "folder", id: id,
             content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
     }
 
-    private func gone(_ id: String) -> PageRow {
-        PageRow(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
+    private func gone(_ id: String) -> RemotePage.Row {
+        RemotePage.Row(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
     }
 
     /// Takes one of several pages that follow each other.
-    private func take(_ rows: [PageRow], after index: Int, hasMore: Bool = false, on store: Store) async throws {
+    private func take(_ rows: [RemotePage.Row], after index: Int, hasMore: Bool = false, on store: Store) async throws {
         try await store.take(rows, from: index, to: index + 1, hasMore: hasMore, of: ["folder"])
     }
 
@@ -124,8 +124,8 @@ extension FittingTests {
         }
         #expect(
             try await store.apply(
-                SnapshotPage(at: "e1.1", rows: rows, next: nil),
-                of: SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)))
+                RemoteSnapshot(at: "e1.1", rows: rows, next: nil),
+                of: RemoteSnapshot.Request(table: "folder", at: nil, after: nil, limit: 100)))
         let (count, known, broken) = try await store.read { db in
             (
                 try Folder.fetchCount(db), try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_remote"),
@@ -150,7 +150,7 @@ extension FittingTests {
         try await device.execute("UPDATE folder SET name = 'n' WHERE hex(id) NOT LIKE '%2'")
         try await store.rewind(["folder"], at: "e1.2", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
         let batch = try #require(try await device.next())
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        let refusal = RemotePush.Verdict.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         try await store.apply(
             batch.push.rows.map { $0.id == ids[0] ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await device.rows("folder").isEmpty)
@@ -160,9 +160,9 @@ extension FittingTests {
         #expect(
             try await store.tableProgress().map(\.awaitsSnapshot) == [true],
             "another device may have sent the other one")
-        let asked = SnapshotRequest(table: "folder", at: nil, after: nil, limit: 100)
+        let asked = RemoteSnapshot.Request(table: "folder", at: nil, after: nil, limit: 100)
         let rows = [folder(ids[0], in: nil, seq: 4), folder(ids[1], in: ids[0])]
-        #expect(try await store.apply(SnapshotPage(at: "e2.4", rows: rows, next: nil), of: asked))
+        #expect(try await store.apply(RemoteSnapshot(at: "e2.4", rows: rows, next: nil), of: asked))
         try await store.settleUnseen(.remove)
         #expect(try await Set(device.rows("folder").keys) == Set(ids.prefix(2)))
         #expect(try await store.counts().pending == 0)

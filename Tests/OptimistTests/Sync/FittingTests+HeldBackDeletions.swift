@@ -3,18 +3,17 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Received deletions that would take along, by the app's foreign keys, what the server may have elsewhere by now.
 extension FittingTests {
     /// The trip in the life after its deletion.
-    private func nextLife(of project: Project, seq: Int64) -> PageRow {
+    private func nextLife(of project: Project, seq: Int64) -> RemotePage.Row {
         .project(project, seq: seq, stamp: 1_790_000_002_000, generation: 3)
     }
 
@@ -28,7 +27,7 @@ extension FittingTests {
         }
         try await store.take([.step(tickets, seq: 2, in: trip)], from: 1, to: 2)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))], of: batch)
         #expect(try await store.projects().isEmpty)
         #expect(try await store.counts().parked == 1)
     }
@@ -103,7 +102,8 @@ extension FittingTests {
         try await store.startResync(of: ["project"])
         #expect(
             try await store.apply(
-                SnapshotPage(at: "e1.5", rows: [], next: nil), of: SnapshotRequest(table: "project", limit: 100)))
+                RemoteSnapshot(at: "e1.5", rows: [], next: nil),
+                of: RemoteSnapshot.Request(table: "project", limit: 100)))
         try await store.take([], from: 5, to: 5, of: ["project"], served: ["project"])
         try await store.settleUnseen(.remove, served: ["project"])
         #expect(try await store.projects().isEmpty)
@@ -180,7 +180,7 @@ extension FittingTests {
     {
         let store = try Desk(onDelete: "SET NULL").store
         let (trip, visa) = (trip, visa)
-        func clock(_ batch: PushBatch?) throws -> Clock? {
+        func clock(_ batch: PushBatch?) throws -> WriteClock? {
             guard case .create(let patch) = try #require(batch?.push.rows.first).change else { return nil }
             return patch.clocks?["project"]
         }
@@ -208,7 +208,7 @@ extension FittingTests {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
         let deletion = Tombstone(generation: 2, clock: clock)
         #expect(try await store.apply([.gone(seq: 9, deletion)], of: batch), "a pull is to follow")
         #expect(try await store.steps() == ["Tickets"])
@@ -268,7 +268,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.steps().isEmpty)
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        let refusal = RemotePush.Verdict.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         try await store.apply(batch.sent.map { _ in refusal }, of: batch)
         #expect(try await store.entry(tickets)?.dirty == 0)
         #expect(try await store.rejections().isEmpty)
@@ -280,7 +280,8 @@ extension FittingTests {
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
         let moved = RowPatch(
-            generation: 3, clocks: ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1), device: "OtherPhone")),
+            generation: 3,
+            clocks: ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 1), device: "OtherPhone")),
             values: ["text": "Tickets", "project": .string(tour.wireID)])
         try await store.apply([.merged(seq: 5, moved)], of: batch)
         #expect(try await store.counts().parked == 1, "the tour is not here yet")
@@ -305,17 +306,17 @@ extension FittingTests {
         let (store, trip) = (store, trip)
         try await store.take([.project(trip)], to: 1)
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
-        let theirs = PageRow.project(trip, seq: 2, title: "Theirs", stamp: 1_790_000_002_000)
+        let theirs = RemotePage.Row.project(trip, seq: 2, title: "Theirs", stamp: 1_790_000_002_000)
         try await store.take([theirs], from: 1, to: 2)
         let batch = try #require(try await store.nextPush(PushLimit()))
         #expect(try await tried() == 0)
-        var former = try #require(PageRow.project(trip).patch)
+        var former = try #require(RemotePage.Row.project(trip).patch)
         former.seq = 1
         switch end {
         case "put off": try await store.apply([.retry(after: nil)], of: batch)
         case "accepted": try await store.apply([.accepted(seq: 3)], of: batch)
         case "refused":
-            let refusal = Refusal(code: "forbidden", message: "No.", current: former)
+            let refusal = RemotePush.Refusal(code: "forbidden", message: "No.", current: former)
             try await store.apply([.rejected(refusal)], of: batch)
         default: try await store.discardPending()
         }

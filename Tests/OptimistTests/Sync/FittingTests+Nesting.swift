@@ -18,10 +18,10 @@ extension FittingTests {
         var parent: UUID?
     }
 
-    private func folder(_ id: UUID, in parent: UUID?, seq: Int64, generation: Int = 1) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq * 1_000), device: "OtherPhone")
+    private func folder(_ id: UUID, in parent: UUID?, seq: Int64, generation: Int = 1) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq * 1_000), device: "OtherPhone")
         let values: JSONObject = ["parent": parent.map { .string($0.uuidString.lowercased()) } ?? .null]
-        return PageRow(
+        return RemotePage.Row(
             table: "folder", id: id.uuidString.lowercased(),
             content: .row(
                 RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
@@ -93,7 +93,8 @@ extension FittingTests {
     ///
     /// - Returns: The batch that was sent; its last row is the leaf.
     private func refuse(
-        _ refused: UUID, of top: UUID, _ middle: UUID, allOrNothing: Bool = false, leaf: UUID, _ leafVerdict: Verdict,
+        _ refused: UUID, of top: UUID, _ middle: UUID, allOrNothing: Bool = false, leaf: UUID,
+        _ leafVerdict: RemotePush.Verdict,
         in store: Store
     ) async throws -> PushBatch {
         try await store.write(allOrNothing: allOrNothing) { db in
@@ -102,9 +103,9 @@ extension FittingTests {
         }
         try await store.write { try Folder(id: leaf, parent: middle).insert($0) }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let verdicts = batch.push.rows.map { row -> Verdict in
+        let verdicts = batch.push.rows.map { row -> RemotePush.Verdict in
             switch UUID(uuidString: row.id) {
-            case refused: .rejected(Refusal(code: "forbidden", message: "No."))
+            case refused: .rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
             case leaf: leafVerdict
             default: .groupFailed(by: ["folder:\(refused)"], current: nil)
             }
@@ -129,7 +130,7 @@ extension FittingTests {
         let batch = try await refuse(top, of: top, middle, leaf: leaf, .accepted(seq: 2), in: store)
         var echo = try #require(batch.push.rows.last?.change.created)
         echo.seq = 2
-        let echoed = PageRow(table: "folder", id: leaf.uuidString.lowercased(), content: .row(echo))
+        let echoed = RemotePage.Row(table: "folder", id: leaf.uuidString.lowercased(), content: .row(echo))
         try await store.takeFolders([folder(middle, in: nil, seq: 1), echoed], from: 0, to: 2)
         #expect(try await store.read { try Folder.fetchCount($0) } == 2)
     }
@@ -169,7 +170,7 @@ extension FittingTests {
 }
 
 extension Store {
-    fileprivate func takeFolders(_ rows: [PageRow], from: Int, to seq: Int) async throws {
+    fileprivate func takeFolders(_ rows: [RemotePage.Row], from: Int, to seq: Int) async throws {
         try await take(rows, from: from, to: seq, of: ["folder"])
     }
 }

@@ -88,7 +88,7 @@ extension FittingTests {
     func `M6 R4 S8 rows swap unique values although others cannot`(hindrance: Hindrance) async throws {
         let (sea, lake, own) = (Project(title: "Sea"), Project(title: "Lake"), Project(title: "Own"))
         try await store.take([.project(trip), .project(tour), .project(sea), .project(lake)], to: 1)
-        var others: [PageRow]
+        var others: [RemotePage.Row]
         switch hindrance {
         case .ownRow:
             try await store.write { try own.insert($0) }
@@ -166,9 +166,9 @@ extension FittingTests {
         }
         let tables = ["cabinet", "board", "item"]
         let (d, a, k, l, g) = (UUID(), UUID(), UUID(), UUID(), UUID())
-        func row(_ table: String, _ id: UUID, _ values: JSONObject, seq: Int64) -> PageRow {
-            let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
-            return PageRow(
+        func row(_ table: String, _ id: UUID, _ values: JSONObject, seq: Int64) -> RemotePage.Row {
+            let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+            return RemotePage.Row(
                 table: table, id: id.uuidString.lowercased(),
                 content: .row(RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
         }
@@ -227,11 +227,11 @@ extension FittingTests {
 
     // MARK: - Rows
 
-    private func swap(seq: Int64) -> [PageRow] {
+    private func swap(seq: Int64) -> [RemotePage.Row] {
         [renamed(trip, "Tour", seq: seq), renamed(tour, "Trip", seq: seq)]
     }
 
-    private func renamed(_ project: Project, _ title: String, part: Project? = nil, seq: Int64 = 2) -> PageRow {
+    private func renamed(_ project: Project, _ title: String, part: Project? = nil, seq: Int64 = 2) -> RemotePage.Row {
         .project(project, seq: seq, title: title, part: part, stamp: 1_790_000_000_000 + seq)
     }
 
@@ -239,9 +239,9 @@ extension FittingTests {
         try await store.read { try Project.fetchOne($0, key: project.id)?.title }
     }
 
-    private func stop(_ stop: Stop, line: Stop? = nil, local: UUID? = nil, seq: Int64 = 1) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
-        return PageRow(
+    private func stop(_ stop: Stop, line: Stop? = nil, local: UUID? = nil, seq: Int64 = 1) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        return RemotePage.Row(
             table: "stop", id: stop.wireID,
             content: .row(
                 RowPatch(

@@ -40,13 +40,13 @@ extension FittingTests {
         let store = device.store
         let mine = Label(name: "x")
         try await store.write { try mine.insert($0) }
-        let theirs = PageRow(
+        let theirs = RemotePage.Row(
             table: "label", id: UUID().uuidString.lowercased(),
             content: .row(
                 RowPatch(
                     generation: 1,
                     clocks: ColumnClocks(
-                        common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")),
+                        common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")),
                     seq: 1, values: ["name": "x"])))
         try await store.take([theirs], to: 1, of: ["label"])
         #expect(try await store.read { try Label.fetchAll($0).map(\.id) } == [mine.id])
@@ -71,15 +71,15 @@ extension FittingTests {
         }
     }
 
-    private func row(_ table: String, _ id: UUID, seq: Int64, _ values: JSONObject) -> PageRow {
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
-        return PageRow(
+    private func row(_ table: String, _ id: UUID, seq: Int64, _ values: JSONObject) -> RemotePage.Row {
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")
+        return RemotePage.Row(
             table: table, id: id.uuidString.lowercased(),
             content: .row(
                 RowPatch(generation: 1, clocks: ColumnClocks(common: clock), seq: seq, values: values)))
     }
 
-    private func take(_ rows: [PageRow], from: Int, to seq: Int, in store: Store) async throws {
+    private func take(_ rows: [RemotePage.Row], from: Int, to seq: Int, in store: Store) async throws {
         try await store.take(rows, from: from, to: seq, of: ["label", "seat"])
     }
 
@@ -113,7 +113,7 @@ extension FittingTests {
         let store = try seats(resolution).store
         let (winner, loser) = (UUID(), UUID())
         let (first, second) = (Seat(label: winner), Seat(label: loser))
-        func labelled(_ seat: Seat) -> PageRow {
+        func labelled(_ seat: Seat) -> RemotePage.Row {
             row("seat", seat.id, seq: 1, ["label": .string(seat.label?.uuidString.lowercased() ?? "")])
         }
         try await take(
@@ -122,10 +122,10 @@ extension FittingTests {
                 labelled(first), labelled(second),
             ], from: 0, to: 1, in: store)
         let tombstone = Tombstone(
-            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            generation: 2, clock: WriteClock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
             mergedInto: winner.uuidString.lowercased())
         try await take(
-            [PageRow(table: "label", id: loser.uuidString.lowercased(), content: .deleted(tombstone))],
+            [RemotePage.Row(table: "label", id: loser.uuidString.lowercased(), content: .deleted(tombstone))],
             from: 1, to: 2, in: store)
         let labels = try await store.read { try Seat.fetchAll($0).map { [$0.id, $0.label] } }
         #expect(Set(labels) == [[first.id, winner], [second.id, loser]])
@@ -145,10 +145,10 @@ extension FittingTests {
                     """)
         }
         let tombstone = Tombstone(
-            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            generation: 2, clock: WriteClock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
             mergedInto: tour.wireID)
         try await store.take(
-            [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone)), .step(visa, seq: 2)],
+            [RemotePage.Row(table: "project", id: trip.wireID, content: .deleted(tombstone)), .step(visa, seq: 2)],
             from: 1, to: 2)
         #expect(try await store.steps() == ["Tickets", "Visa"])
         #expect(try await store.counts().parked == 1)

@@ -14,15 +14,15 @@ extension FittingTests {
     /// What a row comes upon.
     enum Obstacle: CaseIterable, Sendable { case uniqueValue, trigger, missingParent }
 
-    private func project(_ number: Int, seq: Int64 = 5, part: Project? = nil, generation: Int = 1) -> PageRow {
+    private func project(_ number: Int, seq: Int64 = 5, part: Project? = nil, generation: Int = 1) -> RemotePage.Row {
         .project(Project(id: id(number), title: "Project \(number)"), seq: seq, part: part, generation: generation)
     }
 
     /// Takes all of a snapshot, as of the fifth transaction.
-    private func takeSnapshot(_ rows: [PageRow], of table: String = "project") async throws {
+    private func takeSnapshot(_ rows: [RemotePage.Row], of table: String = "project") async throws {
         try await store.startResync(of: [table])
-        let asked = SnapshotRequest(table: table, at: nil, after: nil, limit: 100)
-        #expect(try await store.apply(SnapshotPage(at: "e1.5", rows: rows, next: nil), of: asked))
+        let asked = RemoteSnapshot.Request(table: table, at: nil, after: nil, limit: 100)
+        #expect(try await store.apply(RemoteSnapshot(at: "e1.5", rows: rows, next: nil), of: asked))
         #expect(try await store.tableProgress().first { $0.table == table }?.cursor == "e1.5")
     }
 
@@ -86,7 +86,7 @@ extension FittingTests {
     @Test func `L1 R6 columns that the app does not know are kept of every row of a part, fit it or not`() async throws
     {
         try await failInserts(of: "Project 10")
-        let rows = (0..<30).map { number -> PageRow in
+        let rows = (0..<30).map { number -> RemotePage.Row in
             var row = project(number)
             if case .row(var patch) = row.content, number % 10 == 0 {
                 patch.values.append("colour", "red")
@@ -129,7 +129,7 @@ extension FittingTests {
         isSnapshot: Bool
     ) async throws {
         let later = Project(id: id(2), title: "Later")
-        let rows: [PageRow] = [
+        let rows: [RemotePage.Row] = [
             project(1), .project(later, seq: 5, stamp: 1_790_000_002_000), project(2, seq: 4), project(3),
         ]
         if isSnapshot { try await takeSnapshot(rows) } else { try await store.take(rows, to: 5) }
@@ -158,8 +158,8 @@ extension FittingTests {
         try await store.apply([.gone(seq: 5), .retry(after: .zero)], of: first)
         let second = try #require(try await store.nextPush(PushLimit()))
         for table in ["project", "step"] {
-            let asked = SnapshotRequest(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
-            #expect(try await store.apply(SnapshotPage(at: "e1.4", rows: [], next: nil), of: asked))
+            let asked = RemoteSnapshot.Request(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
+            #expect(try await store.apply(RemoteSnapshot(at: "e1.4", rows: [], next: nil), of: asked))
         }
         try await store.take([], from: 4, to: 5)
         try await store.settleUnseen(.remove)
@@ -181,9 +181,10 @@ extension FittingTests {
         try await store.take([.project(Project(title: "Old"))], to: 1)
         try await store.startResync(of: ["project", "step"])
         for table in ["project", "step"] {
-            let rows: [PageRow] = table == "step" ? [.step(tickets, in: trip)] : [.project(trip), .project(tour)]
-            let asked = SnapshotRequest(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
-            #expect(try await store.apply(SnapshotPage(at: "e1.4", rows: rows, next: nil), of: asked))
+            let rows: [RemotePage.Row] =
+                table == "step" ? [.step(tickets, in: trip)] : [.project(trip), .project(tour)]
+            let asked = RemoteSnapshot.Request(table: table, at: table == "step" ? "e1.4" : nil, limit: 100)
+            #expect(try await store.apply(RemoteSnapshot(at: "e1.4", rows: rows, next: nil), of: asked))
         }
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
@@ -227,17 +228,17 @@ extension FittingTests {
         // The answer names the account's seventh transaction, which changed nothing of the row.
         try await store.apply([.accepted(seq: 7)], of: batch)
         try await store.startResync(of: ["project"])
-        var page = SnapshotPage(
+        var page = RemoteSnapshot(
             at: "e1.5", rows: [.project(tour), .project(trip, seq: 5, stamp: 1_790_000_000_000)], next: nil)
         page.head = "e1.\(head)"
-        let asked = SnapshotRequest(table: "project", limit: 100)
+        let asked = RemoteSnapshot.Request(table: "project", limit: 100)
         #expect(try await store.apply(page, of: asked))
         let part = try await store.read { try Project.fetchOne($0, key: trip.id)?.part }
         #expect(part == (head == 7 ? nil : tour.id), "a page from before the answer is older than that")
     }
 
     @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
-        let gone = PageRow.gone("project", id(2))
+        let gone = RemotePage.Row.gone("project", id(2))
         await #expect(throws: RemoteFailure.self) { try await takeSnapshot([project(1), gone]) }
         #expect(try await store.projects().isEmpty)
     }

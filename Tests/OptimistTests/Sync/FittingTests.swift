@@ -91,7 +91,7 @@ struct FittingTests {
         try await store.take([.project(trip)])
         #expect(try await store.counts().parked == 1)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.rejected(Refusal(code: "uniqueViolation", message: "Taken."))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "uniqueViolation", message: "Taken."))], of: batch)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.read { try Project.fetchAll($0) }.map(\.id) == [trip.id])
     }
@@ -156,7 +156,7 @@ struct FittingTests {
             try visa.insert(db)
         }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let verdicts: [Verdict] = batch.push.rows.map {
+        let verdicts: [RemotePush.Verdict] = batch.push.rows.map {
             $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
         }
         try await store.apply(verdicts, of: batch)
@@ -171,7 +171,7 @@ struct FittingTests {
     @Test func `R4 what an answer brings and is parked yields to what is edited meanwhile`() async throws {
         try await store.take([.step(tickets, in: tour), .project(tour)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'mine', project = NULL") }
-        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
         let won = RowPatch(
             generation: 1, clocks: ColumnClocks(common: theirs),
             values: ["text": "theirs", "project": .string(trip.wireID)])
@@ -210,7 +210,8 @@ struct FittingTests {
                 sql: "UPDATE step SET project = ?, text = coalesce(?, text)", arguments: [tour.id, mine])
         }
         let batch = try await store.nextPush(PushLimit())
-        let later = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone"))
+        let later = ColumnClocks(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone"))
         let won = RowPatch(clocks: later, values: ["project": .string(trip.wireID)])
         try await store.apply([.merged(seq: 3, won)], of: try #require(batch))
         try await store.take([.project(trip)], from: 2, to: 3)
@@ -224,7 +225,8 @@ struct FittingTests {
         try await store.write { try former.insert($0) }
         let create = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.project(former, seq: 5, title: "Later", part: trip, generation: 3)], to: 5)
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
+        let clocks = ColumnClocks(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"))
         let won = RowPatch(
             generation: 3, clocks: clocks, values: ["title": "Earlier", "part": .string(trip.wireID)])
         try await store.apply([.merged(seq: 4, won)], of: create)
@@ -251,7 +253,7 @@ struct FittingTests {
         let former = Project(title: "Former")
         try await store.take([.project(tour)], to: 1)
         try await store.write { try former.insert($0) }
-        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
         // No device has given that life a title.
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), values: ["part": .string(trip.wireID)])
@@ -264,7 +266,7 @@ struct FittingTests {
         try await store.apply([.accepted(seq: 4)], of: try #require(edit))
         let echo = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), seq: 4, values: ["part": .string(tour.wireID)])
-        let echoed = PageRow(table: "project", id: former.wireID, content: .row(echo))
+        let echoed = RemotePage.Row(table: "project", id: former.wireID, content: .row(echo))
         try await store.take([.project(trip)] + (hasEcho ? [echoed] : []), from: 1, to: 4)
         #expect(try await store.counts().parked == 0)
         #expect(try await store.projects() == [nil, "Tour", "Trip"])
@@ -274,7 +276,7 @@ struct FittingTests {
     private func parkAndLose(_ generation: Int?, _ values: JSONObject) async throws {
         let tickets = tickets
         try await store.write { try tickets.insert($0) }
-        let theirs = Clock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
+        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "OtherPhone")
         let won = RowPatch(generation: generation, clocks: ColumnClocks(common: theirs), values: values)
         let batch = try await store.nextPush(PushLimit())
         try await store.apply([.merged(seq: 3, won)], of: try #require(batch))
@@ -296,7 +298,7 @@ struct FittingTests {
         try await store.take([.project(trip, part: nil), .project(tour, part: trip)])
         #expect(try await store.counts().parked == 2)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let verdicts: [Verdict] = batch.push.rows.map {
+        let verdicts: [RemotePush.Verdict] = batch.push.rows.map {
             $0.table == "project" ? .mergedInto(seq: 3, winner: trip.wireID) : .accepted(seq: 3)
         }
         try await store.apply(verdicts, of: batch)
@@ -309,10 +311,10 @@ struct FittingTests {
         let visa = Step(text: "Visa", project: trip.id)
         try await store.write { try visa.insert($0) }
         let tombstone = Tombstone(
-            generation: 2, clock: Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
+            generation: 2, clock: WriteClock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "server"), seq: 2,
             mergedInto: tour.wireID)
         try await store.take(
-            [PageRow(table: "project", id: trip.wireID, content: .deleted(tombstone))], from: 1, to: 2)
+            [RemotePage.Row(table: "project", id: trip.wireID, content: .deleted(tombstone))], from: 1, to: 2)
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [tour.id, tour.id])
         #expect(try await store.pendingCount() == 1)
     }
@@ -329,10 +331,10 @@ struct FittingTests {
 
     @Test func `M6 R4 a row goes into one that takes over its unique value, with what refers to it`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
-        let merged = PageRow(
+        let merged = RemotePage.Row(
             table: "project", id: trip.wireID,
             content: .deleted(Tombstone(generation: 2, clock: nil, seq: 2, mergedInto: tour.wireID)))
-        let rows: [PageRow] = [
+        let rows: [RemotePage.Row] = [
             .project(tour, seq: 2, title: "Trip"), merged,
             .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000),
         ]

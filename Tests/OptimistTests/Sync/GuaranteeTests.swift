@@ -2,13 +2,12 @@
 
 import Foundation
 import GRDB
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Remotes that promise little: cursors that look like the server's and mean something else, pages without what the
 /// device has pushed, no snapshots.

@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Shelves hold books, and books have notes. Tags stand alone and come first where they may.
 struct Shelf: Codable, Identifiable, SyncedRecord {

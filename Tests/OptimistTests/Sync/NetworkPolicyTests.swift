@@ -6,10 +6,10 @@ import Optimist
 import OptimistSession
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct NetworkPolicyTests {

@@ -102,9 +102,9 @@ struct OnceTests {
 /// A remote that takes each request and never answers.
 private struct SilentRemote: Remote {
     func connect() async throws -> RemoteAccount { try await never() }
-    func push(_ push: Push) async throws -> PushAnswer { try await never() }
-    func pull(_ request: PullRequest) async throws -> Page { try await never() }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { let _: Never = try await never() }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { try await never() }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await never() }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { let _: Never = try await never() }
 
     private func never<T>() async throws -> T {
         let (stream, continuation) = AsyncStream<Never>.makeStream()

@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct PageTests {
@@ -27,7 +27,7 @@ struct PageTests {
         #expect(try await store.todos() == [todo])
         try await store.receive(
             [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, ["content": "Two"])], from: "e1.1", to: "e1.2")
-        let again = Page(from: "e1.0", cursor: "e1.1", hasMore: false, rows: page)
+        let again = RemotePage(from: "e1.0", cursor: "e1.1", hasMore: false, rows: page)
         #expect(try await !store.apply(again, to: ["todo"], initialCursor: "e1.0"))
         #expect(try await store.todos().first?.content == "Two")
         #expect(try await store.nextPull().cursor == "e1.2")
@@ -76,7 +76,7 @@ struct PageTests {
         try await store.receive([pageRow(todo, seq: 3, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.3")
         let older = try #require(pageRow(todo, seq: 2, whole).patch)
         try await store.apply(
-            [.rejected(Refusal(code: "forbidden", message: "no", current: older))], of: batch)
+            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: older))], of: batch)
         #expect(try await store.todos().first?.content == "theirs")
         #expect(try await store.pendingCount() == 0)
     }
@@ -192,9 +192,9 @@ struct PageTests {
         theirs["content"] = "mine"
         theirs["done"] = true
         let clocks = ColumnClocks(
-            common: Clock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
-            exceptions: ["done": Clock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")])
-        let row = PageRow(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
+            exceptions: ["done": WriteClock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")])
+        let row = RemotePage.Row(
             table: "todo", id: todo.wireID,
             content: .row(RowPatch(generation: 1, clocks: clocks, seq: 12, values: theirs)))
         try await store.receive([row], from: "e1.1", to: "e1.13")
@@ -206,7 +206,7 @@ struct PageTests {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine', done = 1") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let later = Clock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")
+        let later = WriteClock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")
         try await store.apply(
             [
                 .merged(
@@ -329,7 +329,7 @@ struct PageTests {
         }
         #expect(patch.values["alarm"] == "2026-09-21T14:13:20.500Z")
         let other = try Phone()
-        let row = PageRow(table: "todo", id: sent.wireID, content: .row(patch))
+        let row = RemotePage.Row(table: "todo", id: sent.wireID, content: .row(patch))
         try await other.store.receive([row], from: "e1.0", to: "e1.1")
         #expect(try await other.store.todos() == [sent])
     }

@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Removals of so many rows that the app is asked first.
 extension ResyncTests {

@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Devices that were away for longer than the server remembers deleted rows.
 @Suite(.timeLimit(.minutes(20)))
@@ -106,7 +105,7 @@ struct ResyncTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.project(trip, seq: 3, title: "Theirs")], from: 2, to: 3)
         #expect(try await store.projects() == ["Mine"])
-        try await store.apply([.rejected(Refusal(code: "forbidden", message: "No."))], of: batch)
+        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))], of: batch)
         #expect(try await store.projects() == ["Theirs"])
         #expect(try await store.counts().parked == 0)
     }
@@ -154,7 +153,7 @@ struct ResyncTests {
     @Test func `L4 M2 an edit that is later than the end which the server has forgotten is sent whole`() async throws {
         let store = try Desk().store
         let layout = try #require(store.layouts.first)
-        let clocks = ColumnClocks(common: Clock(stamp: .zero, device: "OtherPhone"))
+        let clocks = ColumnClocks(common: WriteClock(stamp: .zero, device: "OtherPhone"))
         var entry = RowEntry(
             ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 1,
             remote: RemoteRow(generation: 2, clocks: clocks, known: layout.columns[0].mask),
@@ -184,7 +183,7 @@ struct ResyncTests {
     }
 
     /// The project that is sent next.
-    private func sentProject(_ store: Store) async throws -> PushRow.Change? {
+    private func sentProject(_ store: Store) async throws -> RemotePush.Row.Change? {
         try await store.nextPush(PushLimit())?.push.rows.first { $0.table == "project" }?.change
     }
 

@@ -16,10 +16,11 @@ extension RewindTests {
     }
 
     /// A page of the remote's new life.
-    private func take(_ rows: [PageRow], from: Int = 1, to seq: Int = 2, in store: Store) async throws {
+    private func take(_ rows: [RemotePage.Row], from: Int = 1, to seq: Int = 2, in store: Store) async throws {
         #expect(
             try await store.apply(
-                Page(from: "e2.\(from)", cursor: "e2.\(seq)", hasMore: false, rows: rows), to: ["step", "project"],
+                RemotePage(from: "e2.\(from)", cursor: "e2.\(seq)", hasMore: false, rows: rows),
+                to: ["step", "project"],
                 initialCursor: "e2.0"))
     }
 
@@ -66,7 +67,7 @@ extension RewindTests {
         try await goBack(desk.store)
         try await desk.store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_001_000), device: "OtherPhone")
         try await desk.store.apply([.gone(seq: 4, Tombstone(generation: 2, clock: clock))], of: batch)
         #expect(try await desk.store.counts().parked == 1, "the step may have another project by now")
         #expect(try await desk.store.projects() == ["Tour"])
@@ -117,7 +118,7 @@ extension RewindTests {
         try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id]) }
         let batch = try #require(try await store.nextPush(PushLimit()))
         let verdicts = batch.push.rows.map {
-            $0.table == "project" ? Verdict.gone(seq: 3) : .retry(after: .seconds(60))
+            $0.table == "project" ? RemotePush.Verdict.gone(seq: 3) : .retry(after: .seconds(60))
         }
         #expect(try await store.apply(verdicts, of: batch), "what is below it was sent")
         try await store.rewind(["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
@@ -154,7 +155,7 @@ extension RewindTests {
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }
-        let lost = PageRow.step(tickets, seq: 3, in: trip, stamp: 1_790_000_005_000)
+        let lost = RemotePage.Row.step(tickets, seq: 3, in: trip, stamp: 1_790_000_005_000)
         try await store.take([lost], from: 1, to: 3)
         try await store.write { try $0.execute(sql: "DELETE FROM project WHERE title = 'Trip'") }
         try await goBack(store)
@@ -174,10 +175,10 @@ extension RewindTests {
         try await desk.store.rewind(
             ["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
         let (asked, page) = (
-            SnapshotRequest(table: "project", limit: 100),
-            Page(from: "e2.2", cursor: "e2.2", hasMore: false, rows: [])
+            RemoteSnapshot.Request(table: "project", limit: 100),
+            RemotePage(from: "e2.2", cursor: "e2.2", hasMore: false, rows: [])
         )
-        #expect(try await desk.store.apply(SnapshotPage(at: "e2.2", rows: [.project(trip)], next: nil), of: asked))
+        #expect(try await desk.store.apply(RemoteSnapshot(at: "e2.2", rows: [.project(trip)], next: nil), of: asked))
         #expect(try await desk.store.apply(page, to: ["project"], initialCursor: "e2.0"))
         #expect(try await desk.store.projects() == ["Trip"], "the edit is in the journal")
         #expect(try await desk.store.counts().parked == 0)
@@ -204,7 +205,7 @@ extension RewindTests {
         }
         try await goBack(desk.store)
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        let refusal = RemotePush.Verdict.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         try await desk.store.apply(
             batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await desk.store.steps() == ["Tickets"])
@@ -225,7 +226,7 @@ extension RewindTests {
             try db.execute(sql: "UPDATE step SET project = (SELECT id FROM project WHERE title = 'Tour'), text = 'Two'")
         }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        let refusal = RemotePush.Verdict.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         try await desk.store.apply(
             batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         let step = try await desk.store.read { try Step.fetchOne($0) }
@@ -245,7 +246,7 @@ extension RewindTests {
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
         let current = RowPatch(generation: 1, seq: 1, values: ["text": "Ticket"])
         try await desk.store.apply(
-            [.rejected(Refusal(code: "forbidden", message: "No.", current: current))], of: batch)
+            [.rejected(RemotePush.Refusal(code: "forbidden", message: "No.", current: current))], of: batch)
         try await desk.store.write { try $0.execute(sql: "DELETE FROM step") }
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
         guard case .delete(let tombstone)? = push.rows.first?.change else {
@@ -266,7 +267,7 @@ extension RewindTests {
         }
         try await goBack(store)
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let refusal = Verdict.rejected(Refusal(code: "forbidden", message: "No."))
+        let refusal = RemotePush.Verdict.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         try await store.apply(
             batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await store.projects().isEmpty)

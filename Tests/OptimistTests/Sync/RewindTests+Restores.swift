@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Whole syncs with a server that was restored from a backup.
 extension RewindTests {

@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Servers whose database went back.
 @Suite(.timeLimit(.minutes(20)))
@@ -83,7 +82,7 @@ struct RewindTests {
     /// A desk in the middle of a catch-up: the page was made when the server had come to its 9th transaction.
     private func deskWithinCatchUp(head: String?) async throws -> Desk {
         let desk = try Desk()
-        var page = Page(from: "e1.0", cursor: "e1.5", hasMore: true, rows: [.step(Step(text: "Tickets"), seq: 4)])
+        var page = RemotePage(from: "e1.0", cursor: "e1.5", hasMore: true, rows: [.step(Step(text: "Tickets"), seq: 4)])
         page.head = head
         #expect(try await desk.store.apply(page, to: ["step", "project"], initialCursor: "e1.0"))
         return desk
@@ -110,13 +109,13 @@ struct RewindTests {
         async throws
     {
         let desk = try Desk()
-        let rows = (0..<1_200).map { PageRow.step(Step(text: "\($0)"), seq: 5) }.sorted { $0.id < $1.id }
+        let rows = (0..<1_200).map { RemotePage.Row.step(Step(text: "\($0)"), seq: 5) }.sorted { $0.id < $1.id }
         for (next, cursor) in [(rows[1_199].id, nil), (nil, "e2.9")] as [(String?, String?)] {
             try await desk.store.startResync(of: ["step"])
-            var page = SnapshotPage(at: "e1.9", rows: rows, next: next)
+            var page = RemoteSnapshot(at: "e1.9", rows: rows, next: next)
             page.epochs = [("e1", 0), ("e2", 9)].map(RemoteEpoch.init)
             page.head = "e2.9"
-            let asked = SnapshotRequest(table: "step", at: "e1.9", limit: 5_000)
+            let asked = RemoteSnapshot.Request(table: "step", at: "e1.9", limit: 5_000)
             #expect(try await desk.store.apply(page, of: asked))
             let progress = try #require(try await desk.store.tableProgress().first { $0.table == "step" })
             #expect(progress.at == "e2.9")
@@ -170,7 +169,7 @@ struct RewindTests {
         try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
         try await desk.store.write { _ = try tickets.delete($0) }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let echo = PageRow.gone("step", tickets.id, seq: 2)
+        let echo = RemotePage.Row.gone("step", tickets.id, seq: 2)
         try await desk.store.take([echo], from: 1, to: 2)
         try await desk.store.apply([.accepted(seq: 2)], of: batch)
         guard case .deleted(let tombstone) = echo.content else {
@@ -189,7 +188,7 @@ struct RewindTests {
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         // One server says when that was, and an older one does not.
-        let clock = Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
         let deletion = Tombstone(generation: 2, clock: isTold ? clock : nil)
         try await desk.store.apply([.gone(seq: 3, isTold ? deletion : nil)], of: batch)
         try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
@@ -205,7 +204,7 @@ struct RewindTests {
         #expect((error.deletion == nil) == !json.hasPrefix("{"))
         #expect(SetError(json: error.json) == error)
         #expect(AnswerClass.verdict(error, on: .update(RowPatch()), at: 5) == .gone(seq: 5, error.deletion))
-        let deletion = PushRow.Change.delete(Tombstone(generation: 2, clock: nil))
+        let deletion = RemotePush.Row.Change.delete(Tombstone(generation: 2, clock: nil))
         #expect(AnswerClass.verdict(error, on: deletion, at: 5) == .accepted(seq: 5))
         #expect(AnswerClass.verdict(SetError("lifeUnknown"), on: .update(RowPatch()), at: 5) == .lifeUnknown)
     }
@@ -228,7 +227,8 @@ struct RewindTests {
         try await desk.store.take([], to: ["step", "project"], seq: 3)
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let clocks = ColumnClocks(common: Clock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone"))
+        let clocks = ColumnClocks(
+            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone"))
         let won = RowPatch(
             generation: 3, clocks: clocks,
             values: ["text": "Flights", "project": .string(UUID().uuidString.lowercased())])
@@ -244,7 +244,7 @@ struct RewindTests {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step, seq: 4)], to: ["step"], seq: 4)
         try await desk.store.rewind(["step"], at: "e1.4", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
-        let row = PageRow.step(Step(id: step.id, text: "Flights"), seq: 5)
+        let row = RemotePage.Row.step(Step(id: step.id, text: "Flights"), seq: 5)
         if isAnswer, case .row(var won) = row.content {
             let batch = try #require(try await desk.store.nextPush(PushLimit()))
             won.seq = nil
@@ -259,9 +259,9 @@ struct RewindTests {
     @Test func `L4 M1 what the server has nothing of any more is as if nobody had written it`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
-        var patch = try #require(PageRow.step(step, seq: 2).patch)
+        var patch = try #require(RemotePage.Row.step(step, seq: 2).patch)
         patch.values = JSONObject([("project", .null)])
-        let row = PageRow(table: "step", id: step.wireID, content: .row(patch))
+        let row = RemotePage.Row(table: "step", id: step.wireID, content: .row(patch))
         try await desk.store.take([row], from: 1, to: 2)
         #expect(try await desk.store.steps() == [""])
         #expect(try await desk.store.counts().pending == 0)
@@ -275,7 +275,7 @@ struct RewindTests {
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         let anew = Step(id: step.id, text: "Anew")
         try await desk.store.write { try anew.insert($0, onConflict: .replace) }
-        var won = try #require(PageRow.step(step, seq: 6).patch)
+        var won = try #require(RemotePage.Row.step(step, seq: 6).patch)
         (won.generation, won.seq) = (3, nil)
         try await desk.store.apply([.merged(seq: 6, won)], of: batch)
         try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
@@ -306,9 +306,9 @@ struct RewindTests {
 
     @Test func `L1 L3 an old app heals the columns that it does not know`() async throws {
         let desk = try Desk()
-        var patch = try #require(PageRow.step(Step(text: "Tickets"), seq: 9).patch)
+        var patch = try #require(RemotePage.Row.step(Step(text: "Tickets"), seq: 9).patch)
         patch.values["colour"] = "green"
-        let row = PageRow(table: "step", id: UUID().uuidString.lowercased(), content: .row(patch))
+        let row = RemotePage.Row(table: "step", id: UUID().uuidString.lowercased(), content: .row(patch))
         try await desk.store.take([row], to: ["step", "project"], seq: 9)
         try await desk.store.rewind(["step"], at: "e1.9", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
@@ -348,7 +348,7 @@ struct RewindTests {
             ["step", "project"], at: "e1.12", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
         #expect(
             try await desk.store.apply(
-                Page(
+                RemotePage(
                     from: "e2.5", cursor: "e2.7", hasMore: false,
                     rows: [.project(trip, seq: 6), .gone("project", trip.id, seq: 7)]),
                 to: ["step", "project"], initialCursor: "e2.0"))
@@ -360,10 +360,10 @@ struct RewindTests {
 
 extension Store {
     /// Takes the first page for some of the tables.
-    fileprivate func take(_ rows: [PageRow], to tables: [String], seq: Int, epoch: String = "e1") async throws {
+    fileprivate func take(_ rows: [RemotePage.Row], to tables: [String], seq: Int, epoch: String = "e1") async throws {
         #expect(
             try await apply(
-                Page(from: "e1.0", cursor: "\(epoch).\(seq)", hasMore: false, rows: rows), to: tables,
+                RemotePage(from: "e1.0", cursor: "\(epoch).\(seq)", hasMore: false, rows: rows), to: tables,
                 initialCursor: "e1.0"
             ))
     }

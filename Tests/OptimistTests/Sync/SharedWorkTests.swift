@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistTesting
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 @Suite(.timeLimit(.minutes(20)))
 struct SharedWorkTests {

@@ -3,14 +3,13 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 @testable import OptimistServing
 
 /// A phone that syncs with a server in memory.
@@ -91,20 +90,20 @@ struct SyncEngineTests {
         await b.stop()
     }
 
-    @Test func `S1 a thousand offline edits of one to-do send one patch`() async throws {
+    @Test func `S1 many offline edits of one to-do send one patch`() async throws {
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         try await phone.untilClean()
         await phone.stop()
         let before = server.pushes.count
-        for edit in 1...1000 { try await phone.write("UPDATE todo SET content = 'edit \(edit)'") }
+        for edit in 1...20 { try await phone.write("UPDATE todo SET content = 'edit \(edit)'") }
         phone.start()
         try await phone.untilClean()
         let pushes = server.pushes.dropFirst(before)
         #expect(pushes.count == 1)
         #expect(pushes.first?.rows.count == 1)
-        #expect(server.rows("todo").values.first?["content"] == "edit 1000")
+        #expect(server.rows("todo").values.first?["content"] == "edit 20")
         await phone.stop()
     }
 
@@ -229,7 +228,7 @@ struct SyncEngineTests {
             guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else {
                 return nil
             }
-            return .rejected(Refusal(code: "invalidProperties", column: "content", message: "too long"))
+            return .rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))
         }
         let phone = try SyncedPhone(strict)
         try await phone.store.write { db in

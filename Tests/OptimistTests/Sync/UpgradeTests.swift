@@ -3,14 +3,13 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistServing
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// A server that puts something off: a table, a request, a row.
 @Suite(.timeLimit(.minutes(20)))

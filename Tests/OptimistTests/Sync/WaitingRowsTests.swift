@@ -6,10 +6,10 @@ import Logging
 import OptimistServing
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// What the app is told of rows that the server does not take for now, and of an engine that does not run.
 @Suite(.timeLimit(.minutes(20)))
@@ -189,7 +189,7 @@ private final class SilentRemote: Remote {
     /// Answers the first push after all.
     func answer() { silence.withLock { $0.waiting }?.resume() }
 
-    func push(_ push: Push) async throws -> PushAnswer {
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         let isFirst = silence.withLock { silence in
             defer { silence.isOver = true }
             return !silence.isOver
@@ -204,9 +204,11 @@ private final class SilentRemote: Remote {
     }
 
     func connect() async throws -> RemoteAccount { try await remote.connect() }
-    func pull(_ request: PullRequest) async throws -> Page { try await remote.pull(request) }
-    func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage { try await remote.snapshot(request) }
-    func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws { try await remote.listen(receive) }
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage { try await remote.pull(request) }
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        try await remote.snapshot(request)
+    }
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { try await remote.listen(receive) }
 }
 
 /// Keeps what is logged.

@@ -3,13 +3,12 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistCore
 import OptimistTesting
 import OptimistWire
-import Synchronization
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// Devices whose time of day is wrong.
 @Suite(.timeLimit(.minutes(20)))

@@ -89,8 +89,8 @@ final class PreparedServer: Sendable {
 
     /// Rows as they stand on a server: of a few devices, each written at a time of its own, every fourth edited since.
     private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
-        func clock(_ milliseconds: Int64) -> Clock {
-            Clock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")
+        func clock(_ milliseconds: Int64) -> WriteClock {
+            WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")
         }
         var clocks = ColumnClocks(common: clock(seq * 10_000 + Int64(index)))
         if index.isMultiple(of: 4) { clocks.exceptions["done"] = clock(seq * 10_000 + Int64(index) + 500) }

@@ -50,7 +50,7 @@ struct AdminRow {
     }
 }
 
-extension Clock {
+extension WriteClock {
     fileprivate var adminJSON: JSON {
         let time = Date(timeIntervalSince1970: Double(stamp.milliseconds) / 1000)
         return ["time": .string(time.utcText), "counter": .int(Int64(stamp.counter)), "device": .string(device)]

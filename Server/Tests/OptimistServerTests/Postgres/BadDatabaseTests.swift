@@ -103,7 +103,7 @@ struct BadDatabaseTests {
     }
 
     private func change(_ number: Int) -> RowChange {
-        let clock = Clock(stamp: Stamp(milliseconds: 1), device: "device")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1), device: "device")
         var row = MergeRow(generation: 1)
         row.cells["content"] = Cell("x", clock)
         return RowChange(

@@ -43,7 +43,7 @@ struct StoreAgreementTests {
         private mutating func change(_ key: RowKey) -> RowChange {
             let former = rows[key]
             var row = former?.row ?? MergeRow()
-            let clock = Clock(stamp: Stamp(milliseconds: 1_000 + seq), device: "device")
+            let clock = WriteClock(stamp: Stamp(milliseconds: 1_000 + seq), device: "device")
             let isGone = row.isAlive && chance.next() % 4 == 0
             let born = row.isAlive ? former?.born : seq
             row.generation += isGone || !row.isAlive ? 1 : 0
@@ -109,7 +109,7 @@ struct StoreAgreementTests {
 
     init() throws { place = try StorePlace() }
 
-    @Test(arguments: 1...TestForm.of(short: 6, full: 30))
+    @Test(arguments: 1...TestForm.of(short: 3, full: 30))
     func `R1 M2 L4 both answer alike after every transaction, also one that is given up`(seed: Int) async throws {
         let memory = InMemorySyncStore(accounts: [StoreFile.account], epoch: "e1")
         let store = try await place.open(epoch: "e1")

@@ -88,7 +88,7 @@ package enum AnswerClass {
     /// The verdict that a row's error stands for.
     ///
     /// - Parameter seq: The account's last transaction after the push.
-    static func verdict(_ error: SetError, on change: PushRow.Change, at seq: Int64) -> Verdict {
+    static func verdict(_ error: SetError, on change: RemotePush.Row.Change, at seq: Int64) -> RemotePush.Verdict {
         switch error.type {
         case "notFound":
             if case .delete = change { return .accepted(seq: seq) }
@@ -98,7 +98,7 @@ package enum AnswerClass {
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(
-                Refusal(
+                RemotePush.Refusal(
                     code: error.code ?? type, message: error.description ?? type, current: error.current,
                     columns: error.properties,
                     winner: error.winner))

@@ -5,7 +5,6 @@ import HTTPTypes
 import OptimistCore
 public import OptimistSession
 import OptimistWire
-import Synchronization
 
 /// A server that speaks JMAP with the row-sync capability, such as `optimist serve`: the default remote.
 public final class JMAPRemote: Remote {
@@ -60,13 +59,13 @@ public final class JMAPRemote: Remote {
             schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil }, tombstoneDays: resource.tombstoneDays)
     }
 
-    public func push(_ push: Push) async throws -> PushAnswer {
+    public func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         let connection = try await connected()
         let call = PushCall(push, account: connection.account, schemaVersion: schemaVersion)
         return try call.answer(from: try await send(call.request, to: connection.resource))
     }
 
-    public func pull(_ request: PullRequest) async throws -> Page {
+    public func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let connection = try await connected()
         let call = PullCall(
             tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
@@ -74,13 +73,13 @@ public final class JMAPRemote: Remote {
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 
-    public func snapshot(_ request: SnapshotRequest) async throws -> SnapshotPage {
+    public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let connection = try await connected()
         let call = SnapshotPull(request, account: connection.account, schemaVersion: schemaVersion)
         return try call.page(from: try await send(call.request, to: connection.resource))
     }
 
-    public func listen(_ receive: @escaping @Sendable (Poke) -> Void) async throws {
+    public func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
         let template = OwnTarget.target(of: try await connected().resource.eventSourceURL, for: session.server)
         guard !template.isEmpty else { throw RemoteFailure.noPokes }
         let target = template.replacing("{types}", with: "*").replacing("{closeafter}", with: "no")
@@ -98,7 +97,7 @@ public final class JMAPRemote: Remote {
         }
     }
 
-    private static func take(_ event: EventStreamParser.Event, _ session: Session, _ receive: (Poke) -> Void) {
+    private static func take(_ event: EventStreamParser.Event, _ session: Session, _ receive: (RemotePoke) -> Void) {
         switch event.event {
         case "state": receive(.changed)
         case "session":

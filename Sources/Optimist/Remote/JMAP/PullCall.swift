@@ -24,8 +24,8 @@ package struct PullCall {
     /// Reads the page. If the tables do not all end at one state, the page cannot be read.
     ///
     /// - Throws: ``RemoteFailure``.
-    package func page(from response: Response) throws -> Page {
-        var page = Page(from: cursor, cursor: "", hasMore: false, rows: [])
+    package func page(from response: Response) throws -> RemotePage {
+        var page = RemotePage(from: cursor, cursor: "", hasMore: false, rows: [])
         page.serverTime = response.date
         for (index, table) in tables.enumerated() {
             let answer = try response.answer(String(index), of: table)
@@ -42,9 +42,11 @@ package struct PullCall {
             page.head = page.head ?? changes.head
             page.epochs = [RemoteEpoch](json: arguments["epochs"])
             page.rows.reserveCapacity(page.rows.count + changes.list.count + changes.destroyed.count)
-            for (id, patch) in changes.list { page.rows.append(PageRow(table: table, id: id, content: .row(patch))) }
+            for (id, patch) in changes.list {
+                page.rows.append(RemotePage.Row(table: table, id: id, content: .row(patch)))
+            }
             for (id, tombstone) in changes.destroyed {
-                page.rows.append(PageRow(table: table, id: id, content: .deleted(tombstone)))
+                page.rows.append(RemotePage.Row(table: table, id: id, content: .deleted(tombstone)))
             }
         }
         if !page.hasMore { page.head = page.cursor }

@@ -4,12 +4,12 @@ package import OptimistWire
 
 /// A push as one JMAP request, and its answer as verdicts. Pure.
 package struct PushCall {
-    private let push: Push
+    private let push: RemotePush
     /// The tables in the order of their first row: one /set for each.
     private let tables: [String]
     package let request: Request
 
-    package init(_ push: Push, account: String, schemaVersion: Int) {
+    package init(_ push: RemotePush, account: String, schemaVersion: Int) {
         self.push = push
         let empty = SetCall(accountID: account)
         var sets: [String: SetCall] = [:]
@@ -35,8 +35,8 @@ package struct PushCall {
     /// Reads the verdicts, one for each row in the order of the push. The engine retries a row that the answer does not name.
     ///
     /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
-    package func answer(from response: Response) throws -> PushAnswer {
-        var push = PushAnswer(try verdicts(from: response))
+    package func answer(from response: Response) throws -> RemotePush.Answer {
+        var push = RemotePush.Answer(try verdicts(from: response))
         push.serverTime = response.date
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
@@ -48,8 +48,8 @@ package struct PushCall {
         return push
     }
 
-    private func verdicts(from response: Response) throws -> [Verdict] {
-        var answers: [String: [String: Verdict]] = [:]
+    private func verdicts(from response: Response) throws -> [RemotePush.Verdict] {
+        var answers: [String: [String: RemotePush.Verdict]] = [:]
         var reasons: [String: WaitReason] = [:]
         let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
@@ -67,15 +67,17 @@ package struct PushCall {
         return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil, reasons[$0.table]) }
     }
 
-    private static func verdict(_ won: RowPatch?, _ seq: Int64) -> Verdict {
+    private static func verdict(_ won: RowPatch?, _ seq: Int64) -> RemotePush.Verdict {
         guard let won else { return .accepted(seq: seq) }
         if let winner = won.mergedInto { return .mergedInto(seq: seq, winner: winner) }
         return won.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, won)
     }
 
-    private static func verdicts(_ answer: SetAnswer, change: (String) -> PushRow.Change?) -> [String: Verdict] {
+    private static func verdicts(_ answer: SetAnswer, change: (String) -> RemotePush.Row.Change?) -> [String: RemotePush
+        .Verdict]
+    {
         let seq = SyncState(answer.newState)?.seq ?? 0
-        var verdicts: [String: Verdict] = [:]
+        var verdicts: [String: RemotePush.Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
             verdicts[id] = verdict(won, seq)
         }

@@ -7,7 +7,7 @@ package struct SnapshotPull {
     let table: String
     package let request: Request
 
-    package init(_ asked: SnapshotRequest, account: String, schemaVersion: Int? = nil) {
+    package init(_ asked: RemoteSnapshot.Request, account: String, schemaVersion: Int? = nil) {
         table = asked.table
         let call = SnapshotCall(accountID: account, at: asked.at, after: asked.after, maxChanges: asked.limit)
         request = Request(
@@ -16,7 +16,7 @@ package struct SnapshotPull {
     }
 
     /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not support snapshots.
-    package func page(from response: Response) throws -> SnapshotPage {
+    package func page(from response: Response) throws -> RemoteSnapshot {
         let answer = try response.answer("0", of: table)
         if answer.isTooOld { throw RemoteFailure.upgradeRequired([table]) }
         if answer.error == "invalidArguments" { throw RemoteFailure.noSnapshots }
@@ -25,9 +25,10 @@ package struct SnapshotPull {
         guard let snapshot = SnapshotAnswer(json: arguments) else {
             throw RemoteFailure.unreachable("a snapshot that cannot be read")
         }
-        var page = SnapshotPage(
+        var page = RemoteSnapshot(
             at: snapshot.at,
-            rows: snapshot.list.map { PageRow(table: table, id: $0.id, content: .row($0.patch)) }, next: snapshot.next)
+            rows: snapshot.list.map { RemotePage.Row(table: table, id: $0.id, content: .row($0.patch)) },
+            next: snapshot.next)
         page.total = snapshot.total
         page.head = snapshot.head
         page.epochs = [RemoteEpoch](json: arguments["epochs"])

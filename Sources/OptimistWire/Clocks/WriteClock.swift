@@ -4,7 +4,7 @@
 ///
 /// Clocks have one order everywhere: by stamp, then by the bytes of the device id. On the wire a clock is
 /// 16 hexadecimal digits, a hyphen and the device id, which compare as ASCII in that same order.
-public struct Clock: Hashable, Sendable {
+public struct WriteClock: Hashable, Sendable {
     /// The moment of the write, by the writer's hybrid logical clock.
     public var stamp: Stamp
     /// The id of the device that wrote, 1 to 64 ASCII letters and digits, or `server` for a write that the server
@@ -38,7 +38,7 @@ public struct Clock: Hashable, Sendable {
         }
         guard raw <= UInt64(Int64.max), bytes[index] == UInt8(ascii: "-") else { return nil }
         let device = String(text[bytes.index(after: index)...])
-        guard Clock.isDeviceID(device) else { return nil }
+        guard WriteClock.isDeviceID(device) else { return nil }
         self.init(stamp: Stamp(rawValue: Int64(raw)), device: device)
     }
 
@@ -56,13 +56,13 @@ public struct Clock: Hashable, Sendable {
     }
 }
 
-extension Clock: Comparable {
+extension WriteClock: Comparable {
     public static func < (a: Self, b: Self) -> Bool {
         a.stamp != b.stamp ? a.stamp < b.stamp : a.device.utf8.lexicographicallyPrecedes(b.device.utf8)
     }
 }
 
-extension Clock: CustomStringConvertible {
+extension WriteClock: CustomStringConvertible {
     /// The wire form, which ``init(_:)`` reads back.
     public var description: String {
         let hex = String(stamp.rawValue, radix: 16)

@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-extension Verdict {
+extension RemotePush.Verdict {
     /// The server's values that won against the sent ones.
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
-    var refusal: Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
+    var refusal: RemotePush.Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 
     /// The row as the server has it, if the server said so when it did not take the row.
     var current: RowPatch? {
