@@ -196,7 +196,7 @@ extension RemotePush.Row {
 }
 
 extension SetError {
-    /// The error that gives this verdict on a device. Nil if it is none.
+    /// The error that gives this verdict on a device. Nil if the verdict is no error.
     fileprivate init?(_ verdict: RemotePush.Verdict) {
         switch verdict {
         case .accepted, .merged, .mergedInto: return nil

@@ -7,7 +7,7 @@ public import OptimistSession
 /// A transport whose server is a closure. It notes every request that it was given.
 ///
 /// As over a network, the server does not notice at once that a request was given up: the closure's task is cancelled, and
-/// nobody waits for it.
+/// no caller waits for it.
 public final class InMemoryTransport: Transport {
     /// Answers a request, or throws the error that the sender gets. It is called for each request, on any thread.
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
@@ -51,7 +51,7 @@ public final class InMemoryTransport: Transport {
     }
 }
 
-/// How one request ends: by what comes first.
+/// How one request ends: the first event decides.
 private final class InMemoryExchange: Sendable {
     private enum State {
         case open(CheckedContinuation<TransportResponse, any Error>?)

@@ -59,7 +59,7 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// The time until the next sleeper is due, or nil if nobody sleeps.
+    /// The time until the next sleeper is due, or nil if no task sleeps.
     public var untilNextSleeper: Duration? {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.min() }
     }

@@ -19,7 +19,7 @@ public final class ManualReachability: Reachability {
 
     public var updates: AsyncStream<NetworkPath> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            // Under the lock, so that no newer path comes before it. Yielding runs nobody's code.
+            // Under the lock, so that no newer path comes before it. Yielding runs no other code.
             state.withLock { state in
                 continuation.yield(state.path)
                 state.continuations.append(continuation)

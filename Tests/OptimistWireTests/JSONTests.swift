@@ -24,7 +24,7 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSON(parsing: text.utf8) }
     }
 
-    /// Three bytes of a character of four are as long as the sign that stands for what cannot be read, which is no error itself.
+    /// Three bytes of a character of four are as long as the replacement character, which is no error itself.
     @Test func `bytes that are not UTF-8 are refused`() throws {
         #expect(throws: JSONError.malformed(offset: 1)) { try JSON(parsing: [0x22, 0xC3, 0x28, 0x22]) }
         #expect(throws: JSONError.malformed(offset: 1)) { try JSON(parsing: [0x22, 0xED, 0xA0, 0x80, 0x22]) }

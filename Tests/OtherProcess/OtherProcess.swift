@@ -28,7 +28,7 @@ struct OtherProcess {
         }
     }
 
-    /// Ends this process when its input does: whoever reads the output of tests that crashed waits for it too.
+    /// Ends this process when its input does: a program that reads the output of crashed tests waits for it too.
     private static func endWithTheTests() {
         Thread.detachNewThread {
             while readLine() != nil {}

@@ -18,8 +18,8 @@ public import OptimistCore
 /// feed.show(visibleIDs)
 /// ```
 ///
-/// An item is what its page says of it: an id, the size of its place, what else the app needs. Of a value only the loader, and
-/// what is near the screen, takes memory.
+/// An item is what its page says of it: an id, the size of its place, whatever else the app needs. Values take memory only
+/// in the loader, and in the snapshot if they are near the screen.
 ///
 /// > Important: Ids and items are hashed and compared under the feed's lock: their `==` and `hash(into:)` must not call it.
 public final class Feed<
@@ -43,15 +43,15 @@ public final class Feed<
 
     /// - Parameters:
     ///   - sections: In the order in which they are shown, each once. They load and fail independently (F5).
-    ///   - filter: What is shown first.
+    ///   - filter: The first selection.
     ///   - limits: How far ahead of the screen it works.
     ///   - archive: Where the first pages are kept between launches. Default: nowhere.
     ///   - values: Loads the values.
     ///   - key: Under which key the loader has an item's value.
     ///   - freshness: Whether a value that is here already will do. Default: it is shown, and replaced if it has expired.
     ///   - surroundings: Time and tasks.
-    ///   - source: Gets a page. Called for one page at a time in each section, in a task of its own, which is cancelled when
-    ///     its answer is of no use any more.
+    ///   - source: Gets a page. Called for one page at a time in each section, in a task of its own, which is cancelled
+    ///     when the feed can no longer use its answer.
     /// - Precondition: There is at least one section, and none comes twice.
     public init<Key>(
         sections: [Section], filter: Filter, limits: FeedLimits = FeedLimits(),
@@ -83,19 +83,20 @@ public final class Feed<
 
     // MARK: - What the app says
 
-    /// Loads the first pages, or loads them anew: what is here stays meanwhile, marked stale, and changes by difference (F6).
+    /// Loads the first pages, or loads them again: the items that are here stay meanwhile, marked stale, and change by
+    /// difference (F6).
     ///
-    /// As soon as the new pages end with two items that were neighbours here, what followed those stays. Until then one new page
-    /// after the other is asked for, as far as the screen has scrolled and up to ``FeedLimits/refreshPages``. So what is on the
-    /// screen keeps its place if it is still there. What was here before the place at which both meet, and is not in the new
-    /// pages, goes; if the server still has it, it comes back where it is now: the new pages go on as the screen comes near
-    /// that place, and the section has ended when they have.
+    /// As soon as the new pages end with two items that were neighbours here, the items that followed those stay. Until
+    /// then one new page after the other is asked for, as far as the screen has scrolled and up to
+    /// ``FeedLimits/refreshPages``. So what is on the screen keeps its place if it is still there. Items above the place
+    /// where both meet that are not in the new pages go. If the server still has such an item, it comes back at its new
+    /// place: the feed asks for more new pages as the screen comes near, and the section ends with the last of them.
     public func refresh() { update { $0.refresh() } }
 
     /// Loads the first pages, unless that has been done.
     func begin() { update { if !$0.hasBegun { $0.refresh() } } }
 
-    /// Shows another selection. The items of the former one go at once, and late answers for it never appear (F7).
+    /// Shows another selection. The items of the earlier one go at once, and late answers for it never appear (F7).
     ///
     /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.
     public func filter(by filter: Filter) { update { $0.filter(by: filter) } }
@@ -112,10 +113,11 @@ public final class Feed<
 
     /// Says which items are on the screen, in any order, whenever that changes.
     ///
-    /// They are loaded first, then some more in the direction of scrolling. What has left is let go, and its fetch is
-    /// cancelled if nobody else wants it (F8). The next page is asked for when its section's end comes near (F4). Values that
-    /// are in memory are in the snapshot when this returns. Ids that are not here are passed over. No ids let everything go.
-    /// Until the first call, and while none of the ids is here, what comes first in the feed is loaded ahead.
+    /// They are loaded first, then some more in the direction of scrolling. Items that have left are let go, and their
+    /// fetches are cancelled unless another caller waits for them (F8). The next page is asked for when its section's end
+    /// comes near (F4). Values that are in memory are in the snapshot when this returns. Unknown ids are ignored. No ids
+    /// let everything go. Until the first call, and while none of the ids is here, what comes first in the feed is loaded
+    /// ahead.
     public func show(_ ids: some Sequence<Item.ID>) {
         let ids = Array(ids)
         update { $0.show(ids) }
@@ -145,7 +147,7 @@ public final class Feed<
             state.begin()
             return state.machine.takeActions()
         }
-        // In one step, so that what takes the turn of what has left is what is near now.
+        // In one step, so that the slots of items that have left go to the items that are near now.
         if actions.contains(where: \.isForValues) {
             values.batch { for action in actions { perform(action, generation) } }
         } else {

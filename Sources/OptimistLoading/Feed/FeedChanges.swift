@@ -42,7 +42,7 @@ extension FeedChanges {
                 ? (before.endIndex..<before.endIndex, before.endIndex..<section.items.endIndex)
                 : Self.middles(before, section.items)
             if !isLonger {
-                // What has gone and come back meanwhile may be described otherwise.
+                // An item that left and came back meanwhile may have a new description.
                 note(before[..<old.lowerBound], section.items[..<new.lowerBound])
                 note(before[old.upperBound...], section.items[new.upperBound...])
             }
@@ -55,7 +55,7 @@ extension FeedChanges {
                 switch places.removeValue(forKey: item.id) {
                 case nil: inserted.insert(item.id)
                 case let place?:
-                    // Another section's page may describe it otherwise, which nobody has noted.
+                    // Another section's page may describe it differently, and no change has noted that.
                     if former[place.section].items[place.index] != item { self.updated.insert(item.id) }
                     if place.section == section { kept.append((item.id, place.index)) } else { moved.insert(item.id) }
                 }
@@ -88,7 +88,7 @@ extension FeedChanges {
     ///
     /// > Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 11, 1975.
     private static func longestRise(_ numbers: [Int]) -> Set<Int> {
-        var ends: [Int] = []  // Of the best run of each length, where it ends.
+        var ends: [Int] = []  // Where the best run of each length ends.
         var before = [Int?](repeating: nil, count: numbers.count)
         for (position, number) in numbers.enumerated() {
             var (low, high) = (0, ends.count)

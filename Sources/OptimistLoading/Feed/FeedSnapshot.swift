@@ -36,7 +36,7 @@ where Item.ID: Sendable {
     let version: Int
 }
 
-/// What can be expected of a section.
+/// Whether a section has more to come.
 public enum FeedSectionState: Sendable {
     /// The feed is fetching a page.
     case loading

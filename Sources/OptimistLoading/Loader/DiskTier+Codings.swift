@@ -49,7 +49,7 @@ extension DiskTier {
     ///
     /// - Parameters:
     ///   - key: The key of the value.
-    ///   - file: Where the copy is to be. It takes the place of what is there. Its folder must exist. The app removes it.
+    ///   - file: Where the copy goes. It replaces a file that is there. Its folder must exist. The app removes it.
     /// - Returns: Whether the disk had the value. If it did not, `file` is as it was.
     /// - Throws: An error of the file system. `file` is then as it was.
     public func copy(_ key: Key, to file: URL) async throws -> Bool {

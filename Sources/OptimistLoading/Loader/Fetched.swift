@@ -30,7 +30,7 @@ public struct Fetched<Value: Sendable>: Sendable {
         self.isKeptOnDisk = isKeptOnDisk
     }
 
-    /// The same, of which the disk keeps what the loader's ``DiskTier`` makes of the value and not what came.
+    /// The same, except that the disk keeps the value as the loader's ``DiskTier`` encodes it, not the bytes that came.
     package var keptAsValue: Self {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }

@@ -5,9 +5,9 @@ public import OptimistCore
 
 /// Gets values by their keys, each from its source once, and keeps what is likely to be asked for again.
 ///
-/// Whoever asks for a key that is being fetched joins that fetch, and it becomes as urgent as the most urgent of them
-/// needs. A fetch stops when the last who wants it has left. Any thread may call. Where two keys mean the same, let one
-/// stand for both: a picture is named by its URL and its size, say.
+/// A caller that asks for a key that is being fetched joins that fetch, which becomes as urgent as its most urgent caller
+/// needs. A fetch stops when its last caller has left. Any thread may call. Where two keys mean the same, let one stand for
+/// both: a picture is named by its URL and its size, say.
 ///
 /// > Important: Keys are hashed, compared and let go of, and the clock of the surroundings is read, under the loader's
 /// > lock: none of that may call it. Closures are called, and values and errors let go of, without it.
@@ -38,16 +38,16 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///     them.
     ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as
     ///     none. Default: one.
-    ///   - pause: How long whoever asks for a key gets the error that its fetch ended with, before it is tried again.
-    ///     Who asks with ``Freshness/fresh``, and a person's retry, asks the source all the same. Never give one for being
+    ///   - pause: How long callers get the error with which a key's fetch ended, before it is tried again. A caller that
+    ///     asks with ``Freshness/fresh``, and a person's retry, ask the source all the same. Never give one for being
     ///     offline or for what took too long. Default: none.
     ///   - surroundings: Time and tasks.
-    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when nobody wants the value
-    ///     any more. There is one at a time for each key, beside those that were given up, or whose key was removed,
-    ///     and still run. It may ask this loader for other keys by ``value(for:priority:freshness:)``: while it waits, its
-    ///     slot is lent to what it waits for, beyond the limits. If two fetches would wait for each other, or one for
-    ///     itself, who asks last gets an error with code `fetchWaitsForItself`. That is known of a fetch's own task and
-    ///     the tasks that it makes, not of detached ones.
+    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when the last caller has left.
+    ///     There is one at a time for each key, beside those that were given up, or whose key was removed, and still run.
+    ///     It may ask this loader for other keys by ``value(for:priority:freshness:)``: while it waits, its slot is lent to
+    ///     what it waits for, beyond the limits. If two fetches would wait for each other, or one for itself, the last
+    ///     caller gets an error with code `fetchWaitsForItself`. That is known of a fetch's own task and the tasks that it
+    ///     makes, not of detached ones.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -67,12 +67,12 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     // MARK: - Asking
 
-    /// The value that is in memory, expired or not. Returns at once, without asking anybody.
+    /// The value that is in memory, expired or not. Returns at once, without asking the source.
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
-    /// Whether the value that somebody has been given is to be replaced: it has expired, it is a seed, or it is not
-    /// kept in memory and being fetched.
+    /// Whether a value that a caller has should be replaced: it has expired, it is a seed, or it is not kept in memory and
+    /// being fetched.
     package func isExpired(_ key: Key) -> Bool {
         let now = elapsed()
         return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
@@ -84,8 +84,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - key: The key of the value.
     ///   - priority: How soon. Default: it is on the screen.
     ///   - freshness: Whether a value that is here already is good enough. Default: if it has not expired.
-    ///   - receive: Called with each event, one after the other, on any thread; with what is known already before this
-    ///     function returns. While it is busy only the newest event of each kind is kept, and a value replaces all
+    ///   - receive: Called with each event, one after the other, on any thread. Events that are known already come before
+    ///     this function returns. While it is busy only the newest event of each kind is kept, and a value replaces all
     ///     others. After the value it gets no other that is fetched for another caller later.
     @inlinable
     public func subscribe(
@@ -167,15 +167,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Puts a value here that did not come by a fetch.
     ///
-    /// It is the newest: no fetch that has begun by now undoes it. Who waits for the key gets it, and the fetch is
-    /// given up; for those who want a ``Freshness/fresh`` one it begins anew. The disk has it soon too, as the tier
-    /// encodes it, and otherwise nothing under this key. Returns without waiting for that.
+    /// It is the newest: no fetch that has begun by now undoes it. Callers that wait for the key get it, and their fetch is
+    /// cancelled. For callers that want a ``Freshness/fresh`` value the fetch begins again. The disk soon has it too, as
+    /// the tier encodes it, and otherwise nothing under this key. Returns without waiting for that.
     ///
     /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a
     /// fetch that begins later brings or confirms the key's value, or until another is stored or it is removed. Such a
-    /// fetch begins for whoever asks with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``; those who ask with
-    /// ``Freshness/cached`` are shown the seed until it expires. Of the limits of the memory only the count applies: of
-    /// more seeds than that the oldest becomes a value like others. The disk stays as it is.
+    /// fetch begins for callers that ask with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``. Callers that ask
+    /// with ``Freshness/cached`` get the seed until it expires. Seeds count against the memory's limit of values, not of
+    /// bytes: if there are more seeds, the oldest becomes a value like others. The disk stays as it is.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -195,19 +195,19 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         run(actions)
     }
 
-    /// Forgets a value, on the disk too, for which it waits. Those who wait for the value get what comes; whoever asks
-    /// next has it fetched anew.
+    /// Forgets a value, on the disk too, for which it waits. Callers that wait for the value get what comes. The next
+    /// caller starts a new fetch.
     public func remove(_ key: Key) {
         let (actions, removal) = state.withLock { ($0.remove(key), disk?.bookRemoval(of: key)) }
         run(actions)
         if let removal { disk?.remove(key, noted: removal.number) }
     }
 
-    /// Forgets everything, on the disk too, for which it waits, and gives up what is under way: who waits gets a
+    /// Forgets everything, on the disk too, for which it waits, and cancels the fetches under way: waiting callers get a
     /// `CancellationError`. For signing out (C10).
     ///
-    /// The whole ``DiskCache`` is emptied, also of what other tiers keep in it. What is not to go then has a cache of
-    /// its own.
+    /// The whole ``DiskCache`` is emptied, including the values of other tiers. Values that must stay need a cache of their
+    /// own.
     public func removeAll() {
         let (actions, replaced) = state.withLock {
             ($0.actions($0.machine.removeAll(CancellationError())), disk?.bookRemovalOfAll())
@@ -232,7 +232,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }, at: priority) }
     }
 
-    /// Returns those of which the value is neither here nor on its way, although it was or they were told of a failure.
+    /// Returns the tickets whose value is neither here nor on its way, although it was, or whose holders were told of a
+    /// failure.
     func heldInVain(_ tickets: [Key: Ticket]) -> [Key: Ticket] {
         state.withLock { state in tickets.filter { state.machine.isHeldInVain($0.value.id) } }
     }
@@ -244,7 +245,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     func run(_ actions: [State.Action]) {
-        // Slots are taken already: nobody's slow ear holds back what they are for.
+        // Start the work first, so that a slow subscriber cannot delay it.
         for action in actions { begin(action) }
         for case .tell(let event, let subscriber, let version) in actions { subscriber.tell(event, version: version) }
     }
@@ -317,7 +318,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         LoaderMachine.Arrival(
             hash: key.hashValue, cost: max(cost(value), 0), validity: validity,
             expiresAt: validity.expiresAt.map { date in
-                // A date that is none has passed.
+                // A date that is not a number counts as expired.
                 let seconds = date.timeIntervalSince(surroundings.now())
                 return now + .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
             })

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// What is near the screen: it is fetched ahead, and kept in memory until it is far again (F8).
+/// The keys near the screen. Their values are fetched ahead, and kept in memory until they are far again (F8).
 ///
 /// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own
 /// ticket. What failed, or was let go although it is near, is fetched again when the window is shown next, after the
@@ -34,7 +34,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
         loader.batch { for ticket in tickets.values { ticket.cancel() } }
     }
 
-    /// Says what is near, the nearest first. What was near and is not named any more is let go.
+    /// Says what is near, the nearest first. Keys that were near and are no longer named are let go.
     ///
     /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one
     /// counts.
@@ -49,7 +49,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
             for key in gone.keys { state.tickets[key] = nil }
             return (state.number, gone, keys.filter { state.tickets[$0] == nil })
         }
-        // In one step, so that what takes the turn of what has left is what is near now.
+        // In one step, so that the slots of keys that have left go to the keys that are near now.
         loader.batch {
             for key in new { hold(loader.subscribe(key, priority: priority) { _ in }, for: key) }
             if state.withLock({ $0.number }) == number { loader.order(keys, at: priority) }

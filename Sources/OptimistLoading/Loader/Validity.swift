@@ -30,8 +30,7 @@ public struct Validity: Sendable, Equatable {
     /// Whether both are of the same bytes, as far as the source tells.
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
-    /// The same, said of a value that is here already: what it says nothing of stays as the former one had it, tag,
-    /// date and lifetime.
+    /// The same for a value that is here already: a tag, date or lifetime that this leaves out stays as it was.
     ///
     /// > Source: RFC 9111, section 3.2.
     @usableFromInline

@@ -13,7 +13,7 @@ public struct PlaceName: Hashable, Sendable, Codable {
     /// > Source: Creative Commons BY 4.0, section 3(a), under which GeoNames' are given.
     public var attribution: String?
 
-    /// Makes a name, by default of a place of which nothing else is known.
+    /// Makes a name. By default nothing else about the place is known.
     public init(place: String, area: String? = nil, country: String? = nil, attribution: String? = nil) {
         self.place = place
         self.area = area

@@ -31,7 +31,7 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     /// - Parameters:
     ///   - id: Names it in what changes.
     ///   - path: Where the screen has it.
-    ///   - hours: Those of what is there. Nil: it always is.
+    ///   - hours: The hours of the section's present value. Nil: it is always shown.
     public init<Value: Equatable & Sendable>(
         _ id: ID, _ path: any WritableKeyPath<Screen, Value?> & Sendable,
         hours: @escaping @Sendable (Value) -> OpeningHours?

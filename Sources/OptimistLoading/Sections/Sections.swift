@@ -7,7 +7,7 @@ public import OptimistCore
 ///
 /// One response is one snapshot, however many sections it fills (H1); a source that changes alone reports its own sections
 /// alone (H2); sections with hours come and go by themselves (H3); equal values are not reported (H4). The first snapshot waits
-/// until each source has answered or failed: of one that has failed, the sections say so, and the others show.
+/// until each source has answered or failed: the sections of a failed source say so, and the others show.
 ///
 /// ```swift
 /// let home = Sections(
@@ -74,8 +74,8 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
     // MARK: - Asking
 
-    /// Asks every source, anew if they have answered before: what is here stays until they do. Each answer is then reported by
-    /// itself.
+    /// Asks every source, also if it has answered before. Its sections stay until it answers. Each answer is then reported
+    /// by itself.
     public func refresh() {
         let isFirst = beginning()
         for source in sources.indices { ask(source) }
@@ -92,7 +92,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         }
     }
 
-    /// Asks the source of a section anew. Unknown ids do nothing.
+    /// Asks the source of a section again. Unknown ids do nothing.
     public func refresh(_ id: ID) {
         guard let source = sources.firstIndex(where: { $0.sections.contains { $0.id == id } }) else { return }
         ask(source)
@@ -130,7 +130,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     private func update(_ event: (inout Machine, Date) -> Void) {
         let date = surroundings.now()
         let (former, machine, bells) = state.withLock { state in
-            let former = state.machine  // What goes with it is released outside of the lock.
+            let former = state.machine  // The values in it are released outside of the lock.
             event(&state.machine, date)
             let bells = state.bells()
             return (former, state.machine, bells)

@@ -33,8 +33,8 @@ public struct AnswerTable: Sendable {
 
     /// The meanings of the answers of Optimist's own server, and of any that follows RFC 6749 and RFC 6750.
     ///
-    /// A refresh answered with 400 `invalid_grant` ends the session, with the `reason` beside it. So does 401 with one
-    /// of our reasons, in the body or in `WWW-Authenticate`. Any other 401 means that the access token is refused.
+    /// A refresh answered with 400 `invalid_grant` ends the session, with the `reason` beside it. A 401 with one of our
+    /// reasons, in the body or in `WWW-Authenticate`, ends it too. Any other 401 means that the access token is refused.
     public static let optimist = AnswerTable(
         ofRequest: { head, body in
             guard head.status == .unauthorized else { return .nothing }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The right to renew the credentials of a store. Of the processes that share the store, one has it at a time.
+/// The right to renew the credentials of a store. One of the processes that share the store has it at a time.
 ///
 /// If two processes renewed at once, both would present the same refresh token. A server that rotates tokens takes the
 /// second for a thief, if the first has used its new token by then.

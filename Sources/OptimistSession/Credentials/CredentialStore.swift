@@ -7,7 +7,7 @@ public import Foundation
 /// Calls block their thread for as long as a small file takes to be written. The session makes them one at a time.
 /// Every method throws `OptimistError`, with a message that says what to do.
 public protocol CredentialStore: Sendable {
-    /// Returns what is kept, or nil when nobody is signed in.
+    /// Returns what is kept, or nil when no user is signed in.
     ///
     /// - Throws: Code `credentialsLocked` when they cannot be read yet (before the first unlock);
     ///   `credentialsUnreadable` or `credentialsInsecure` when they cannot be trusted.

@@ -8,7 +8,7 @@ import OptimistCore
 public final class InMemoryCredentialStore: CredentialStore {
     private let kept = Mutex<(credentials: Credentials?, installID: UUID?)>((nil, nil))
 
-    /// Makes a store, by default one in which nobody is signed in.
+    /// Makes a store, by default without a signed-in user.
     public init(_ credentials: Credentials? = nil) {
         kept.withLock { $0.credentials = credentials }
     }

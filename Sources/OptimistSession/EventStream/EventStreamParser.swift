@@ -51,7 +51,7 @@ public struct EventStreamParser: Sendable {
     ///
     /// An event without data is dropped, and so are the bytes after the last blank line at the end of a stream.
     ///
-    /// - Parameter bytes: Of any length, cut anywhere.
+    /// - Parameter bytes: A chunk of any length, cut anywhere.
     /// - Throws: ``LimitExceeded``.
     public mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
         var events: [Event] = []

@@ -10,7 +10,7 @@
     ///
     /// > Source: Linux, netlink(7), rtnetlink(7), getifaddrs(3).
     public struct SystemReachability: Reachability {
-        /// Makes a watcher. It opens a socket only while somebody reads ``updates``.
+        /// Makes a watcher. It opens a socket only while a caller reads ``updates``.
         public init() {}
 
         public var updates: AsyncStream<NetworkPath> {

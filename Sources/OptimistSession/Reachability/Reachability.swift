@@ -12,8 +12,7 @@ public protocol Reachability: Sendable {
 public struct NetworkPath: Sendable, Hashable {
     /// Whether there is a network.
     public var isOnline: Bool
-    /// Whether its user may pay for what is sent, as on a mobile network or a hotspot. False if the system does not
-    /// know.
+    /// Whether each byte may cost its user money, as on a mobile network or a hotspot. False if the system does not know.
     public var isExpensive: Bool
     /// Whether its user asked apps to send little, as in Low Data Mode. False if the system does not know.
     public var isConstrained: Bool

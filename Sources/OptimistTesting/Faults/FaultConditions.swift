@@ -16,7 +16,7 @@ public struct FaultConditions: Sendable, Hashable {
 
     /// Every request is answered by the server.
     public static let perfect = Self()
-    /// A lift, a train: slow. Of a hundred requests 16 are lost in one way or another, and 4 come twice and are answered.
+    /// A lift, a train: slow. In a hundred requests 16 are lost in one way or another, and 4 come twice and are answered.
     public static let flaky = Self(
         latency: .milliseconds(200) ... .seconds(2),
         chances: [

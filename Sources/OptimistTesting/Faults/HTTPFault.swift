@@ -18,7 +18,7 @@ public enum HTTPFault: Sendable, Hashable {
     case stalled
     /// The connection breaks after so many bytes of the answer's body, or at its end if that comes first.
     case brokenBody(afterBytes: Int)
-    /// The body of the answer ends after so many bytes, as if it were whole: somebody in between has cut it.
+    /// The body of the answer ends after so many bytes, as if it were whole: a proxy has cut it.
     case truncatedBody(afterBytes: Int)
     /// The server gets the request twice, and the second answer is the one that comes.
     case duplicated
@@ -62,7 +62,7 @@ extension HTTPFault {
                 body: #"{"error":"invalid_token","reason":"\#(reason.rawValue)"}"#))
     }
 
-    /// Somebody in between answers 200 with a page of his own, as hotels do.
+    /// A proxy answers 200 with a page of its own, as hotels do.
     public static let captivePortal = answered(
         Answer(
             status: 200, headerFields: [.contentType: "text/html"],

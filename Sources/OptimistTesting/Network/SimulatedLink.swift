@@ -57,7 +57,7 @@ public final class SimulatedLink: Sendable {
 
     private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
         scheduler.after(delay()) { [self] in
-            // What did not arrive once does not arrive twice: the sender was told that nothing was sent.
+            // A request that did not arrive once does not arrive twice: the sender was told that nothing was sent.
             let mayComeAgain = server.process != nil
             server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }
             if mayComeAgain, meets(.duplicated, conditions.duplication) {
@@ -88,7 +88,7 @@ public final class SimulatedLink: Sendable {
         }
     }
 
-    /// A whole body, one that breaks off, or one that was cut by somebody in between who calls it whole.
+    /// A whole body, one that breaks off, or one that a proxy has cut and calls whole.
     private func body(_ bytes: [UInt8]) -> ResponseBody {
         guard !bytes.isEmpty, meets(.truncated, conditions.truncation) else { return ResponseBody(bytes) }
         let part = Array(bytes.prefix(Int(draw() % UInt64(bytes.count))))
@@ -213,7 +213,7 @@ final class Exchange: Sendable {
 
     init(_ process: SimulatedProcess) { self.process = process }
 
-    /// Returns whether the request is to be sent: not if it was cancelled, or if the process that sends it is dead.
+    /// Returns whether to send the request: not if it was cancelled, or if the process that sends it is dead.
     func begin(_ waiting: UnsafeContinuation<TransportResponse, any Error>) -> Bool {
         let isCancelled = state.withLock { state in
             if case .cancelled = state { return true }
@@ -224,7 +224,7 @@ final class Exchange: Sendable {
         return !isCancelled && process.isAlive
     }
 
-    /// Gives the answer to whoever waits, unless that process is dead.
+    /// Gives the answer to the waiting caller, unless that process is dead.
     func finish(_ result: Result<TransportResponse, any Error>) {
         if process.isAlive { end(result) }
     }

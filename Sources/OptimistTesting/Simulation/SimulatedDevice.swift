@@ -127,7 +127,7 @@ public final class SimulatedDevice: Sendable {
     /// Every process so far.
     public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
-    /// Launches the app, unless it runs: it opens its database, signs in if nobody has yet, and syncs.
+    /// Launches the app, unless it runs: it opens its database, signs in unless a user is signed in, and syncs.
     ///
     /// - Parameter prepare: Is told of the new launch before the app does anything: the place for faults at start.
     public func start(_ prepare: (SimulatedProcess, DiskMount) -> Void = { _, _ in }) {

@@ -9,11 +9,11 @@ public import OptimistWire
 
 /// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
 ///
-/// Its rows are in a `SyncStore`, which it opens anew at every start. Who has signed in is remembered over starts.
+/// Its rows are in a `SyncStore`, which it opens again at every start. Sign-ins are remembered over starts.
 public final class SimulatedServer: Sendable {
-    /// What comes back over a link.
+    /// The response that comes back over a link.
     enum Answer: Sendable {
-        /// Nobody listens.
+        /// No process listens.
         case down
         /// The server died before it answered.
         case died
@@ -138,8 +138,8 @@ public final class SimulatedServer: Sendable {
         return try await service?.state(of: Self.account)
     }
 
-    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that were
-    /// away for longer receive everything anew (L4).
+    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that
+    /// were away for longer receive everything again (L4).
     public func sweep() {
         guard let running = state.withLock({ $0.running }) else { return }
         let now = scheduler.wallClock()

@@ -100,8 +100,8 @@ public final class Simulation {
 
     /// Ends all trouble, launches what is down, and lets time pass until nothing is left to send or to receive.
     ///
-    /// Nobody signs in here. A device that may receive nothing, since its session has ended or its app is too old, is settled
-    /// only if it has all that the server has.
+    /// No user signs in here. A device that may receive nothing, since its session has ended or its app is too old, is
+    /// settled only if it has all that the server has.
     ///
     /// - Parameter patience: How long that may take. Default: ten minutes.
     /// - Throws: ``SimulationError/notSettled(_:)``, which is what a test is to find out.
@@ -142,7 +142,7 @@ public final class Simulation {
     public func end() { scheduler.end(devices.flatMap(\.processes) + server.processes + [backend]) }
 }
 
-/// What went otherwise than a test expected.
+/// The difference from what a test expected.
 public enum SimulationError: Error {
     /// The app's process died before it was done, or does not run.
     case processDied(device: String)
@@ -185,7 +185,7 @@ extension SimulatedDevice {
         try perform { try await $0.store.read(value) }
     }
 
-    /// - Parameter present: Where the server stands. Nil: nobody knows.
+    /// - Parameter present: Where the server stands. Nil: unknown.
     func standing(to present: SyncState?) throws -> Standing {
         guard launch != nil else { return Standing(device: name) }
         let (status, tableProgress) = try perform { launch in

@@ -64,8 +64,8 @@ public struct MergeRow: Hashable, Sendable {
     /// Merges another version of the same row into this one.
     ///
     /// A higher generation wins. Within one life each column goes to the later clock; equal clocks to the higher
-    /// device id, then to the larger bytes. An equal value is no conflict. Of a counter the same holds for each origin's
-    /// total, and what is shown is their sum.
+    /// device id, then to the larger bytes. An equal value is no conflict. A counter merges each origin's total in the same
+    /// way, and shows their sum.
     ///
     /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011
     /// > (a map of last-writer-wins registers); the generation is the causal length of Yu and Rostad,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// What the server's answers do to what was sent and to what was edited meanwhile.
+/// How the server's answers change sent rows and rows that were edited meanwhile.
 extension OutboxTests {
     @Test func `S4 an accepted verdict clears what was sent, and an edit made meanwhile stays`() async throws {
         let todo = try await confirmed()

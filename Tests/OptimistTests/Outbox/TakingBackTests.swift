@@ -200,7 +200,7 @@ struct TakingBackTests {
                 == (isThere ? 3 : 2))
     }
 
-    // MARK: - Lives that begin anew
+    // MARK: - Lives that begin again
 
     /// The server has forgotten a row, and another device begins it from the first.
     @Test func `L4 V2 a row that was begun anew and is refused leaves what another device has begun meanwhile`()

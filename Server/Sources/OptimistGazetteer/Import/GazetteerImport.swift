@@ -5,8 +5,8 @@ import GRDB
 
 /// Makes a gazetteer's file from the files that GeoNames publishes, unpacked.
 ///
-/// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: whoever shows the names has to show where
-/// they are from, see ``GazetteerSource/attribution``.
+/// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: an app that shows the names must also show
+/// their source, see ``GazetteerSource/attribution``.
 ///
 /// The files are read as a stream. In memory are the ids of the places, and at most 64 MB of the file that is written.
 public struct GazetteerImport: Sendable {
@@ -29,7 +29,7 @@ public struct GazetteerImport: Sendable {
     /// Blocks its thread: for seconds, with all names for a minute. A former file stays as it is unless everything went
     /// well, also when the task is cancelled or the process ends.
     ///
-    /// - Returns: What was found, and which lines could not be read.
+    /// - Returns: The number of places found, and the lines that could not be read.
     /// - Throws: `OptimistError` with code `unreadableGeoNames` when a file cannot be read or is another one than expected;
     ///   `gazetteerNotWritten`; `CancellationError`.
     public func run(to file: URL) throws -> ImportReport {

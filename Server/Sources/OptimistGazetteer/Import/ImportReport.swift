@@ -22,7 +22,7 @@ public struct UnreadableLines: Sendable {
     public struct Line: Sendable {
         /// Counted from 1.
         public let line: Int
-        /// What is wrong with it, as the end of a sentence.
+        /// The fault, as the end of a sentence.
         public let reason: String
     }
 
