@@ -1,14 +1,16 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Files and functions must be short enough to be read at once."""
+"""Files, functions and the names of tests must be short enough to be read at once."""
 
 import ast
 import re
 from pathlib import PurePath
 
 from checks import swift_text
+from checks.found import LEADING_NUMBERS
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
+NAME_WORDS = 20
 
 FUNCTION = re.compile(
     r"(?<![.\w])(?:func\s+(?P<name>`[^`]*`|[^\s(<]+)|(?P<other>init|deinit|subscript)\b(?=[?!]?\s*[(<{])|"
@@ -75,3 +77,12 @@ def problems(sources):
         for name, line, length in functions(file, text):
             if length > FUNCTION_LINES:
                 yield f"{file}:{line}: {name} has {length} lines; at most {FUNCTION_LINES}. Give a part of it a name."
+
+
+def name_problems(tests):
+    """Tests whose names have too many words after the numbers of their rules, as sentences."""
+    for test in tests:
+        numbers = LEADING_NUMBERS.match(test.claim)
+        words = len(test.claim[numbers.end() if numbers else 0:].lstrip(": ").split())
+        if words > NAME_WORDS:
+            yield f"{test.file}: a test's name has {words} words, at most {NAME_WORDS}: {test.claim}"

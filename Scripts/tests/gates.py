@@ -94,6 +94,17 @@ def finds_long_functions():
 
 
 @claims
+def finds_long_names():
+    """A test's name of 20 words passes, and one of 21 does not; the numbers of its rules do not count."""
+    def problems(numbers, words):
+        return list(sizes.name_problems([found.Test("A.swift", f"{numbers}{'word ' * words}".strip())]))
+
+    for numbers in ("", "W1 ", "W1 L2: ", "T9, T10: "):
+        assert problems(numbers, 20) == [], numbers
+        assert "21 words" in problems(numbers, 21)[0], numbers
+
+
+@claims
 def finds_types_of_one_name():
     """Two public types of one name in two modules are found; nested and internal ones are told apart."""
     one = "public struct A {\n    public enum Kind {}\n    class func f() {}\n}\nstruct B {}\n"

@@ -204,7 +204,7 @@ struct HTTPSourceTests {
     ]
 
     @Test(arguments: heads)
-    func `C7 what comes in parts is right for as long as all of them say, and none may forbid to keep it`(
+    func `C7 a body in parts is fresh as long as every part says, and each part may forbid keeping it`(
         first: HTTPFields, rest: HTTPFields, isKept: Bool, seconds: TimeInterval
     ) async throws {
         let transport = Self.transport([

@@ -111,7 +111,7 @@ struct CounterTests {
     }
 
     @Test
-    func `M3 a column that becomes a counter goes on from what it held, and one that is none any more from its sum`() {
+    func `M3 a column that becomes a counter continues from its value, and one that stops from its sum`() {
         var store = Self.store()
         store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.int)
         store.push([.create(.todo, ["content": "x", "likes": 5], at: .at(0))])

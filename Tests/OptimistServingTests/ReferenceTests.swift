@@ -65,7 +65,7 @@ struct ReferenceTests {
     }
 
     @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull])
-    func `M2 a delete to which more rows refer than one transaction takes is refused, and the rest of the push is not`(
+    func `M2 a delete with more references than one transaction takes is refused; the rest of the push is accepted`(
         onDelete: ColumnSchema.OnDelete
     ) {
         var store = Self.store(onDelete)

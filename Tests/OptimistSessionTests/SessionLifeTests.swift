@@ -99,7 +99,7 @@ struct SessionLifeTests {
 
     @Test
     func
-        `T8: signing out ends what is on the wire and what waits, tells the server, and a late refresh is stored nowhere`()
+        `T8: signing out ends running and waiting requests and tells the server; a late refresh is not stored`()
         async throws
     {
         let store = WatchedStore(.first)

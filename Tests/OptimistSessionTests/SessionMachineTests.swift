@@ -80,7 +80,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
     }
 
-    @Test func `T4: a new token that ended before it was used is no new token, and its refusal waits for the next`() {
+    @Test func `T4: a new token that ended before its use does not count, and its refusal waits for the next`() {
         var machine = machine()
         _ = enter(1...1, &machine)
         _ = machine.handle(.wants(1, refused: machine.stamp), now: now)
@@ -178,7 +178,7 @@ struct SessionMachineTests {
         #expect((5...10).contains(refreshes))
     }
 
-    @Test func `T2: tokens that end as soon as they come are used as they are, and renewed once a second at most`() {
+    @Test func `T2: tokens that end on arrival are used as they are, and renewed at most once a second`() {
         var machine = machine()
         var ended = Credentials.first
         ended.expiresAt = now

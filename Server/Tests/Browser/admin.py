@@ -54,7 +54,7 @@ class Site:
 
 @claims
 def finds(page, site):
-    """An account is found by how its address begins, and leads to its rows with their devices and times, by keyboard."""
+    """The keyboard finds an account by the start of its address, and leads to its rows, their devices and times."""
     page.goto(f"{site.admin}/admin")
     expect(page.get_by_text("can be written")).to_be_visible()
     page.get_by_role("link", name="Accounts").press("Enter")

@@ -95,7 +95,7 @@ def the_chapel_opens_by_the_clock(page, address):
 
 @claims.full
 def without_a_network(page, address):
-    """H1: what the phone knows by itself is there without the server, which says so; with the network the rest comes."""
+    """H1: sections that the phone fills by itself appear without the server; the others come with the network."""
     page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
     page.goto("about:blank")
     page.request.post(f"{address}/lab/devices/A/restart")

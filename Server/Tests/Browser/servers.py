@@ -60,7 +60,7 @@ def kills_servers(page, address):
 
 @claims
 def fails_over(page, address):
-    """N2 N6 what a standby had not got is lost at its promotion and healed by the phones; a synchronous one loses nothing."""
+    """N2 N6 phones heal what an asynchronous standby loses at its promotion; a synchronous one loses nothing."""
     servers, a, _ = open_page(page, address)
     servers.get_by_text("Cut off", exact=True).click()
     expect(servers.get_by_text("The standby gets nothing.")).to_be_visible()

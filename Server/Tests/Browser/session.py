@@ -39,7 +39,7 @@ def open_sessions(page, address):
 
 @claims
 def shows_the_session(page, address):
-    """The panel says who is signed in, how old the token is and how often it was renewed, and stays up to date."""
+    """The panel shows the user, the token's age and the number of renewals, and stays up to date."""
     a, b = open_sessions(page, address)
     expect(a.fact("Account")).to_have_text("planner@lab.example")
     expect(a.fact("Refreshes")).to_have_text("0")
@@ -85,13 +85,13 @@ def ends(page, address, button, reason):
 
 @claims
 def revoked(page, address):
-    """T3: after a revocation the phone says so, keeps what is written, and sends it when it is signed in again."""
+    """T3: after a revocation the phone says so, keeps its rows, and sends them after the next sign-in."""
     ends(page, address, "Revoke", "The session was ended from elsewhere.")
 
 
 @claims.full
 def signed_in_elsewhere(page, address):
-    """T3: after a sign-in elsewhere the phone says so, keeps what is written, and sends it when it is signed in again."""
+    """T3: after a sign-in elsewhere the phone says so, keeps its rows, and sends them after the next sign-in."""
     ends(page, address, "Sign in elsewhere", "The account was signed in on another device.")
 
 

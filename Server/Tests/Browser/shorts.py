@@ -51,7 +51,7 @@ def open_shorts(page, address, **given):
 
 @claims
 def joins_the_prefetch(page, address):
-    """C2: what comes onto the screen while it is prefetched is waited for, and asked for once; the old way asks twice."""
+    """C2: a video that reaches the screen during its prefetch is requested once; the old way requests it twice."""
     new, old = open_shorts(page, address, old_way="B", held=20)
     for one in (new, old):
         expect(one.ahead.first).to_have_text("portrait: on its way")
@@ -84,7 +84,7 @@ def is_here_at_once(page, address):
 
 @claims.full
 def gives_up_what_flew_past(page, address):
-    """C3: what is prefetched and then flown past is given up, and the one that is reached has all it needs."""
+    """C3: prefetches of skipped videos are cancelled, and the video that is reached has all it needs."""
     new, _ = open_shorts(page, address, network="3g")
     for index in range(4, 40, 4):
         page.request.post(f"{address}/lab/devices/A/shorts/visible", data={"index": index})

@@ -12,7 +12,7 @@ claims = Claims()
 
 @claims
 def plays(page, address):
-    """A link leads to the stories, which are played once at a time, by keyboard too, and fill a table as they are."""
+    """A link leads to the stories. They play once at a time, by keyboard too, and fill a table."""
     page.goto(address)
     page.get_by_role("link", name="Five stories").click()
     play = page.get_by_role("button", name="Play the stories")
@@ -33,7 +33,7 @@ def plays(page, address):
 
 @claims
 def fares_better(page, address):
-    """A7 fifty people use two versions of an app, and the lab shows how many met a crash, with a plot that fits a phone."""
+    """A7 fifty people use two versions, and the lab plots how many met a crash, also on a phone."""
     page.goto(address)
     health = page.get_by_role("region", name="Health by version", exact=True)
     health.get_by_role("button", name="Fifty people use v1.0.1 and v1.0.2").click()
@@ -51,7 +51,7 @@ def fares_better(page, address):
 
 @claims
 def ends_are_told_apart(page, address):
-    """A1 a crash, a kill and a death for memory are told apart by the phone's next launch, and nothing unsent is lost."""
+    """A1 the phone's next launch tells a crash, a kill and a memory death apart, and nothing unsent is lost."""
     for name in "AB":  # Whatever the claim before left behind.
         page.request.post(f"{address}/lab/devices/{name}/restart")
     page.goto(address)

@@ -73,7 +73,7 @@ def invitations(folder):
 
 @claims
 def orders_reach_devices(folder):
-    """An end, a reset and a deletion while the server runs count at once, and its log says so without a secret."""
+    """An end, a reset and a deletion take effect on a running server, which logs them without secrets."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder)
     with program:
@@ -103,7 +103,7 @@ def orders_reach_devices(folder):
 
 @claims
 def orders_without_a_server(folder):
-    """The same orders work on the directory of a server that does not run, and one that was killed blocks nothing."""
+    """The same orders work on the directory of a stopped server, and a killed one blocks nothing."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder)
     with program:
@@ -150,7 +150,7 @@ def reset_hook(folder):
 
 @claims
 def warns_of_plain_text(folder):
-    """A server that others reach without TLS warns of what they can read; one behind a proxy of what must not reach it."""
+    """A public server without TLS warns that others can read it; one behind a proxy warns of spoofed addresses."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, _ = serve(folder)
     with program:

@@ -34,7 +34,7 @@ def check(folder):
 
 @claims
 def restored(folder):
-    """O6 L3 a backup that is taken while phones write is sound, and on a server with it they are equal again, with all that they wrote."""
+    """O6 L3 a backup taken while phones write is sound; after its restore they agree on all that they wrote."""
     server = Server(folder / "server")
     with server:
         server.until_up()

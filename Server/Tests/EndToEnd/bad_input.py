@@ -165,7 +165,7 @@ def raw(server, text):
 
 @claims
 def bad_hosts(account, _):
-    """A request of HTTP/1.1 without a Host, with two or with one that is no name is 400; HTTP/1.0 needs none."""
+    """HTTP/1.1 without a Host, with two or with an invalid one is 400; HTTP/1.0 needs none."""
     for lines in ("", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n", "Host: a b\r\n", "Host: a/b\r\n"):
         answer = raw(account.server, f"GET /healthz HTTP/1.1\r\nConnection: close\r\n{lines}\r\n")
         assert answer.startswith("HTTP/1.1 400 ") and "problem+json" in answer, (lines, answer)
@@ -205,7 +205,7 @@ def asks_for_bodies(account, other):
 
 @claims
 def leaves_early(account, _):
-    """A write whose client leaves while it waits is not stored, and frees its place. A client that stays is answered."""
+    """A waiting write whose client leaves is not stored and frees its place; a client that stays is answered."""
 
     def asking(one, text):
         body = json.dumps(one.writing(text)).encode()
@@ -256,7 +256,7 @@ def unknown_methods(account, _):
 
 @claims
 def bad_rows(account, _):
-    """A row with an unknown column, a value of another type or a text too long is refused with its reason."""
+    """A row with an unknown column, a wrong type or a long text is refused with its reason."""
     columns = {
         "unknown": ({"content": "Never", "color": "red"}, "invalidProperties"),
         "type": ({"content": "Never", "priority": "high"}, "invalidProperties"),

@@ -63,7 +63,7 @@ def get(address, path, method="GET", body=None, token=None):
 
 @claims
 def no_database(folder):
-    """inspect and schema say of a file that is no database, or not there, what is wrong, and leave it as it is."""
+    """inspect and schema explain what is wrong with a missing or damaged file, and do not change it."""
     letter, damaged, other = folder / "letter.txt", folder / "damaged.sqlite", folder / "other.sqlite"
     letter.write_text("Dear reader, " * 1000)
     damaged.write_bytes(b"SQLite format 3\0" + b"\xa5" * 8192)
@@ -356,7 +356,7 @@ def killed_import(folder):
 
 @claims
 def imports_at_once(folder):
-    """If two imports write one file, the one that began later is there in the end, and the other says so."""
+    """If two imports write one file, the one that began later wins, and the other says so."""
     home = folder / "at-once"
     home.mkdir()
     file, pipe = home / "gazetteer.sqlite", folder / "late-names.pipe"

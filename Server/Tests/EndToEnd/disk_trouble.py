@@ -35,7 +35,7 @@ def troubles(folder, database):
 
 @claims
 def phone_in_trouble(folder):
-    """V4 while a phone's disk fails, writes fail or stay, the status names it, and sync goes on once it is well."""
+    """V4 while a phone's disk fails, writes fail or stay, the status names it, and sync resumes afterwards."""
     for case, trouble, disk in troubles(folder / "phones in trouble", "phone/planner.sqlite"):
         with (
             Server(case / "server") as server,

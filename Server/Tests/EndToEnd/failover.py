@@ -182,7 +182,7 @@ def synchronous(folder):
 
 @claims
 def asynchronous(folder):
-    """N6 N2 L3 what an asynchronous standby had not got is healed by the devices, each row and count once; all stay signed in."""
+    """N6 N2 L3 devices heal what an asynchronous standby lacked, each row and count once; all stay signed in."""
     with Site(folder / "asynchronous", SEED + 1, heals=True) as site:
         fail_over(site, is_synchronous=False)
 

@@ -48,7 +48,7 @@ def make_room(folder):
 
 @claims
 def phone_is_full(folder):
-    """V4 on a full disk a phone's writes fail or stay, its status says it, and with room again it goes on by itself."""
+    """V4 on a full disk a phone's writes fail or stay, its status says so, and it resumes by itself."""
     with (
         small_disk(folder / "phone") as disk, Server(folder / "server") as server,
         Phone(disk, server) as phone, Phone(folder / "other", server) as other,
@@ -70,7 +70,7 @@ def phone_is_full(folder):
 
 @claims
 def server_is_full(folder):
-    """S5 on a full disk the server answers 503 with a problem, and with room again what was kept arrives by itself."""
+    """S5 on a full disk the server answers 503 with a problem; with room again, pending rows arrive by themselves."""
     with (
         small_disk(folder / "full-server") as disk, Server(disk) as server, Phone(folder / "writer", server) as phone,
     ):

@@ -82,7 +82,7 @@ def library(folder):
 
 @claims
 def killed_at_every_step(app):
-    """T9 T10: a process killed at any step of a refresh goes on signed in, and its file is 0600 and whole"""
+    """T9 T10: a process killed at any step of a refresh stays signed in, with a whole file of mode 0600"""
     killer = library(app.folder)
     counted = app.folder / "count"
 

@@ -63,7 +63,7 @@ def own_pair_stays(folder):
 
 @claims
 def other_database(folder):
-    """A database that is not the lab's is shared by three servers and left alone; the other screens work through them too."""
+    """Three servers share an outside database, which the lab leaves alone; the other screens work through them too."""
     with Node() as node, Running(folder / "shared", node.url) as lab:
         a, b = lab.phone("A"), lab.phone("B")
         state = lab.call("GET", "servers")
@@ -87,7 +87,7 @@ def other_database(folder):
 
 @claims
 def needs_sense(folder):
-    """A database that makes no sense is refused with a sentence, and a lab with one server says how to have three."""
+    """An invalid database is refused with a sentence, and a lab with one server says how to have three."""
     status, _, problem = run("lab", "--database", "mysql://nowhere")
     assert status == 64 and "postgres://" in problem, problem
     status, _, problem = run(

@@ -54,7 +54,7 @@ def expired_token_is_renewed(lab):
 
 @claims
 def expired_offline(lab):
-    """T4: a token that expires while there is no network is renewed when there is one, and what was written is sent."""
+    """T4: a token that expires offline is renewed when the network returns, and pending rows are sent."""
     a, b = pair(lab)
     a.network("offline")
     a.call("POST", "session/expire")
@@ -68,7 +68,7 @@ def expired_offline(lab):
 
 @claims
 def told_at_once(lab):
-    """T3: a session that ends on the server is told at once and once, with its reason; what is pending is sent later."""
+    """T3: a session's end on the server is told at once and once, with its reason; pending rows wait."""
     for end, reason in ENDS.items():
         a, b = pair(lab)
         with a.follow() as timeline:
@@ -139,7 +139,7 @@ def lists_and_ends_sessions(lab):
 
 @claims
 def another_password(lab):
-    """A phone that changes the password stays signed in; the other is signed out, keeps what it wrote, and comes back."""
+    """A phone that changes the password stays signed in; the other is signed out, keeps its rows, and returns."""
     a, b = pair(lab)
     b.network("offline")
     row = b.add("Written before the password was changed")["id"]
@@ -156,7 +156,7 @@ def another_password(lab):
 
 @claims
 def deleted_account(lab):
-    """T3 S7: when an account is deleted every phone hears why, and keeps what it has; a new account gets none of it."""
+    """T3 S7: after an account's deletion each phone hears why and keeps its rows; a new account gets none."""
     a, b = pair(lab)
     shared_row = a.add("On the server before")["id"]
     b.until_shows(shared_row)

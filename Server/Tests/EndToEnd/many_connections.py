@@ -74,7 +74,7 @@ def raises_the_limit(folder):
 
 @claims
 def rests_at_the_limit(folder):
-    """At the limit of open files the server takes no processor time, and serves those who wait once others have left."""
+    """At the limit of open files the server uses no processor time, and serves waiting clients when others leave."""
     needs_linux()
     with server(folder / "full", files=(128, 128)) as (program, port), ExitStack() as stack:
         first = [connect(port, stack) for _ in range(200)]
@@ -91,7 +91,7 @@ def rests_at_the_limit(folder):
 
 @claims
 def rests_when_files_run_out(folder):
-    """When other files use up the limit, accepting pauses for a second at a time instead of turning in a circle."""
+    """When other files use up the limit, accepting pauses for a second at a time."""
     needs_linux()
     with server(folder / "out", files=(512, 512)) as (program, port), ExitStack() as stack:
         kept = [connect(port, stack) for _ in range(60)]
@@ -111,7 +111,7 @@ def rests_when_files_run_out(folder):
 
 @claims
 def limits_each_address(folder):
-    """An address has so many connections at once; further ones are closed, and others take the place of those that end."""
+    """An address has a limit of connections; further ones are closed, and new ones replace those that end."""
     with server(folder / "address", "--connections-per-address", "20") as (_, port), ExitStack() as stack:
         # The connection that asked whether the server runs may still count, so one of the first may be refused as well.
         connections = [connect(port, stack) for _ in range(24)]

@@ -84,7 +84,7 @@ def draw(site, token):
 
 @claims
 def users(site):
-    """With a token, no request drawn from the document is answered with an error of the server's or an unknown status."""
+    """With a token, no request drawn from the document gets a server error or an unknown status."""
     wrong, statuses = draw(site, site.token)
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)

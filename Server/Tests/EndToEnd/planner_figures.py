@@ -44,7 +44,7 @@ def sync_milliseconds(file):
 
 @claims
 def writes_are_fast(lab):
-    """With the network cut, 99 of 100 writes are durable and on the screen in < 10 ms, a busy disk not counted."""
+    """With the network cut, 99 of 100 writes are durable and shown in < 10 ms, without a busy disk."""
     if not SOAK:
         raise Skip("it measures time: make soak")
     for _ in range(3):

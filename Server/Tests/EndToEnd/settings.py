@@ -58,7 +58,7 @@ def secrets(folder):
 
 @claims
 def refused(folder):
-    """O10 an unknown key, a value that is not valid and a broken file are refused, and the sentence names the place."""
+    """O10 an unknown key, an invalid value and a broken file are refused with a sentence that names the place."""
     file = folder / "settings.json"
     for content, words in [
         ({"prot": 1}, ['"prot" is no setting', "port"]),

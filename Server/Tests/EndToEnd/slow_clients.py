@@ -102,7 +102,7 @@ def status(connection):
 
 @claims
 def unread_answers_hold_their_slots(folder):
-    """A session whose answers are not read has no slot for a ninth request, until one of them is read or given up."""
+    """A session with eight unread answers has no slot for another until one is read or given up."""
     with Server(folder, *UNHURRIED) as server:
         account = Account(server)
         # The one that is read has a large buffer, since a small one makes any reader slow. Without a size of its own, its
@@ -149,7 +149,7 @@ def unread_answers_have_a_bound(folder):
 
 @claims
 def slow_readers_are_closed(folder):
-    """A client that reads 2 KB each five seconds loses its connection; one of 20 KB a second keeps it, with any buffer."""
+    """A client that reads 2 KB in five seconds loses its connection; one of 20 KB a second keeps it."""
     if sys.platform != "linux":
         raise Skip("only Linux tells by /proc which connections a server has")
     with Server(folder, "--reader-patience", "10") as server, ExitStack() as open_connections:

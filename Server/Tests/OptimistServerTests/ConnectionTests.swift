@@ -83,7 +83,7 @@ struct ConnectionTests {
         #expect(channel.isActive)
     }
 
-    @Test func `a server that ends waits 5 s for a body, and for as long as it works on an answer itself`() throws {
+    @Test func `a server that ends waits 5 s for a body, and for its own answer as long as needed`() throws {
         let (sending, working) = (try watched(), try watched())
         for channel in [sending, working] { try channel.writeInbound(head()) }
         try working.writeInbound(HTTPServerRequestPart.end(nil))

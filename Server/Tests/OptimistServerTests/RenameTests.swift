@@ -49,7 +49,7 @@ struct RenameTests {
     }
 
     @Test
-    func `L1: rows that were stored by former names are there by the present ones, and by the former for old apps`()
+    func `L1: rows stored under former names are found under the present ones, and under the former by old apps`()
         async throws
     {
         var server = try open(first, "e1")

@@ -130,7 +130,7 @@ struct JudgeTests {
         #expect(findings(deletedBy: 1) == [])
     }
 
-    @Test func `a row may be gone with a list whose new life was refused, or on a device that has gone back`() {
+    @Test func `a row may be gone with a list whose new life was refused, or on a rewound device`() {
         #expect(findings(refused: [Self.list: [Refused(kind: "create", values: [:])]]) == [])
         #expect(findings(isRestored: true) == [])
     }

@@ -130,7 +130,7 @@ struct FeedPagingTests {
         #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
     }
 
-    @Test func `F6 an item that moved up from far below is no place to meet at, and nothing that it passed is lost`()
+    @Test func `F6 pages do not meet at an item that moved up from far below, and nothing it passed is lost`()
         async throws
     {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))

@@ -72,7 +72,7 @@ struct FeedRandomTests {
 
     @Test(arguments: 1...TestForm.of(short: 40, full: 200) as ClosedRange<UInt64>)
     func
-        `F4 F5 F6 F7 F8 whatever comes in whatever order, no item is twice, nothing is of a former filter, and what is told is right`(
+        `F4 F5 F6 F7 F8 in any order of answers, no item is twice or of an earlier filter, and changes are right`(
             seed: UInt64
         ) throws
     {

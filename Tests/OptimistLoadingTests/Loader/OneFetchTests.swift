@@ -41,7 +41,7 @@ struct OneFetchTests {
     /// The story: a cell comes up while what it shows is still being prefetched.
     @Test(arguments: [true, false])
     func
-        `C2 C3 a cell that comes up during a prefetch has its value from that one fetch, even if the prefetch is cancelled`(
+        `C2 C3 a cell that appears during a prefetch gets its value from that fetch, even if the prefetch is cancelled`(
             isCancelled: Bool
         ) async throws
     {

@@ -32,7 +32,7 @@ struct OrderOfEventsTests {
         #expect(told.kinds == [.value, .failure])
     }
 
-    @Test func `C7 what waits for its turn is told as it was decided, and a later one takes the place of its kind`() {
+    @Test func `C7 waiting events are told in the order of their decisions, and a later one replaces its kind`() {
         var turns = Turns()
         let first = turns.take(.value, 1) { {} }
         #expect(first.isMine)

@@ -102,7 +102,7 @@ struct StoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `C7 a fetch from before what the app stored does not undo it: who asked for a fresh one has it fetched anew`(
+    func `C7 a fetch that began before a store does not undo it: callers that want a fresh value fetch again`(
         isSeed: Bool
     ) async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))

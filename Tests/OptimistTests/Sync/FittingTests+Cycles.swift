@@ -147,7 +147,7 @@ extension FittingTests {
     }
 
     @Test
-    func `M6 M7 an edit of a deleted row is in the journal as it was, also if another takes over its unique value`()
+    func `M6 M7 the journal keeps an edit of a deleted row unchanged, also if another row takes its unique value`()
         async throws
     {
         let store = try Desk(onDelete: "RESTRICT").store
@@ -173,7 +173,7 @@ extension FittingTests {
 
     @Test
     func
-        `M6 M7 an edit that a next life ends is in the journal as it was, also if another takes over its unique value`()
+        `M6 M7 the journal keeps an edit that a next life ends unchanged, also if another row takes its unique value`()
         async throws
     {
         let store = desk.store

@@ -218,7 +218,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [6, 7])
-    func `L4 R1 a row that the server got back from a device which knew less is as the server has it as of the page`(
+    func `L4 R1 a row that the server got back from a less informed device is the server's as of the page`(
         head: Int64
     ) async throws {
         let (store, trip, tour) = (store, trip, tour)

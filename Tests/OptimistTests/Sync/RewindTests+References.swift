@@ -108,7 +108,7 @@ extension RewindTests {
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
-    @Test func `L3 V1 a new row of which an answer says that it is gone is sent again if the server has lost that`()
+    @Test func `L3 V1 a new row that an answer calls gone is sent again if the server has lost that`()
         async throws
     {
         let (store, trip, tickets) = (try Desk().store, Project(title: "Trip"), Step(text: "Tickets"))

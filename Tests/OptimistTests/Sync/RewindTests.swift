@@ -88,7 +88,7 @@ struct RewindTests {
         return desk
     }
 
-    @Test func `L3 what came in the middle of a catch-up is no state to go back to, if the server lost any of it`()
+    @Test func `L3 the middle of a catch-up is no state to return to if the server lost part of it`()
         async throws
     {
         let kept = try await deskWithinCatchUp(head: "e1.9")

@@ -104,7 +104,7 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .idle)
     }
 
-    @Test func `S5 what is not answered for a quarter of an hour is given up and tried again, an open stream is not`() {
+    @Test func `S5 a request without an answer for a quarter of an hour is retried; an open stream is not`() {
         var run = MachineRun(seed: 12)
         run.handle(.started([:]))
         while run.now < .seconds(840) { run.step() }
