@@ -22,7 +22,8 @@ struct FormerTodo {
 func copy(_ former: [FormerTodo], in migrator: inout DatabaseMigrator) {
     migrator.registerMigration("from the former library") { db in
         for todo in former {
-            // The former id names the same row on each device of the user, so two devices that copy make one row.
+            // The former id names the same row on each device of the user.
+            // So two devices that copy make one row.
             try Todo(id: todo.id, content: todo.text, done: todo.isDone).insert(db)
         }
     }

@@ -34,7 +34,9 @@ func openStore(in container: URL) throws -> Store {
 
 /// A widget's timeline: a read, and no engine.
 func openTodos(in container: URL) async throws -> [Todo] {
-    try await openStore(in: container).read { db in try Todo.filter(Column("done") == false).fetchAll(db) }
+    try await openStore(in: container).read { db in
+        try Todo.filter(Column("done") == false).fetchAll(db)
+    }
 }
 
 /// What an App Intent performs. The app, or the next launch, sends it.
@@ -50,7 +52,10 @@ func search(_ words: String, in store: Store) -> QueryStates<[Todo]> {
         guard let pattern = FTS5Pattern(matchingAllPrefixesIn: words) else { return [] }
         return try Todo.fetchAll(
             db,
-            sql: "SELECT todo.* FROM todo JOIN todoText ON todoText.rowid = todo.rowid WHERE todoText MATCH ?",
+            sql: """
+                SELECT todo.* FROM todo JOIN todoText ON todoText.rowid = todo.rowid
+                WHERE todoText MATCH ?
+                """,
             arguments: [pattern])
     }
 }

@@ -62,6 +62,19 @@ final class ConnectionTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
+    @Test func `W8: an app that refuses a connection which cannot encrypt has written nothing`() throws {
+        struct CannotEncrypt: Error {}
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            guard try String.fetchOne(db, sql: "PRAGMA cipher_version") != nil else { throw CannotEncrypt() }
+        }
+        #expect(throws: CannotEncrypt.self) { try self.open(configuration) }
+        let written = try FileManager.default.contentsOfDirectory(atPath: folder.path).map {
+            try Data(contentsOf: folder.appending(path: $0)).count
+        }
+        #expect(written.reduce(0, +) == 0)
+    }
+
     @Test func `a protected file opens and writes like others, and a missing folder is said`() async throws {
         let store = try open(nil, .afterFirstUnlock)
         try await store.write { try Todo(content: "Tickets").insert($0) }

@@ -26,7 +26,8 @@ let store = try Store(at: URL(filePath: "planner.sqlite"), synced: [Todo.self]) 
 // snippet.hide
 // swift-format-ignore: NeverForceUnwrap
 // snippet.show
-let session = Session(server: URL(string: "http://localhost:8090")!, credentials: .file(at: URL(filePath: "keys")))
+let session = Session(
+    server: URL(string: "http://localhost:8090")!, credentials: .file(at: URL(filePath: "keys")))
 let sync = SyncEngine(store: store, session: session)
 // snippet.hide
 
@@ -46,6 +47,7 @@ Task { await sync.run() }  // Sends and receives, whenever there is a network an
 // Returns when the row is durable here. It is on every screen now, and is sent when that is possible.
 try await store.write { db in try Todo(content: "Buy tickets").insert(db) }
 
-for await todos in store.observe({ db in try Todo.fetchAll(db) }) {  // Now, and after each commit that changes them.
+// Now, and after each commit that changes them.
+for await todos in store.observe({ db in try Todo.fetchAll(db) }) {
     print(todos.map(\.content))
 }

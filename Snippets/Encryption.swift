@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The code of "Encryption" in Documentation/Recipes.md.
+
+import Foundation
+import GRDB
+import Optimist
+
+struct Todo: Codable, Identifiable, SyncedRecord {
+    var id = UUID()
+    var content: String
+    var done = false
+
+    @Sendable static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("todo") { db in
+            try db.create(table: "todo") { t in
+                t.syncedID()
+                t.column("content", .text).notNull().defaults(to: "")
+                t.column("done", .boolean).notNull().defaults(to: false)
+            }
+        }
+    }
+}
+
+/// This build has an SQLite that cannot encrypt.
+struct CannotEncrypt: Error {}
+
+/// A store whose file is encrypted with a key of 32 bytes.
+func openEncrypted(at url: URL, key: @escaping @Sendable () throws -> Data) throws -> Store {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+        // An SQLite without SQLCipher ignores a key, and would write a file that anyone can read.
+        guard try String.fetchOne(db, sql: "PRAGMA cipher_version") != nil else { throw CannotEncrypt() }
+        let digits = try key().map { String(format: "%02x", $0) }.joined()
+        try db.execute(sql: "PRAGMA key = \"x'\(digits)'\"")
+    }
+    return try Store(at: url, synced: [Todo.self], configuration: configuration, migrate: Todo.migrate)
+}
+
+/// A store whose file cannot be read until the device was unlocked once since it started.
+func openProtected(at url: URL) throws -> Store {
+    try Store(at: url, synced: [Todo.self], protection: .afterFirstUnlock, migrate: Todo.migrate)
+}
