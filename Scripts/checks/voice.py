@@ -109,7 +109,7 @@ def prose(file, text):
     """What a person reads in a file, as paragraphs."""
     if file.endswith(".swift"):
         return swift_prose(text)
-    return paragraphs(text.splitlines()) if file.endswith(".md") else python_prose(text)
+    return paragraphs(text.splitlines()) if file.endswith((".md", ".tutorial")) else python_prose(text)
 
 
 def folder(file):

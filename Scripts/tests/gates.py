@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
-from checks import documents, found, public_types, rules, sizes, swift_text, voice  # noqa: E402
+from checks import documents, found, public_types, rules, sizes, swift_text, tutorial, voice  # noqa: E402
 from claims import Claims  # noqa: E402
 
 claims = Claims()
@@ -138,6 +138,18 @@ def checks_table_cells():
     """A cell of 800 characters passes, and one of 801 does not; text outside of tables may be longer."""
     assert list(documents.table_problems({"a.md": f"| a | {'x' * 798} |\n{'x' * 900}\n"})) == []
     assert "a.md:1: a table cell has 801" in list(documents.table_problems({"a.md": f"| a | {'x' * 799} |\n"}))[0]
+
+
+@claims
+def compares_the_tutorial():
+    """The tutorial's last step is compared with an example, file by file; code that no step shows is found."""
+    page = '@Code(name: "A.swift", file: "A-1.swift")\n@Code(name: "A.swift", file: "A-2.swift")\n'
+    code = {"A-1.swift": "a", "A-2.swift": "ab"}
+    assert list(tutorial.steps(page)) == [{"A.swift": "A-1.swift"}, {"A.swift": "A-2.swift"}]
+    assert list(tutorial.differences(page, code, {"A.swift": "ab"})) == []
+    assert list(tutorial.differences(page, code, {"A.swift": "a"})) == ["A-2.swift differs from the example's A.swift."]
+    assert list(tutorial.differences(page, code | {"B.swift": ""}, {"A.swift": "ab", "C.swift": ""})) == [
+        "C.swift is only in the example.", "no step shows B.swift."]
 
 
 @claims

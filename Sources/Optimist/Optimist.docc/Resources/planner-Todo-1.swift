@@ -1,0 +1,10 @@
+import Foundation
+import GRDB
+import Optimist
+
+/// An ordinary GRDB record, whose table is kept in step with the server.
+struct Todo: Codable, Identifiable, SyncedRecord {
+    var id = UUID()
+    var title: String
+    var done = false
+}

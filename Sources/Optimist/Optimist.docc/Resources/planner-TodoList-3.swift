@@ -1,0 +1,52 @@
+import GRDB
+import Optimist
+import OptimistUI
+import SwiftUI
+
+struct TodoList: View {
+    @LiveQuery(Todo.order(Column("title"))) private var todos: [Todo]
+    @Environment(\.store) private var store
+    @State private var title = ""
+    @State private var message: String?
+
+    var body: some View {
+        List {
+            HStack {
+                TextField("New to-do", text: $title)
+                Button("Add") { add() }.disabled(title.isEmpty)
+            }
+            ForEach(todos, id: \.id) { TodoRow(todo: $0) }
+            Text(message ?? "").font(.footnote)
+        }
+        .navigationTitle("To-dos")
+    }
+
+    private func add() {
+        let todo = Todo(title: title)
+        title = ""
+        Task {
+            do {
+                try await store.write { try todo.insert($0) }
+                message = nil
+            } catch {
+                message = "\(error)"
+            }
+        }
+    }
+}
+
+struct TodoRow: View {
+    let todo: Todo
+    @Environment(\.store) private var store
+
+    var body: some View {
+        Toggle(todo.title, isOn: Binding(get: { todo.done }, set: { check($0) })).syncBadge(of: todo)
+    }
+
+    /// The row shows the new state as soon as it is written. If that fails, for example on a full disk, the row stays as it was.
+    private func check(_ isDone: Bool) {
+        var changed = todo
+        changed.done = isDone
+        Task { [changed] in try? await store.write { try changed.update($0, columns: ["done"]) } }
+    }
+}
