@@ -1,0 +1,66 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The code of the articles on conflicts, accounts and schema changes, in Sources/Optimist/Optimist.docc.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistCore
+import OptimistSession
+
+struct Note: Codable, Identifiable, SyncedRecord {
+    static let syncRules = SyncRules(editWins: true)
+
+    var id = UUID()
+}
+
+struct Photo: Codable, Identifiable, SyncedRecord {
+    static let syncRules = SyncRules(counters: ["likes"])
+
+    var id = UUID()
+    var likes = 0
+}
+
+struct Todo: Codable, Identifiable, SyncedRecord {
+    static let syncRules = SyncRules(
+        formerColumns: ["title": "caption"], formerNames: ["picture"])
+
+    var id = UUID()
+    var title: String
+}
+
+func like(_ id: UUID, in store: Store) async throws {
+    try await store.write { db in
+        try db.execute(sql: "UPDATE photo SET likes = likes + 1 WHERE id = ?", arguments: [id])
+    }
+}
+
+func restoreDeleted(in store: Store) async throws {
+    for conflict in try await store.conflicts() where conflict.reason == .deleted {
+        // A write like any other: it is pending, and it is sent.
+        try await store.restore(conflict)
+    }
+}
+
+func openFor(
+    _ account: Account, on server: URL, in folder: URL, migrate: (inout DatabaseMigrator) -> Void
+) async throws -> Store {
+    let files = AccountFiles(in: folder)
+    var store = try Store(at: files.unclaimed, synced: [Todo.self], migrate: migrate)
+    // After the sign-in: the file must be closed when it is given to the account.
+    try await store.close()
+    try files.claim(for: account.id, on: server)
+    store = try Store(
+        at: files.file(of: account.id, on: server), synced: [Todo.self], migrate: migrate)
+    return store
+}
+
+func signUp(
+    _ email: String, _ password: String, with session: Session, offerToSignIn: (String) -> Void
+) async throws {
+    do {
+        try await session.signUp(email: email, password: password)
+    } catch let error as OptimistError where error.code == .emailTaken {
+        offerToSignIn(error.message)
+    }
+}
