@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-import GRDB
+public import GRDB
 
 /// Names the database files of an app in which several users sign in. Each account of each server has its own file, and all
 /// files are in one folder.
@@ -38,17 +38,24 @@ public struct AccountFiles: Sendable, Hashable {
     ///
     /// Neither file may be open. If the call is interrupted at any moment, it can be repeated.
     ///
+    /// - Parameters:
+    ///   - account: The account's id.
+    ///   - server: The server that the account is on.
+    ///   - configuration: The one with which the app opens its store, for example with the key of an encrypted file. Default:
+    ///     nil, GRDB's own.
     /// - Returns: Whether there was a file to give. If there was none, or if the account already has a file, nothing is
     ///   changed.
     /// - Throws: `DatabaseError`, or Foundation's error when the file cannot be moved.
     @discardableResult
-    public func claim(for account: String, on server: URL) throws -> Bool {
+    public func claim(
+        for account: String, on server: URL, configuration: Configuration? = nil
+    ) throws -> Bool {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
         // Copies the rest of the log into the file itself, so that there is only one file to move. The store that had the file
         // open may still be closing.
-        var configuration = Configuration()
+        var configuration = configuration ?? Configuration()
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)
         try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }

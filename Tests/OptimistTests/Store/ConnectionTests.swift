@@ -75,6 +75,22 @@ final class ConnectionTests {
         #expect(written.reduce(0, +) == 0)
     }
 
+    @Test func `W8: a file is given to an account with the app's own configuration`() async throws {
+        let files = AccountFiles(in: folder)
+        let server = try #require(URL(string: "https://planner.example"))
+        let opened = Mutex(0)
+        var configuration = Configuration()
+        configuration.prepareDatabase { _ in opened.withLock { $0 += 1 } }
+        let store = try Store(
+            at: files.unclaimed, synced: [Todo.self], durability: .normal, configuration: configuration,
+            migrate: Todo.migrate)
+        try await store.write { try Todo(content: "Tickets").insert($0) }
+        try await store.close()
+        let before = opened.withLock(\.self)
+        #expect(try files.claim(for: "1", on: server, configuration: configuration))
+        #expect(opened.withLock(\.self) == before + 1)
+    }
+
     @Test func `a protected file opens and writes like others, and a missing folder is said`() async throws {
         let store = try open(nil, .afterFirstUnlock)
         try await store.write { try Todo(content: "Tickets").insert($0) }
