@@ -6,11 +6,11 @@ import sqlite3
 import stat
 import sys
 import tempfile
-import threading
 from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from backups import Backups, begin, check, fails, restored_under_load, sign_up  # noqa: E402
 from claims import Claims  # noqa: E402
 from form import form  # noqa: E402
 from phones import Phone, Server, settle  # noqa: E402
@@ -20,16 +20,19 @@ WRITES = form(200, 1_000, 20_000)
 claims = Claims()
 
 
-def fails(*arguments):
-    """Runs a command that must fail with a sentence, and returns that."""
-    status, said, problem = run(*arguments)
-    assert status == 1 and not said, (status, said, problem)
-    return problem
+def restore(server, backup):
+    """Puts a backup in the place of the data of a server that was killed. Both are sound."""
+    check("--data", server.folder)
+    os.rename(server.folder, server.folder.with_name(f"{server.folder.name}-lost"))
+    status, _, problem = run("restore", backup, "--data", server.folder)
+    assert status == 0, problem
+    check("--data", server.folder)
 
 
-def check(folder):
-    status, said, problem = run("check", "--data", folder)
-    assert status == 0 and "is sound" in said, (said, problem)
+def held(server):
+    """The living rows of a server's file: account, id and content."""
+    with closing(sqlite3.connect(server.database)) as database:
+        return database.execute("SELECT account_id, id, content FROM optimist_rows WHERE generation % 2 = 1").fetchall()
 
 
 @claims
@@ -39,39 +42,37 @@ def restored(folder):
     with server:
         server.until_up()
         with Phone(folder / "a", server) as a, Phone(folder / "b", server, seed=1) as b:
-            for phone in a, b:
-                phone.until_open()
-                phone.write()
-            # A server with an earlier backup would not know their account.
-            for phone in a, b:
-                phone.until_sent()
-            writing = threading.Thread(target=lambda: [a.write() for _ in range(WRITES)])
-            writing.start()
-            backups = 0
-            while writing.is_alive() or not backups:
-                backups += 1
-                status, said, problem = run("backup", folder / f"backup-{backups}", "--data", folder / "server")
-                assert status == 0 and "It was checked" in said, problem
-            writing.join()
+            begin([a, b])
+            backups = Backups(folder / "backup", "--data", server.folder)
+            backups.take_while_writes(a, WRITES)
             for number in range(20):
                 assert b.write()
             settle(server, [a, b])
             expected = server.rows()
-            server.program.kill()
-            check(folder / "server")
-            # The middle one of the backups: it has a part of the rows.
-            backup = folder / f"backup-{(backups + 1) // 2}"
-            os.rename(folder / "server", folder / "lost")
-            status, said, problem = run("restore", backup, "--data", folder / "server")
-            assert status == 0, problem
-            check(folder / "server")
-            with closing(sqlite3.connect(folder / "server" / "optimist.sqlite")) as database:
-                [held] = database.execute("SELECT count(*) FROM optimist_rows").fetchone()
+            server.kill()
+            restore(server, backups.middle[0])
+            kept = len(held(server))
             server.start()
             server.until_up()
             settle(server, [a, b])
             assert server.rows() == expected, "what the phones have is not on the server"
-            print(f"      {backups} backups during {WRITES} writes; the restored one had {held} of {len(expected)}", flush=True)
+            print(f"      {len(backups)} backups during {WRITES} writes; the restored one had {kept} of {len(expected)}",
+                  flush=True)
+
+
+@claims
+def restored_loaded(folder):
+    """O6 L3 a backup under load has each push whole or not at all, and a device syncs with it."""
+    with Server(folder / "loaded") as server:
+        server.until_up()
+
+        def put_back(backup):
+            restore(server, backup)
+            server.start()
+            server.until_up()
+
+        restored_under_load(
+            folder, server, Backups(folder / "loaded-backup", "--data", server.folder), lambda: held(server), put_back)
 
 
 @claims
@@ -98,10 +99,8 @@ def damage(folder):
     """O7 check names damage and rows that contradict each other, changes nothing, and a damaged backup is not restored."""
     with Server(folder / "damaged") as server:
         server.until_up()
-        status, _, said = server.ask("POST", "/auth/sign-up", {
-            "email": "ann@example.org", "password": "correct horse battery", "device": {"id": "phone", "name": "Phone"}})
-        assert status == 201, said
-    check(folder / "damaged")
+        sign_up(server)
+    check("--data", folder / "damaged")
     file = folder / "damaged" / "optimist.sqlite"
     status, _, problem = run("backup", folder / "before", "--data", folder / "damaged")
     assert status == 0, problem

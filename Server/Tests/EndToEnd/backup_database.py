@@ -3,11 +3,10 @@
 
 import stat
 import sys
-import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from backup import fails  # noqa: E402
+from backups import Backups, begin, check, fails, restored_under_load, sign_up  # noqa: E402
 import clusters  # noqa: E402
 from claims import Claims  # noqa: E402
 from clusters import Node  # noqa: E402
@@ -33,12 +32,6 @@ class SharedServer(Server):
             "serve", "--port", self.port, "--database", self.url, *self.options, environment=environment)
 
 
-def check(url):
-    status, said, problem = run("check", "--database", url)
-    assert status == 0 and "is sound" in said, (said, problem)
-    return said
-
-
 def another(node, name):
     """The URL of a new, empty database of the cluster."""
     node.run("createdb", "--host", str(node.folder), "--username", "optimist", name)
@@ -51,26 +44,20 @@ def restored(folder):
     with Node() as node, SharedServer(folder, node.url) as server:
         server.until_up()
         with Phone(folder / "a", server) as a, Phone(folder / "b", server, seed=1) as b:
-            for phone in a, b:
-                phone.until_open()
-                phone.write()
-            for phone in a, b:
-                phone.until_sent()
-            writing = threading.Thread(target=lambda: [a.write() for _ in range(WRITES)])
-            writing.start()
-            status, said, problem = run("backup", folder / "copy", "--database", node.url)
-            assert status == 0 and "It was read back" in said, problem
-            writing.join()
-            for file in folder / "copy", *(folder / "copy").iterdir():
+            begin([a, b])
+            backups = Backups(folder / "backup", "--database", node.url)
+            backups.take_while_writes(a, WRITES)
+            backup, *_ = backups.middle
+            for file in backup, *backup.iterdir():
                 assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
             settle(server, [a, b])
             expected = server.rows()
             server.kill()
-            assert "tables already" in fails("restore", folder / "copy", "--database", node.url)
+            assert "tables already" in fails("restore", backup, "--database", node.url)
             server.url = another(node, "later")
-            status, said, problem = run("restore", folder / "copy", "--database", server.url)
+            status, said, problem = run("restore", backup, "--database", server.url)
             assert status == 0 and "an epoch has begun" in said, problem
-            said = check(server.url)
+            said = check("--database", server.url)
             assert "CREATE EXTENSION amcheck" in said, said
             server.start()
             server.until_up()
@@ -78,8 +65,31 @@ def restored(folder):
             assert server.rows() == expected, "what the phones have is not in the database"
             node.run("psql", "--host", str(node.folder), "--username", "optimist", "--dbname", "later", "--command",
                      "CREATE EXTENSION amcheck")
-            said = check(server.url)
+            said = check("--database", server.url)
             assert "not checked" not in said, said
+
+
+@claims
+def restored_loaded(folder):
+    """O6 O11 L3 a backup under load has each push whole or not at all, and a device syncs with it."""
+    folder = folder / "loaded"
+    folder.mkdir()
+    with Node() as node, SharedServer(folder, node.url) as server:
+        server.until_up()
+
+        def put_back(backup):
+            check("--database", node.url)
+            server.url = another(node, "later")
+            status, _, problem = run("restore", backup, "--database", server.url)
+            assert status == 0, problem
+            check("--database", server.url)
+            server.start()
+            server.until_up()
+
+        def held():
+            return node.sql("SELECT account_id, id, content FROM optimist_rows WHERE generation % 2 = 1", "later")
+
+        restored_under_load(folder, server, Backups(folder / "backup", "--database", node.url), held, put_back)
 
 
 @claims
@@ -90,10 +100,8 @@ def refused(folder):
         assert "no backup" in fails("restore", folder / "nowhere", "--database", node.url)
         with SharedServer(folder, node.url) as server:
             server.until_up()
-            status, _, said = server.ask("POST", "/auth/sign-up", {
-                "email": "ann@example.org", "password": "correct horse battery", "device": {"id": "phone", "name": "Phone"}})
-            assert status == 201, said
-            check(node.url)
+            sign_up(server)
+            check("--database", node.url)
             node.sql("INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) "
                      "SELECT account_id, 'todo', 'x', 1, 99, 0, 99, 'no JSON' FROM optimist_accounts")
             status, said, _ = run("check", "--database", node.url)

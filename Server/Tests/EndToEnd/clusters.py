@@ -70,9 +70,9 @@ class Node(Postgres):
         except OSError as problem:
             raise OSError(f"{problem}\n{log.read_text()[-2000:]}") from None
 
-    def sql(self, statement):
+    def sql(self, statement, database="optimist"):
         """What a statement returns, a list for each row."""
-        said = self.run("psql", "--host", str(self.folder), "--username", "optimist", "--dbname", "optimist", "--no-psqlrc",
+        said = self.run("psql", "--host", str(self.folder), "--username", "optimist", "--dbname", database, "--no-psqlrc",
                         "--tuples-only", "--no-align", "--field-separator", "\x1f", "--command", statement)
         return [line.split("\x1f") for line in said.splitlines()]
 

@@ -1,0 +1,125 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Devices in Python that push whole batches of to-dos as fast as the server takes them, and what a backup must have of them."""
+
+import http.client
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+
+from phones import email
+from program import eventually
+from writers import USING, ask, enter
+
+PUSHERS = 4
+BATCH = 250
+
+
+@dataclass
+class Push:
+    """An acknowledged push: its rows by their ids, and when it was sent and acknowledged."""
+
+    rows: dict
+    sent: float
+    acknowledged: float
+
+
+class Pusher(threading.Thread):
+    """Pushes one batch after the other to an account of its own, until it is told to stop. A push that is not answered is
+    repeated."""
+
+    def __init__(self, port, account, batch=BATCH):
+        super().__init__(daemon=True)
+        self.account, self._port, self._batch = account, port, batch
+        self.grant = enter(port, "sign-up", email(account), "pusher")
+        self._device = uuid.uuid4().hex
+        self.pushes, self._problem = [], None
+        self._enough = threading.Event()
+
+    @property
+    def rows(self):
+        """All that was acknowledged, by id."""
+        return {row: content for push in self.pushes for row, content in push.rows.items()}
+
+    def run(self):
+        try:
+            while not self._enough.is_set():
+                self._push(len(self.pushes) + 1)
+        except Exception as problem:
+            self._problem = problem
+
+    def stop(self):
+        """Returns when the last push is acknowledged."""
+        self._enough.set()
+        self.join()
+        self.check()
+
+    def check(self):
+        if self._problem:
+            raise self._problem
+
+    def _push(self, number):
+        clock = f"{int(time.time() * 1000) << 16:016x}-{self._device}"
+        rows = {str(uuid.uuid4()): f"{self.account}-{number}-{place}" for place in range(self._batch)}
+        created = {row: {"content": content, "priority": number, "@hlc": clock} for row, content in rows.items()}
+        call = ["todo/set", {"accountId": self.grant["account_id"], "create": created}, "0"]
+        request = {"using": USING, "device": self._device, "push": number, "methodCalls": [call]}
+        sent = time.monotonic()
+
+        def is_stored():
+            try:
+                status, answer = ask(self._port, "POST", "/jmap/", request, self.grant["access_token"], patience=60)
+            except (OSError, http.client.HTTPException):
+                return False
+            assert status in (200, 503), (status, answer)
+            if status == 200:
+                [[name, stored, _]] = answer["methodResponses"]
+                assert name == "todo/set" and not stored.get("notCreated"), (name, stored)
+                assert len(stored["created"]) == len(rows), stored
+            return status == 200
+
+        eventually(f"push {number} of {self.account}", is_stored)
+        self.pushes.append(Push(rows, sent, time.monotonic()))
+
+
+class Load:
+    """Devices that push at the same time, each to its account, within a `with` block."""
+
+    def __init__(self, server):
+        self.pushers = [Pusher(server.port, f"pusher-{number}") for number in range(PUSHERS)]
+
+    def __enter__(self):
+        self._begun = time.monotonic()
+        for pusher in self.pushers:
+            pusher.start()
+        return self
+
+    def __exit__(self, *_):
+        for pusher in self.pushers:
+            pusher.stop()
+        self._ended = time.monotonic()
+
+    @property
+    def count(self):
+        """How many rows are acknowledged."""
+        for pusher in self.pushers:
+            pusher.check()
+        return sum(len(pusher.pushes) for pusher in self.pushers) * BATCH
+
+    @property
+    def rate(self):
+        """How many rows were acknowledged in a second, after the block."""
+        return self.count / (self._ended - self._begun)
+
+    def judge(self, held, begun, ended):
+        """A backup has each push whole or not at all: all that were acknowledged before it began, none that was sent after
+        its end. `held` is what it has, by account and id. Returns how many rows that is."""
+        for pusher in self.pushers:
+            mine = held[pusher.grant["account_id"]]
+            for push in pusher.pushes:
+                found = sum(mine.get(row) == content for row, content in push.rows.items())
+                assert found in (0, BATCH), f"{found} of the {BATCH} rows of a push"
+                assert found or push.acknowledged > begun, "an acknowledged push is missing"
+                assert not found or push.sent < ended, "a push of a later time"
+            assert not mine.keys() - pusher.rows.keys(), "rows that nobody pushed"
+        return sum(len(rows) for rows in held.values())
