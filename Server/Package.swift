@@ -218,6 +218,15 @@ let package = Package(
             path: "Sources/optimist",
             swiftSettings: settings),
         .executableTarget(
+            name: "HookProcess",
+            dependencies: [
+                "OptimistPostgres", "OptimistServer",
+                .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
+            path: "Tests/HookProcess", swiftSettings: settings),
+        .executableTarget(
             name: "PhoneProcess",
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"),

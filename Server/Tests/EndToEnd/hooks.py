@@ -1,0 +1,169 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""What the app is told by a server that is killed, and what clients see of the app's word on their groups."""
+
+import os
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+import uuid
+from collections import defaultdict
+from contextlib import closing
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from claims import Claims  # noqa: E402
+from form import form  # noqa: E402
+from phones import Server  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, eventually  # noqa: E402
+from pushing import Pusher  # noqa: E402
+from writers import USING, ask, enter  # noqa: E402
+
+HOOKS = os.environ.get("OPTIMIST_HOOKS") or Path(OPTIMIST).with_name("HookProcess")
+KILLS = form(5, 200, 400)
+ACCOUNTS = 2
+# How many rows each push has.
+ROWS = 5
+claims = Claims()
+
+
+class HookedServer(Server):
+    """A `HookProcess`. What it tells the app in each of its lives is in a file of its own."""
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.lives = []
+        super().__init__(folder)
+        self.database = folder / "data" / "optimist.sqlite"
+
+    def start(self, environment=None):
+        self.lives.append(self.folder / f"told-{len(self.lives)}")
+        self.lives[-1].touch()
+        self.program = Program(self.folder / "data", self.port, self.lives[-1], program=HOOKS, environment=environment)
+
+    def until_up(self):
+        self.program.find(r"serving (\d+)")
+
+    def told(self, life=-1):
+        """What the app was told in a life: account and seq, in order."""
+        lines = self.lives[life].read_text().splitlines()
+        return [(account, int(seq)) for account, seq in (line.split() for line in lines)]
+
+    def positions(self):
+        """How far the data says that the app was told, and the last transaction, by account."""
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as database:
+            found = database.execute("SELECT account_id, reported, seq FROM optimist_accounts").fetchall()
+        return {account: (reported, seq) for account, reported, seq in found}
+
+
+def wait_for_death(server, chance):
+    """Returns when the server is to die: while it starts, while it serves, or right after it has told the app something."""
+    moment = chance.choice(["starts", "serves", "tells"])
+    if moment == "starts":
+        return time.sleep(chance.uniform(0, 0.5))
+    server.until_up()
+    if moment == "serves":
+        return time.sleep(chance.uniform(0, 0.3))
+    count = chance.randint(1, 25)
+    eventually(f"{count} are told", lambda: len(server.told()) >= count)
+
+
+def judge_life(told, positions, before):
+    """Asserts that a life of a server begins after the noted position of each account, and leaves nothing out."""
+    for account, (position, _) in positions.items():
+        assert position <= before[account], f"{position} is noted, and the app was told of {before[account]}"
+        seqs = [seq for name, seq in told if name == account]
+        assert seqs == list(range(position + 1, position + 1 + len(seqs))), (position, seqs)
+        before[account] = max(before[account], *seqs, 0)
+
+
+@claims
+def told_whenever_killed(folder):
+    """G5 however often a server is killed, the app is told of every transaction in order, from the noted one on."""
+    chance = random.Random(5)
+    with HookedServer(folder / "killed") as server:
+        server.until_up()
+        pushers = [Pusher(server.port, f"hooked-{number}", ROWS) for number in range(ACCOUNTS)]
+        for pusher in pushers:
+            pusher.start()
+        positions, told_before, repeated = server.positions(), defaultdict(int), 0
+        for _ in range(KILLS):
+            wait_for_death(server, chance)
+            server.kill()
+            judge_life(server.told(), positions, told_before)
+            positions = server.positions()
+            repeated += sum(told_before[account] - position for account, (position, _) in positions.items())
+            server.start()
+        for pusher in pushers:
+            pusher.stop()
+        eventually("all is noted", lambda: all(reported == seq for reported, seq in server.positions().values()))
+        server.kill()
+        judge_life(server.told(), positions, told_before)
+        told = {(account, seq) for life in range(len(server.lives)) for account, seq in server.told(life)}
+        for pusher in pushers:
+            account, pushes = pusher.grant["account_id"], len(pusher.pushes)
+            assert {seq for name, seq in told if name == account} == set(range(1, pushes + 1)), (account, pushes)
+        print(f"      {len(told)} transactions, {KILLS} kills, {repeated} told again", flush=True)
+
+
+class Client:
+    """A device of an account, which writes one to-do in each push."""
+
+    def __init__(self, server):
+        self._port, self._device, self._push = server.port, uuid.uuid4().hex, 0
+        self._grant = enter(server.port, "sign-up", "ann@example.org", "client")
+
+    def jmap(self, name, **arguments):
+        """Returns the status of the answer, and what the method says."""
+        self._push += 1
+        status, answer = ask(self._port, "POST", "/jmap/", {
+            "using": USING, "device": self._device, "push": self._push,
+            "methodCalls": [[name, {"accountId": self._grant["account_id"], **arguments}, "0"]]},
+            self._grant["access_token"], patience=PATIENCE)
+        return status, answer["methodResponses"][0][1]
+
+    def create(self, *contents):
+        """Writes a to-do of each content, each a group of its own. Returns the ids, and what was answered."""
+        clock = f"{int(time.time() * 1000) << 16:016x}-{self._device}"
+        rows = {str(uuid.uuid4()): {"content": content, "@hlc": clock} for content in contents}
+        status, said = self.jmap("todo/set", create=rows)
+        assert status == 200, (status, said)
+        return [*rows], said
+
+    def stored(self):
+        return {row["id"]: row["content"] for row in self.jmap("todo/get", ids=None)[1]["list"]}
+
+
+@claims
+def refuses_and_amends(folder):
+    """G4 over HTTP a refused row has the app's code, an amended one comes back, and the others are stored."""
+    with HookedServer(folder / "asked") as server:
+        server.until_up()
+        client = Client(server)
+        (refused, amended, failed, other), said = client.create("refuse", "amend", "fail", "tea")
+        error = said["notCreated"][refused]
+        assert (error["type"], error["code"], error["properties"]) == ("forbidden", "refused", ["content"]), error
+        assert said["notCreated"][failed]["type"] == "serverFail", said
+        assert said["created"][amended]["content"] == "amended" and "content" not in (said["created"][other] or {}), said
+        assert client.stored() == {amended: "amended", other: "tea"}
+
+
+@claims
+def hangs(folder):
+    """G4 over HTTP a hook that hangs puts its row off after 2 s, and the server serves on."""
+    with HookedServer(folder / "hanging") as server:
+        server.until_up()
+        client = Client(server)
+        begun = time.monotonic()
+        [row], said = client.create("hang")
+        took = time.monotonic() - begun
+        assert said["notCreated"][row]["type"] == "rateLimit" and took >= 2, (took, said)
+        [row], said = client.create("tea")
+        assert client.stored() == {row: "tea"}, said
+        print(f"      answered after {took:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        claims.run(Path(folder))
