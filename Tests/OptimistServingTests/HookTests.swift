@@ -158,4 +158,51 @@ struct HookTests {
         #expect(notes.failures == ["late", "late"])
         if !notes.groups.isEmpty { for await _ in ends {} }
     }
+
+    /// A store in which the to-do 2 was merged into the to-do 1.
+    private func merged(_ willApply: @escaping GroupHook.WillApply = { _ in [] }) async -> ModelStore {
+        var store = store { group in
+            group.rows.contains { $0.changed.contains("done") } ? try await willApply(group) : []
+        }
+        store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content"], onCollision: .mergeInto)]
+        for number in 1...2 {
+            _ = await push([.create(.todo(number), ["content": "tea"], at: .at(Int64(number)))], to: &store)
+        }
+        return store
+    }
+
+    @Test func `G4 M6 of an edit of a row that was merged into another the hook sees what that one becomes`()
+        async throws
+    {
+        var store = await merged()
+        let edits: [RowOperation] = [
+            .update(.todo(1), ["priority": 1], at: .at(4)), .update(.todo(2), ["done": true], at: .at(5)),
+        ]
+        for _ in 1...2 {
+            let verdicts = await push(edits, groups: [[.todo(1), .todo(2)]], to: &store)
+            #expect(verdicts[1] == .mergedInto(RowKey.todo(1).id))
+        }
+        #expect(notes.groups.count == 3, "A repetition changes nothing.")
+        let rows = try #require(notes.groups.last?.rows)
+        let row = try #require(rows.first)
+        #expect(rows.count == 1 && row.key == .todo(1) && row.changed == ["done", "priority"])
+        #expect((row.before?["done"], row.after?["done"], row.after?["priority"]) == (.null, true, 1))
+    }
+
+    @Test func `G4 M6 the hook refuses an edit of a row that was merged into another, and that one stays`() async {
+        var store = await merged { _ in throw RowFault("closed", "It is closed.") }
+        let verdicts = await push([.update(.todo(2), ["done": true], at: .at(4))], to: &store)
+        #expect((verdicts[0].error?.type, verdicts[0].error?.code) == ("forbidden", "closed"))
+        #expect(store.value(.todo(1), "done") == nil)
+    }
+
+    @Test func `G4 M6 what the hook amends in the row that took the edit is stored as its latest write`() async {
+        var store = await merged { group in group.rows.map { RowAmendment($0.key, ["done": false, "priority": 3]) } }
+        let edit = RowOperation.update(.todo(2), ["done": true], at: .at(4))
+        for _ in 1...2 {
+            #expect(await push([edit], to: &store)[0] == .mergedInto(RowKey.todo(1).id))
+            #expect(store.value(.todo(1), "done") == false && store.value(.todo(1), "priority") == 3)
+        }
+        #expect(notes.groups.count == 3 && notes.failures.isEmpty)
+    }
 }

@@ -72,4 +72,34 @@ struct RuleTests {
         #expect(store.push([write])[0].isAcceptedAsSent)
         #expect(store.push([.destroy(.todo, at: .at(1))])[0].error == nil)
     }
+
+    @Test func `G1 G3 M6 an edit of a row that was merged into another is checked as that one would be`() {
+        var store = Self.store()
+        store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content"], onCollision: .mergeInto)]
+        for number in 1...3 {
+            store.push([.create(.todo(number), ["content": "tea", "priority": 2], at: .at(Int64(number)))])
+        }
+        #expect(store.rows[.todo(2)]?.memory.mergedInto == RowKey.todo(1).id)
+        let verdicts = store.push([
+            .update(.todo(2), ["done": true], at: .at(4)), .update(.todo(3), ["priority": 3], at: .at(4)),
+        ])
+        let error = verdicts[0].error
+        #expect((error?.type, error?.code, error?.properties) == ("invalidProperties", "doneAndUrgent", ["priority"]))
+        #expect(verdicts[1] == .mergedInto(RowKey.todo(1).id))
+        #expect(store.value(.todo(1), "done") == nil && store.value(.todo(1), "priority") == 3)
+        #expect(store.push([.update(.todo(2), ["priority": 4], at: .at(5))])[0].error?.properties == ["priority"])
+        let allowed = store.push([.update(.todo(2), ["done": true, "priority": 0], at: .at(6))])
+        #expect(allowed[0] == .mergedInto(RowKey.todo(1).id) && store.value(.todo(1), "done") == true)
+    }
+
+    @Test func `G3 M6 edits of one push that each are allowed, and not both together in one row, are not both taken`() {
+        var store = Self.store()
+        store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content"], onCollision: .mergeInto)]
+        for number in 1...2 { store.push([.create(.todo(number), ["content": "tea"], at: .at(Int64(number)))]) }
+        let verdicts = store.push([
+            .update(.todo(2), ["done": true], at: .at(4)), .update(.todo(1), ["priority": 1], at: .at(4)),
+        ])
+        #expect(verdicts.map { $0.error?.code } == ["doneAndUrgent", nil])
+        #expect(store.value(.todo(1), "done") == nil && store.value(.todo(1), "priority") == 1)
+    }
 }

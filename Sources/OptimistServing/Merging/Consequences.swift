@@ -19,14 +19,19 @@ struct Consequences {
     private var restricted: [(target: RowKey, type: String, column: String)] = []
     private var spreadCount = 0
     private let maxSpread: Int
+    private let rowValidation: RowValidation
 
     /// The most rows that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
-    init(_ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread) {
+    init(
+        _ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread,
+        rowValidation: RowValidation = RowValidation()
+    ) {
         self.rows = rows
         self.clock = clock
         self.maxSpread = maxSpread
+        self.rowValidation = rowValidation
     }
 
     /// Adds a row as its operations left it.
@@ -39,10 +44,20 @@ struct Consequences {
         }
     }
 
-    /// Applies a change of a row that has been merged into another row to that other row.
+    /// Applies a change of a row that has been merged into another row to that other row, unless the app's own check
+    /// objects to what that would become.
     mutating func follow(_ key: RowKey, _ incoming: MergeRow, cause: WorkingRow.Cause) throws {
         guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else { return }
+        if let error = try objection(to: incoming, of: key, in: successor) { return blame(cause, error) }
         try absorb(incoming, of: key, into: successor, cause: cause)
+    }
+
+    private func objection(to incoming: MergeRow, of key: RowKey, in successor: RowKey) throws -> SetError? {
+        guard let type = rows.schema.types[successor.type], rowValidation.checks(successor.type),
+            var row = try rows.row(successor)
+        else { return nil }
+        let taken = row.merge(row.part(of: incoming, of: key)).taken
+        return rowValidation.objection(to: row, at: successor, of: type, taken: taken)
     }
 
     /// Applies consequences until there are no further ones.
@@ -216,24 +231,32 @@ extension Consequences {
         }
     }
 
-    /// If a column has the same clock in both rows, because one transaction wrote both, the winner's value stands: devices
-    /// already have it under that clock. Counters add up: each total of the merged row keeps its own entry in the sum. The
-    /// entry is named once, by the row for which it was counted, so that it is recognised again after further merges.
     private mutating func absorb(
         _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
     ) throws {
         var taken: Set<String> = []
         try rows.change(winner, cause: cause) { working in
-            let cells = other.cells.filter { $0.value.clock != working.row.cells[$0.key]?.clock }
-            var incoming = MergeRow(generation: working.row.generation, cells: cells)
-            incoming.counters = other.counters.mapValues { totals in
-                let named = totals.map { ($0.key.contains(".") ? $0.key : "\($0.key).\(key.id)", $0.value) }
-                return Dictionary(named, uniquingKeysWith: { $1 })
-            }
-            taken = working.absorb(incoming)
+            taken = working.absorb(working.row.part(of: other, of: key))
             working.altered.formUnion(taken)
         }
         if let error = rows.rows[winner]?.objectionToSize { blame(cause, error) }
         unchecked.append((winner, taken))
+    }
+}
+
+extension MergeRow {
+    /// What this row merges of another row that became one with it.
+    ///
+    /// If a column has the same clock in both rows, because one transaction wrote both, this row's value stands: devices
+    /// already have it under that clock. Counters add up: each total of the other row keeps its own entry in the sum. The
+    /// entry is named once, by the row for which it was counted, so that it is recognised again after further merges.
+    func part(of other: MergeRow, of key: RowKey) -> MergeRow {
+        var part = MergeRow(
+            generation: generation, cells: other.cells.filter { $0.value.clock != cells[$0.key]?.clock })
+        part.counters = other.counters.mapValues { totals in
+            let named = totals.map { ($0.key.contains(".") ? $0.key : "\($0.key).\(key.id)", $0.value) }
+            return Dictionary(named, uniquingKeysWith: { $1 })
+        }
+        return part
     }
 }

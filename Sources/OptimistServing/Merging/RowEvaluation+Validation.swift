@@ -60,17 +60,24 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    /// The error of the app's own check of the row as it is now. A row that took nothing, for example because the push is
-    /// a repetition, is not checked.
+    /// The error of the app's own check of the row as it is now.
     func objection(by validation: RowValidation) -> SetError? {
-        guard row.isAlive, !taken.isEmpty, validation.checks(key.type) else { return nil }
-        let checked = CheckedRow(type: key.type, id: key.id, values: row.shown(as: type), changed: taken)
-        return validation.fault(in: checked).map { fault in
-            SetError("invalidProperties", fault.message, properties: fault.columns, code: fault.code)
-        }
+        validation.objection(to: row, at: key, of: type, taken: taken)
     }
 
     func objectionToSize() -> RowStep? { RowWeight(of: row, memory).objection.map(RowStep.refused) }
+}
+
+extension RowValidation {
+    /// The error of the app's own check of a row. A row that took nothing, for example because the push is a repetition, is
+    /// not checked.
+    func objection(to row: MergeRow, at key: RowKey, of type: TypeSchema, taken: Set<String>) -> SetError? {
+        guard row.isAlive, !taken.isEmpty, checks(key.type) else { return nil }
+        let checked = CheckedRow(type: key.type, id: key.id, values: row.shown(as: type), changed: taken)
+        return fault(in: checked).map { fault in
+            SetError("invalidProperties", fault.message, properties: fault.columns, code: fault.code)
+        }
+    }
 }
 
 extension MergeRow {

@@ -8,11 +8,12 @@ extension SetEvaluation {
         guard let hook = context.hook else { return }
         for unit in units.all.indices where !units.hasFailed(unit) {
             try context.meter?.step()
-            let rows = writtenRows(of: unit)
+            let successors = try successors(of: unit)
+            let rows = try writtenRows(of: unit, successors)
             if rows.isEmpty { continue }
             switch hook.ask(rows) {
             case .amended(let amendments):
-                guard let bad = amend(unit, amendments) else { continue }
+                guard let bad = try amend(unit, amendments, successors) else { continue }
                 putOff(unit, .badAmendment(bad), hook)
             case .refused(let fault):
                 refuse(
@@ -32,25 +33,60 @@ extension SetEvaluation {
     }
 
     /// The rows that the unit changes. A repetition changes none.
-    private func writtenRows(of unit: Int) -> [WrittenRow] {
+    private func writtenRows(of unit: Int, _ successors: [RowKey: RowEvaluation]) throws -> [WrittenRow] {
         var seen: Set<RowKey> = []
-        return keys(of: unit).filter { seen.insert($0).inserted }.compactMap { evaluations[$0]?.written }
+        return try units.all[unit].operations.map(changedRow).filter { seen.insert($0).inserted }.compactMap { key in
+            (successors[key] ?? evaluations[key])?.written
+        }
+    }
+
+    /// The row that an operation changes: the one that it names, or the one that this has been merged into.
+    private func changedRow(by index: Int) throws -> RowKey {
+        let key = operations[index].key
+        guard case .follow = steps[index] else { return key }
+        return try WorkingRows(schema: context.schema, reader: reader).successor(of: key) ?? key
+    }
+
+    /// The rows that take the unit's edits of rows that have been merged into them, as they would be.
+    private func successors(of unit: Int) throws -> [RowKey: RowEvaluation] {
+        var successors: [RowKey: RowEvaluation] = [:]
+        for index in units.all[unit].operations {
+            guard case .follow(let incoming) = steps[index], let type = context.schema.types[operations[index].key.type]
+            else { continue }
+            let key = try changedRow(by: index)
+            let own = units.number(of: key) == unit ? evaluations[key] : nil
+            var row = try successors[key] ?? own ?? RowEvaluation(key: key, type: type, stored: reader.row(key))
+            guard row.row.isAlive else { continue }
+            row.taken.formUnion(row.row.merge(row.row.part(of: incoming, of: operations[index].key)).taken)
+            successors[key] = row
+        }
+        return successors
     }
 
     /// - Returns: The row whose amendment is not possible. Nil: all are made.
-    private mutating func amend(_ unit: Int, _ amendments: [RowAmendment]) -> RowKey? {
-        var amended: [RowKey: Set<String>] = [:]
+    private mutating func amend(
+        _ unit: Int, _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
+    ) throws -> RowKey? {
+        var (successors, amended): (_, [RowKey: Set<String>]) = (successors, [:])
         for amendment in amendments {
-            guard units.number(of: amendment.key) == unit,
-                let columns = evaluations[amendment.key]?.amend(amendment.values, &clock)
-            else { return amendment.key }
-            amended[amendment.key, default: []].formUnion(columns)
+            let (key, values) = (amendment.key, amendment.values)
+            let isSuccessor = successors[key] != nil
+            guard isSuccessor || units.number(of: key) == unit,
+                let columns = isSuccessor
+                    ? successors[key]?.amend(values, &clock) : evaluations[key]?.amend(values, &clock)
+            else { return key }
+            amended[key, default: []].formUnion(columns)
         }
         for index in units.all[unit].operations {
-            guard let columns = amended[operations[index].key], case .merged(let life, let lost) = steps[index] else {
-                continue
+            let key = try changedRow(by: index)
+            guard let columns = amended[key] else { continue }
+            switch steps[index] {
+            case .merged(let life, let lost): steps[index] = .merged(life: life, lost: lost.union(columns))
+            case .follow(var incoming):
+                for column in columns { incoming.cells[column] = successors[key]?.row.cells[column] }
+                steps[index] = .follow(incoming)
+            case .destroyed, .gone, .refused: break
             }
-            steps[index] = .merged(life: life, lost: lost.union(columns))
         }
         return nil
     }

@@ -17,7 +17,7 @@ struct SetEvaluation {
 
     let operations: [RowOperation]
     let context: Context
-    private let reader: RowReader
+    let reader: RowReader
     private(set) var units: Units
     /// The effect of each operation on its row, by itself.
     var steps: [RowStep] = []
@@ -218,7 +218,8 @@ extension SetEvaluation {
     private mutating func settle() throws -> WorkingRows {
         for _ in 0..<Self.maxRounds {
             var consequences = Consequences(
-                WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread)
+                WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread,
+                rowValidation: context.rowValidation)
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock

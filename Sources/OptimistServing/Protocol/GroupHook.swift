@@ -60,7 +60,7 @@ public struct WrittenGroup: Sendable {
 
 /// A row of a ``WrittenGroup``, merged with what the server has.
 public struct WrittenRow: Sendable {
-    /// The row, under the current name of its type.
+    /// The row, under the current name of its type. If the client's row has been merged into another one, it is that one.
     public let key: RowKey
     /// The values that the server has, by column. Nil: it has no living row. A counter is its sum.
     public let before: JSONObject?
