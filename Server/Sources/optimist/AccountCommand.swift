@@ -107,23 +107,23 @@ struct AccountCommand: ParsableCommand {
                 """)
         @Argument(help: "The account's email address.")
         var email: String
-        @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-        var data: String?
+        @OptionGroup var options: PlaceOptions
         @OptionGroup var shared: DatabaseOptions
 
         func run() async throws {
             let email = email
             let write: @Sendable (JSON) throws -> Void = { say($0.description) }
-            if let database = shared.shared {
-                guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
-                return try await explainingErrors(of: "account", at: database.place) {
+            switch try options.place {
+            case .database(let url):
+                let database = shared.database(url)
+                try await explainingErrors(of: "account", at: database.place) {
                     let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
                     try await opening.export(email, write)
                 }
-            }
-            let directory = DataDirectory.server(data)
-            try await explainingErrors(of: "account", at: directory.path) {
-                try AccountExport.read(email, in: directory, write)
+            case .directory(let directory):
+                try await explainingErrors(of: "account", at: directory.path) {
+                    try AccountExport.read(email, in: directory, write)
+                }
             }
         }
     }

@@ -13,8 +13,7 @@ import OptimistWire
 
 /// Which server an order of `optimist account` is for, and how it gets there.
 struct AccountOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: PlaceOptions
 
     @OptionGroup var shared: DatabaseOptions
 
@@ -25,13 +24,18 @@ struct AccountOptions: ParsableArguments {
     ///
     /// - Parameter lines: What a person reads.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
-        if let database = shared.shared {
-            return try await explainingErrors(of: "account", at: database.place) {
+        switch try options.place {
+        case .database(let url):
+            let database = shared.database(url)
+            try await explainingErrors(of: "account", at: database.place) {
                 let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
                 show(try await opening.carryOut(order, shared.readSecret()), lines)
             }
+        case .directory(let directory): try await carryOut(order, in: directory, lines: lines)
         }
-        let directory = DataDirectory.server(data)
+    }
+
+    private func carryOut(_ order: AccountOrder, in directory: URL, lines: (JSON) -> [String]) async throws {
         try await explainingErrors(of: "account", at: directory.path) {
             let answer: JSON
             do {

@@ -7,33 +7,9 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 
-/// Which data a command cares for: a directory or a database.
-struct CareOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "A PostgreSQL database that servers share, instead of a directory.",
-            discussion: """
-                Default: OPTIMIST_DATABASE of the environment, unless --data is given. A password may come from PGPASSWORD or a \
-                password file.
-                """, valueName: "url"))
-    var database: String?
-
-    func validate() throws {
-        guard data == nil || database == nil else { throw ValidationError("Give --data or --database, not both.") }
-        if let database, !database.hasPrefix("postgres://"), !database.hasPrefix("postgresql://") {
-            throw ValidationError("--database is a URL such as postgres://optimist@localhost/optimist.")
-        }
-    }
-
-    var directory: URL { DataDirectory.server(data) }
-
-    /// Nil: a directory is meant.
-    var opening: PostgresOpening? {
-        let url = data == nil ? database ?? ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] : nil
-        return url.map { PostgresOpening(database: PostgresDatabase(url: $0), logger: Logger(label: "optimist.care")) }
+extension PlaceOptions {
+    fileprivate static func opening(_ url: String) -> PostgresOpening {
+        PostgresOpening(database: PostgresDatabase(url: url), logger: Logger(label: "optimist.care"))
     }
 }
 
@@ -47,7 +23,7 @@ struct BackupCommand: AsyncParsableCommand {
             and needs pg_dump and pg_restore on this machine.
             """)
 
-    @OptionGroup var options: CareOptions
+    @OptionGroup var options: PlaceOptions
 
     @Argument(help: ArgumentHelp("The directory to make.", valueName: "directory"))
     var to: String
@@ -56,12 +32,13 @@ struct BackupCommand: AsyncParsableCommand {
         let target = URL(filePath: to, directoryHint: .isDirectory)
         let draft = RemovedOnSignal()
         try await explainingErrors(of: "backup", at: to) {
-            if let opening = options.opening {
-                let done = try await opening.backUp(to: target) { draft.set($0) }
+            switch try options.place {
+            case .database(let url):
+                let done = try await PlaceOptions.opening(url).backUp(to: target) { draft.set($0) }
                 say("\(to) has \(done.accounts) accounts and \(done.rows) rows, \(done.bytes) bytes. It was read back.")
                 say("The servers' secret is not in it: keep that as well.")
-            } else {
-                let done = try DataBackup.backUp(options.directory, to: target) { draft.set($0) }
+            case .directory(let directory):
+                let done = try DataBackup.backUp(directory, to: target) { draft.set($0) }
                 say("\(to) has \(done.accounts) accounts and \(done.rows) rows, \(done.bytes) bytes. It was checked.")
             }
         }
@@ -77,28 +54,28 @@ struct RestoreCommand: AsyncParsableCommand {
             server: devices compare what they have, and send what is not in the backup.
             """)
 
-    @OptionGroup var options: CareOptions
+    @OptionGroup var options: PlaceOptions
 
     @Argument(help: ArgumentHelp("The directory that `optimist backup` made.", valueName: "directory"))
     var from: String
 
     func run() async throws {
         let backup = URL(filePath: from, directoryHint: .isDirectory)
-        if let opening = options.opening {
-            return try await explainingErrors(of: "restore", at: opening.database.place) {
+        switch try options.place {
+        case .database(let url):
+            let opening = PlaceOptions.opening(url)
+            let place = opening.database.place
+            try await explainingErrors(of: "restore", at: place) {
                 let done = try await opening.restore(backup)
-                say(
-                    "\(opening.database.place) has \(done.accounts) accounts and \(done.rows) rows, and an epoch has begun."
-                )
+                say("\(place) has \(done.accounts) accounts and \(done.rows) rows, and an epoch has begun.")
                 say("Start the servers with the secret that they had.")
             }
-        }
-        let draft = RemovedOnSignal()
-        try await explainingErrors(of: "restore", at: options.directory.path) {
-            let done = try DataBackup.restore(backup, to: options.directory) { draft.set($0) }
-            say(
-                "\(options.directory.path) has \(done.accounts) accounts and \(done.rows) rows. Start the server on it."
-            )
+        case .directory(let directory):
+            let draft = RemovedOnSignal()
+            try await explainingErrors(of: "restore", at: directory.path) {
+                let done = try DataBackup.restore(backup, to: directory) { draft.set($0) }
+                say("\(directory.path) has \(done.accounts) accounts and \(done.rows) rows. Start the server on it.")
+            }
         }
     }
 }
@@ -113,20 +90,23 @@ struct CheckCommand: AsyncParsableCommand {
             pg_amcheck, if that is on this machine and the database has the extension amcheck.
             """)
 
-    @OptionGroup var options: CareOptions
+    @OptionGroup var options: PlaceOptions
 
     func run() async throws {
-        if let opening = options.opening {
-            return try await explainingErrors(of: "check", at: opening.database.place) {
+        switch try options.place {
+        case .database(let url):
+            let opening = PlaceOptions.opening(url)
+            try await explainingErrors(of: "check", at: opening.database.place) {
                 let check = try await opening.check()
                 try show(check.problems, of: opening.database.place)
                 if case .notChecked(let reason) = check.files {
                     say("PostgreSQL's own files were not checked. \(reason)")
                 }
             }
-        }
-        try await explainingErrors(of: "check", at: options.directory.path) {
-            try show(DataCheck.problems(of: options.directory), of: options.directory.path)
+        case .directory(let directory):
+            try await explainingErrors(of: "check", at: directory.path) {
+                try show(DataCheck.problems(of: directory), of: directory.path)
+            }
         }
     }
 
@@ -146,11 +126,12 @@ struct VacuumCommand: AsyncParsableCommand {
             account is in the directory but its receipt. For a PostgreSQL database use VACUUM FULL.
             """)
 
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: PlaceOptions
 
     func run() async throws {
-        let directory = DataDirectory.server(data)
+        guard case .directory(let directory) = try options.place else {
+            throw ValidationError("The data is in a database. Use VACUUM FULL there.")
+        }
         try await explainingErrors(of: "vacuum", at: directory.path) {
             let done = try DataVacuum.run(in: directory)
             say("The database in \(directory.path) had \(done.before) bytes, and has \(done.after).")

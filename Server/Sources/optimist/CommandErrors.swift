@@ -38,13 +38,6 @@ enum DataDirectory {
         #endif
     }
 
-    /// The data directory of a server, as `--data` names it, or OPTIMIST_DATA of the environment.
-    static func server(_ named: String?) -> URL {
-        (named ?? ProcessInfo.processInfo.environment["OPTIMIST_DATA"]).map {
-            URL(filePath: $0, directoryHint: .isDirectory)
-        } ?? standard.appending(path: "server")
-    }
-
     /// The directory that a variable of the environment names. Nil if it names none.
     private static func directory(_ variable: String) -> URL? {
         guard let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") else { return nil }

@@ -6,17 +6,8 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 
-/// The options that name a PostgreSQL database that several servers share, and their secret.
+/// How servers share a PostgreSQL database: their secret, and their connections.
 struct DatabaseOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "A PostgreSQL database that any number of servers share, instead of a directory.",
-            discussion: """
-                Such as postgres://optimist@db1,db2/optimist?sslmode=verify-full. Default: OPTIMIST_DATABASE of the \
-                environment. A password may come from PGPASSWORD or a password file.
-                """, valueName: "url"))
-    var database: String?
-
     @Option(
         help: ArgumentHelp(
             "The file with the secret that all servers of a database share: see `optimist secret`.",
@@ -30,15 +21,9 @@ struct DatabaseOptions: ParsableArguments {
         guard (1...1000).contains(connections) else {
             throw ValidationError("--connections is a number from 1 to 1000.")
         }
-        if let url, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {
-            throw ValidationError("--database is a URL such as postgres://optimist@localhost/optimist.")
-        }
     }
 
-    private var url: String? { database ?? ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] }
-
-    /// The database. Nil: neither the option nor the environment names one.
-    var shared: PostgresDatabase? { url.map { PostgresDatabase(url: $0, maxConnections: connections) } }
+    func database(_ url: String) -> PostgresDatabase { PostgresDatabase(url: url, maxConnections: connections) }
 
     /// Reads the secret from the file, or from the environment if no file is named.
     ///

@@ -19,13 +19,15 @@ struct EpochCommand: ParsableCommand {
                 into another cluster. They do not see that the disk itself was put back, and some managed services hide all \
                 of it. Then run this before the servers: devices compare what they have, and send what the database lost.
                 """)
-        @OptionGroup var options: DatabaseOptions
+        @OptionGroup var options: PlaceOptions
+        @OptionGroup var shared: DatabaseOptions
 
         func run() async throws {
-            guard let database = options.shared else {
+            guard case .database(let url) = try options.place else {
                 throw ValidationError(
                     "Name the database with --database. A server with a directory begins one at each start.")
             }
+            let database = shared.database(url)
             try await explainingErrors(of: "epoch", at: database.place) {
                 let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.epoch"))
                 say("The epoch \(try await opening.beginEpoch()) has begun.")

@@ -19,8 +19,7 @@ struct HealthCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The app. Default: the first of those that are stored.", valueName: "name"))
     var app: String?
 
-    @Option(help: ArgumentHelp("Where the server's data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: PlaceOptions
 
     @OptionGroup var shared: DatabaseOptions
 
@@ -34,16 +33,17 @@ struct HealthCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        if let database = shared.shared {
-            guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
-            return try await explainingErrors(of: "health", at: database.place) {
+        switch try options.place {
+        case .database(let url):
+            let database = shared.database(url)
+            try await explainingErrors(of: "health", at: database.place) {
                 let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.health"))
                 try await show(try await opening.healthSums(of: app))
             }
-        }
-        let directory = DataDirectory.server(data)
-        try await explainingErrors(of: "health", at: directory.path) {
-            try await show(try await SQLiteHealthStore.reading(directory).sums(of: app))
+        case .directory(let directory):
+            try await explainingErrors(of: "health", at: directory.path) {
+                try await show(try await SQLiteHealthStore.reading(directory).sums(of: app))
+            }
         }
     }
 

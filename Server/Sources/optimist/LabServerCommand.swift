@@ -29,7 +29,11 @@ struct LabServerCommand: AsyncParsableCommand {
     var logLevel = Logger.Level.warning
 
     func run() async throws {
-        guard let database = shared.shared else { throw ValidationError("Name the database with --database.") }
+        // The URL may have a password, and any user of the machine can read a process's arguments.
+        guard let url = ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] else {
+            throw ValidationError("The lab names the database in OPTIMIST_DATABASE.")
+        }
+        let database = shared.database(url)
         Thread.detachNewThread {
             while FileHandle.standardInput.availableData.count > 0 {}
             Foundation.exit(EXIT_SUCCESS)

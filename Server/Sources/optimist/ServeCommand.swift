@@ -72,8 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "port"))
     var adminPort: Int?
 
-    @Option(help: ArgumentHelp("Where the data lies.", valueName: "directory"))
-    var data: String?
+    @OptionGroup var options: PlaceOptions
 
     @OptionGroup var shared: DatabaseOptions
 
@@ -169,15 +168,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func serve() async throws {
-        if let database = shared.shared {
-            guard data == nil else { throw ValidationError("Name --data or --database, not both.") }
-            return try await explainingErrors(of: "serve", at: database.place) { try await serve(database) }
+        switch try options.place {
+        case .database(let url):
+            let database = shared.database(url)
+            try await explainingErrors(of: "serve", at: database.place) { try await serve(database) }
+        case .directory(let directory):
+            if migrateOnly || replaceSecret {
+                throw ValidationError("--migrate-only and --replace-secret are for a server with --database.")
+            }
+            try await explainingErrors(of: "serve", at: directory.path) { try await serve(directory) }
         }
-        if migrateOnly || replaceSecret {
-            throw ValidationError("--migrate-only and --replace-secret are for a server with --database.")
-        }
-        let directory = DataDirectory.server(data)
-        try await explainingErrors(of: "serve", at: directory.path) { try await serve(directory) }
     }
 
     private func serve(_ directory: URL) async throws {

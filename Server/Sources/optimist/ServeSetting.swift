@@ -27,9 +27,13 @@ struct ServeSetting: Sendable {
         ServeSetting("memory", .number) { "\($0.memory)" },
         ServeSetting("reader-patience", .number) { "\($0.readerPatience)" },
         ServeSetting("data", .text) { command in
-            command.shared.shared == nil ? DataDirectory.server(command.data).path : command.data
+            guard case .directory(let directory)? = try? command.options.place else { return nil }
+            return directory.path
         },
-        ServeSetting("database", .text) { $0.shared.shared?.place },
+        ServeSetting("database", .text) { command in
+            guard case .database(let url)? = try? command.options.place else { return nil }
+            return PostgresDatabase(url: url).place
+        },
         // OPTIMIST_SECRET is the secret itself.
         ServeSetting("secret", .text, isInEnvironment: false) { $0.shared.secret },
         ServeSetting("connections", .number) { "\($0.shared.connections)" },

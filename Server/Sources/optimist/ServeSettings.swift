@@ -32,6 +32,7 @@ struct ServeSettings {
     init(flags: [String], environment: [String: String], file: String?) throws {
         let variables = EnvironmentVariablesProvider(environmentVariables: environment).snapshot()
         let settings = try file.map(Self.read)
+        var added: [String: [String]] = [:]
         for setting in ServeSetting.all {
             let name = setting.name
             if flags.contains(where: setting.isNamed) {
@@ -39,19 +40,34 @@ struct ServeSettings {
             } else if setting.isInEnvironment,
                 let found = try setting.arguments(variables, "optimist", at: { Source.environment(variable: $0) })
             {
-                (sources[name], arguments) = (found.source, arguments + found.arguments)
+                (sources[name], added[name]) = (found.source, found.arguments)
             } else if let file, let settings,
                 let found = try setting.arguments(settings, nil, at: { _ in Source.file(file) })
             {
-                (sources[name], arguments) = (found.source, arguments + found.arguments)
+                (sources[name], added[name]) = (found.source, found.arguments)
             } else {
                 sources[name] = .standard
             }
         }
+        if let other = try placeThatLost() { (sources[other], added[other]) = (.standard, nil) }
+        arguments = ServeSetting.all.flatMap { added[$0.name] ?? [] }
         // Not a setting of its own: the secret itself, and not the file with it.
         if sources["secret"] == .standard, environment["OPTIMIST_SECRET"] != nil {
             sources["secret"] = .environment(variable: "OPTIMIST_SECRET")
         }
+    }
+
+    /// A directory and a database are one setting in this: the source that is asked first decides for one of them.
+    ///
+    /// - Returns: The name of the other one, if a later source names it.
+    /// - Throws: `ValidationError` if one source names both.
+    private func placeThatLost() throws -> String? {
+        guard let data = sources["data"], let database = sources["database"],
+            data != .standard, database != .standard
+        else { return nil }
+        if data.rank < database.rank { return "database" }
+        if database.rank < data.rank { return "data" }
+        throw ValidationError("Name \(data.place("data")) or \(database.place("database")), not both.")
     }
 
     private static func read(_ path: String) throws -> any ConfigSnapshot {
@@ -96,6 +112,16 @@ struct ServeSettings {
 }
 
 extension ServeSettings.Source {
+    /// The place in the order in which sources are asked.
+    fileprivate var rank: Int {
+        switch self {
+        case .flag: 0
+        case .environment: 1
+        case .file: 2
+        case .standard: 3
+        }
+    }
+
     fileprivate func text(_ name: String) -> String {
         switch self {
         case .flag: "--\(name)"

@@ -47,6 +47,58 @@ def order(folder):
     assert printed(OPTIMIST_CONFIG=str(file))[0]["port"] == ("1", str(file))
 
 
+DATABASE = "postgres://127.0.0.1:1/nowhere"
+
+
+@claims
+def place(folder):
+    """O10 the source that is asked first decides where the data is, whether it names a directory or a database."""
+    directory = str(folder / "place")
+    file = settings_file(folder, {"data": directory})
+    for arguments, environment, data, database in [
+        (["--database", DATABASE], {"OPTIMIST_DATA": directory}, ("-", "default"), (DATABASE, "--database")),
+        (["--data", directory], {"OPTIMIST_DATABASE": DATABASE}, (directory, "--data"), ("-", "default")),
+        (["--config", file], {"OPTIMIST_DATABASE": DATABASE}, ("-", "default"), (DATABASE, "OPTIMIST_DATABASE")),
+        (["--config", file, "--database", DATABASE], {}, ("-", "default"), (DATABASE, "--database")),
+    ]:
+        found, _ = printed(*arguments, **environment)
+        assert (found["data"], found["database"]) == (data, database), (arguments, found)
+
+
+@claims
+def place_of_other_commands(folder):
+    """O10 every other command finds the data in the same way as the server."""
+    directory = str(folder / "place")
+    for command in [
+        ["check"], ["backup", folder / "copy"], ["restore", folder / "copy"], ["health"], ["account", "list"],
+        ["account", "export", "ann@example.org"],
+    ]:
+        status, _, problem = run(*command, "--data", directory, environment={"OPTIMIST_DATABASE": DATABASE})
+        assert status == 1 and "127.0.0.1" not in problem, (command, problem)
+        database = ["--database", DATABASE]
+        status, _, problem = run(
+            *command, *database, environment={"OPTIMIST_DATA": directory, "OPTIMIST_SECRET": run("secret")[1].strip()})
+        assert status == 1 and ("127.0.0.1" in problem or "no backup" in problem), (command, problem)
+    status, _, problem = run("vacuum", environment={"OPTIMIST_DATABASE": DATABASE})
+    assert status == 64 and "VACUUM FULL" in problem, problem
+    status, _, problem = run("epoch", "begin", "--data", directory, environment={"OPTIMIST_DATABASE": DATABASE})
+    assert status == 64 and "--database" in problem, problem
+
+
+@claims
+def two_places(folder):
+    """O10 a source that names a directory and a database is refused."""
+    both = {"OPTIMIST_DATA": str(folder / "place"), "OPTIMIST_DATABASE": DATABASE}
+    for command in ["serve"], ["check"], ["account", "list"]:
+        status, _, problem = run(*command, "--data", folder, "--database", DATABASE)
+        assert status == 64 and "Name --data or --database, not both." in problem, problem
+        status, _, problem = run(*command, environment=both)
+        assert status == 64 and "Name OPTIMIST_DATA or OPTIMIST_DATABASE, not both." in problem, problem
+    file = settings_file(folder, {"data": str(folder / "place"), "database": DATABASE})
+    status, _, problem = run("serve", "--config", file)
+    assert status == 64 and f'Name {file}: "data" or {file}: "database", not both.' in problem, problem
+
+
 @claims
 def secrets(folder):
     """O10 neither a password in the URL of a database nor the servers' secret is printed."""
