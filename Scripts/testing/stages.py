@@ -29,7 +29,7 @@ ON_THEIR_OWN = [
     "EndToEnd/slow_clients.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py", "EndToEnd/account.py",
     "Browser/servers.py", "Browser/admin.py", "EndToEnd/backup.py",
     "EndToEnd/backup_database.py", "EndToEnd/jmap.py", "EndToEnd/openapi.py", "EndToEnd/failover.py", "EndToEnd/settings.py",
-    "EndToEnd/running.py", "EndToEnd/hooks.py",
+    "EndToEnd/running.py", "EndToEnd/export_database.py", "EndToEnd/hooks.py",
 ]
 # These too. What they show of the lab, the screens show in short.
 LABS_OF_THEIR_OWN = ["EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py"]

@@ -9,12 +9,13 @@ extension PostgresOpening {
     ///
     /// - Parameters:
     ///   - email: The account's address.
-    ///   - write: Receives each line, outside the event loops.
-    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`; as ``migrate()``.
+    ///   - write: Receives each line, outside the event loops. It may take its time.
+    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, `dataInUse` if a copy into the database
+    ///   has not ended, and `unreadableData` or `newerData` if the tables are not those of this version.
     package func export(_ email: String, _ write: @escaping @Sendable (JSON) throws -> Void) async throws {
         let now = surroundings.now()
         try await explaining {
-            try migrated().transaction(.beginSnapshot) { connection in
+            try connectForCare().transaction(.beginSnapshot) { connection in
                 let address = PostgresAccountStore.address(email)
                 let found = try connection.query(SharedStatement.addressOf, [.text(address)])
                 guard found.count == 1 else { throw OptimistError.noAccount }

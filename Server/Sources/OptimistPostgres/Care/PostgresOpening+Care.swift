@@ -125,14 +125,12 @@ extension PostgresOpening {
         }
     }
 
-    /// Connects to a database with our tables. A transaction of the connection may wait for a program.
-    private func connectForCare() throws -> PostgresConnection {
+    /// Connects to a database with our tables. A transaction of the connection may wait for a program or a reader.
+    ///
+    /// - Throws: `OptimistError` with code `unreadableData` or `newerData` if the tables are not those of this version.
+    func connectForCare() throws -> PostgresConnection {
         let connection = try PostgresSetup(database).connectForSetup()
-        guard try PostgresTables.isPresent(connection) else {
-            throw OptimistError(
-                .unreadableData,
-                "There is no server's data in \(database.place), or its tables are of another version of the server.")
-        }
+        try PostgresTables.requirePresent(connection, in: database.place)
         try EmbeddedCopy.refuseUnfinished(connection)
         try connection.script("SET idle_in_transaction_session_timeout = 0")
         return connection

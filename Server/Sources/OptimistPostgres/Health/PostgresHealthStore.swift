@@ -110,6 +110,6 @@ extension PostgresOpening {
     /// - Parameter app: Nil: the only one, or the first by name.
     /// - Throws: `OptimistError` as for opening the database.
     package func healthSums(of app: String?) async throws -> HealthSums {
-        try await explaining { try PostgresHealthStore.sums(of: app, try migrated()) }
+        try await explaining { try PostgresHealthStore.sums(of: app, try connectForCare()) }
     }
 }

@@ -42,19 +42,37 @@ enum PostgresTables {
                 // What each version added to the one before it.
                 let steps = [health, receipts, reports]
                 try connection.script(steps.dropFirst(earlier - 1).joined() + setVersion)
-            case let other?:
-                throw OptimistError(
-                    .newerData,
-                    """
-                    The database was written by a later version of the server (\(other), this one knows \(version)). Start \
-                    the later version, or name another database. Nothing has been changed.
-                    """, remedy: .update)
+            case let other?: throw newerData(other)
             }
         }
     }
 
-    /// Whether the tables of the present version are there.
-    static func isPresent(_ connection: PostgresConnection) throws -> Bool { try found(connection) == version }
+    private static func newerData(_ found: Int) -> OptimistError {
+        OptimistError(
+            .newerData,
+            """
+            The database was written by a later version of the server (\(found), this one knows \(version)). Start the later \
+            version, or name another database. Nothing has been changed.
+            """, remedy: .update)
+    }
+
+    /// Makes sure that the tables of the present version are there, and changes nothing.
+    ///
+    /// - Throws: `OptimistError` with code `unreadableData` or `newerData`, and a sentence that says what to do.
+    static func requirePresent(_ connection: PostgresConnection, in place: String) throws {
+        switch try found(connection) {
+        case version: return
+        case nil: throw OptimistError(.unreadableData, "There is no server's data in \(place).")
+        case let earlier? where earlier < version:
+            throw OptimistError(
+                .unreadableData,
+                """
+                The tables in \(place) are of an earlier version of the server (\(earlier), this one is \(version)). Start this \
+                server on them, or bring them up to date with `optimist serve --migrate-only`. Nothing has been changed.
+                """)
+        case let other?: throw newerData(other)
+        }
+    }
 
     /// The version of the tables that are there. Nil: none are.
     ///

@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// The app's health in PostgreSQL: its tables beside those of an earlier version, and a copy from a directory.
+/// The app's health in PostgreSQL: a copy from a directory.
 @Suite(.postgres, .timeLimit(.minutes(20)))
 struct HealthOnPostgresTests {
     private let report = HealthReport(
@@ -20,24 +20,6 @@ struct HealthOnPostgresTests {
 
     private func opening(_ database: PostgresDatabase) -> PostgresOpening {
         PostgresOpening(database: database, logger: SharedDatabase.quiet)
-    }
-
-    @Test func `A6 the tables of the first version are kept, and those of the app's health are added`() async throws {
-        let database = try SharedDatabase.make()
-        try await opening(database).migrate()
-        try PostgresConnection(database.url).script(
-            """
-            DROP TABLE optimist_health_totals, optimist_health_signatures, optimist_health_signature_totals,
-                optimist_health_days;
-            ALTER TABLE optimist_deleted_accounts DROP COLUMN row_count, DROP COLUMN session_count;
-            ALTER TABLE optimist_accounts DROP COLUMN reported;
-            UPDATE optimist_settings SET value = '1' WHERE name = 'version';
-            INSERT INTO optimist_settings (name, value) VALUES ('kept', 'yes');
-            """)
-        #expect(try await opening(database).healthSums(of: nil) == HealthSums(apps: [], app: nil))
-        let kept = try PostgresConnection(database.url).query(SharedStatement.setting, [.text("kept")])
-        #expect(kept.texts == ["yes"])
-        try await opening(database).migrate()
     }
 
     @Test func `A6 a copy takes the totals along`() async throws {

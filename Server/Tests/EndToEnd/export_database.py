@@ -1,0 +1,63 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""An export of an account in a PostgreSQL database, whose reader takes its time; and one of an earlier version's tables."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from backup_database import SharedServer  # noqa: E402
+from backups import fails  # noqa: E402
+import clusters  # noqa: E402
+from claims import Claims  # noqa: E402
+from clusters import Node  # noqa: E402
+from program import OPTIMIST, PATIENCE, eventually  # noqa: E402
+from pushing import Pusher  # noqa: E402
+
+# More bytes than a pipe holds.
+PUSHES = 4
+# The servers' own connections may rest in a transaction for 10 s.
+PAUSE = 12
+claims = Claims()
+
+
+@claims
+def pauses(folder):
+    """O8 an export into a pager that pauses longer than a transaction may rest has every row and its end."""
+    with Node() as node, SharedServer(folder, node.url) as server:
+        server.until_up()
+        pusher = Pusher(server.port, "ann")
+        pusher.start()
+        eventually("some pushes", lambda: len(pusher.pushes) >= PUSHES)
+        pusher.stop()
+        with subprocess.Popen(
+                [OPTIMIST, "account", "export", "ann@example.org", "--database", node.url],
+                stdout=subprocess.PIPE, text=True, env=os.environ) as export:
+            first = export.stdout.readline()
+            eventually("the export rests", lambda: node.sql(
+                "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' "
+                f"AND state_change < now() - interval '{PAUSE} s'"))
+            lines = [first, *export.stdout]
+            assert export.wait(PATIENCE) == 0
+        assert "account" in json.loads(first), first
+        assert json.loads(lines[-1]) == {"end": {"sessions": 1, "rows": len(pusher.rows)}}, lines[-1]
+
+
+@claims
+def earlier_tables(folder):
+    """O8 an export of an earlier version's tables changes nothing, and says how to bring them up to date."""
+    folder = folder / "earlier"
+    folder.mkdir()
+    with Node() as node, SharedServer(folder, node.url) as server:
+        server.until_up()
+        server.kill()
+        node.sql("UPDATE optimist_settings SET value = '3' WHERE name = 'version'")
+        problem = fails("account", "export", "ann@example.org", "--database", node.url)
+        assert "earlier version" in problem and "--migrate-only" in problem, problem
+        assert node.sql("SELECT value FROM optimist_settings WHERE name = 'version'") == [["3"]]
+
+
+if __name__ == "__main__":
+    clusters.run(claims, "O8 an account in a database is exported.")
