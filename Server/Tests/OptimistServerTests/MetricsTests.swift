@@ -74,6 +74,8 @@ struct MetricsTests {
             let waits =
                 SharedDatabase.isUsed ? "optimist_pool_wait_seconds_count" : "optimist_commit_wait_seconds_count"
             #expect((found[waits] ?? 0) > 0)
+            let pool = found.keys.filter { $0.hasPrefix("optimist_pool_") }
+            #expect(pool.isEmpty != SharedDatabase.isUsed, "\(pool)")
         }
     }
 

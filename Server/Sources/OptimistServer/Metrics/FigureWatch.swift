@@ -10,12 +10,7 @@ struct FigureWatch: Service {
     private let figures: @Sendable () async throws -> StorageFigures
     private let pokes: Pokes
     private let surroundings: Surroundings
-    private let streams: Gauge
-    private let waiting: Gauge
-    private let databaseBytes: Gauge
-    private let logBytes: Gauge
-    private let poolConnections: Gauge
-    private let poolBusy: Gauge
+    private let factory: any MetricsFactory
 
     static let interval = Duration.seconds(15)
 
@@ -23,13 +18,7 @@ struct FigureWatch: Service {
         figures = storage.figures
         self.pokes = pokes
         self.surroundings = surroundings
-        func gauge(_ label: String) -> Gauge { Gauge(label: label, dimensions: [], factory: metrics.factory) }
-        streams = gauge("optimist.streams.open")
-        waiting = gauge("optimist.writes.waiting")
-        databaseBytes = gauge("optimist.database.bytes")
-        logBytes = gauge("optimist.database.log.bytes")
-        poolConnections = gauge("optimist.pool.connections")
-        poolBusy = gauge("optimist.pool.busy")
+        factory = metrics.factory
     }
 
     func run() async throws {
@@ -38,16 +27,21 @@ struct FigureWatch: Service {
         }
     }
 
-    /// Reports the figures as they are now. A figure that cannot be read stays as it was.
+    /// Reports the figures as they are now. A figure that cannot be read stays as it was. A figure that the storage does not
+    /// have is not there, since a zero would mean something else.
     func look() async {
-        streams.record(pokes.count)
+        record("optimist.streams.open", pokes.count)
         guard let figures = try? await figures() else { return }
-        waiting.record(figures.waiting)
-        if let bytes = figures.databaseBytes { databaseBytes.record(bytes) }
-        if let bytes = figures.logBytes { logBytes.record(bytes) }
+        record("optimist.writes.waiting", figures.waiting)
+        if let bytes = figures.databaseBytes { record("optimist.database.bytes", bytes) }
+        if let bytes = figures.logBytes { record("optimist.database.log.bytes", bytes) }
         if let pool = figures.pool {
-            poolConnections.record(pool.size)
-            poolBusy.record(pool.busy)
+            record("optimist.pool.connections", pool.size)
+            record("optimist.pool.busy", pool.busy)
         }
+    }
+
+    private func record(_ label: String, _ value: some BinaryInteger) {
+        Gauge(label: label, dimensions: [], factory: factory).record(value)
     }
 }
