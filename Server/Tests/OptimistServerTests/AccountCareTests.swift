@@ -316,21 +316,6 @@ struct AccountCareTests {
         }
         #expect(!FileManager.default.fileExists(atPath: AccountOffice.socket(in: site.directory).path))
     }
-
-    /// A file that a server of version 2 wrote: an account with one session and one row.
-    @Test(.embedded) func `a file of version 2 is taken on with its accounts, sessions and rows`() async throws {
-        let file = try #require(
-            Bundle.module.url(forResource: "server-2", withExtension: "sqlite", subdirectory: "Fixtures"))
-        try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(at: file, to: site.file)
-        try await site.serving(schema: .projects) { server, http async throws in
-            let answer = try await http.post("/auth/sign-in", JSON.entry("ann@example.org", device: "tablet"))
-            let tablet = try Person(answer.json)
-            #expect(try await server.rows(account: tablet.account, type: "List").count == 1)
-            let list = try await http.get("/auth/sessions", token: tablet.access).json["sessions"]?.array ?? []
-            #expect(list.count == 2 && list.last?["signedInAt"] == .null)
-        }
-    }
 }
 
 extension HTTPSide {
