@@ -13,15 +13,17 @@ from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from claims import Claims  # noqa: E402
+from claims import Claims, Skip  # noqa: E402
+from clusters import Node, programs  # noqa: E402
 from form import form  # noqa: E402
 from phones import Server  # noqa: E402
-from program import OPTIMIST, PATIENCE, Program, eventually  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 from pushing import Pusher  # noqa: E402
 from writers import USING, ask, enter  # noqa: E402
 
 HOOKS = os.environ.get("OPTIMIST_HOOKS") or Path(OPTIMIST).with_name("HookProcess")
 KILLS = form(5, 200, 400)
+KILLS_ON_A_DATABASE = form(3, 50, 100)
 ACCOUNTS = 2
 # How many rows each push has.
 ROWS = 5
@@ -31,16 +33,17 @@ claims = Claims()
 class HookedServer(Server):
     """A `HookProcess`. What it tells the app in each of its lives is in a file of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, place=None):
+        """`place` is the URL of a database, if the data is in one."""
         folder.mkdir()
-        self.lives = []
+        self.lives, self.place, self.secret = [], place or folder / "data", run("secret")[1].strip()
         super().__init__(folder)
-        self.database = folder / "data" / "optimist.sqlite"
 
     def start(self, environment=None):
         self.lives.append(self.folder / f"told-{len(self.lives)}")
         self.lives[-1].touch()
-        self.program = Program(self.folder / "data", self.port, self.lives[-1], program=HOOKS, environment=environment)
+        self.program = Program(
+            self.place, self.port, self.lives[-1], program=HOOKS, environment={"OPTIMIST_SECRET": self.secret})
 
     def until_up(self):
         self.program.find(r"serving (\d+)")
@@ -52,9 +55,30 @@ class HookedServer(Server):
 
     def positions(self):
         """How far the data says that the app was told, and the last transaction, by account."""
-        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as database:
-            found = database.execute("SELECT account_id, reported, seq FROM optimist_accounts").fetchall()
-        return {account: (reported, seq) for account, reported, seq in found}
+        return {account: (int(reported), int(seq)) for account, reported, seq in self.select(
+            "SELECT account_id, reported, seq FROM optimist_accounts")}
+
+    def select(self, sql):
+        file = self.place / "optimist.sqlite"
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            return database.execute(sql).fetchall()
+
+
+class SharedHookedServer(HookedServer):
+    """The same with its data in a database."""
+
+    def __init__(self, folder, node):
+        self.node = node
+        super().__init__(folder, node.url)
+
+    def kill(self):
+        """The database ends what it does for a killed server a moment later."""
+        super().kill()
+        eventually("its connections have ended", lambda: not self.node.sql(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"))
+
+    def select(self, sql):
+        return self.node.sql(sql)
 
 
 def wait_for_death(server, chance):
@@ -78,33 +102,47 @@ def judge_life(told, positions, before):
         before[account] = max(before[account], *seqs, 0)
 
 
+def kill_again_and_again(server, kills):
+    """Kills a server while devices push, and judges what each of its lives told the app."""
+    chance = random.Random(5)
+    server.until_up()
+    pushers = [Pusher(server.port, f"hooked-{number}", ROWS) for number in range(ACCOUNTS)]
+    for pusher in pushers:
+        pusher.start()
+    positions, told_before, repeated = server.positions(), defaultdict(int), 0
+    for _ in range(kills):
+        wait_for_death(server, chance)
+        server.kill()
+        judge_life(server.told(), positions, told_before)
+        positions = server.positions()
+        repeated += sum(told_before[account] - position for account, (position, _) in positions.items())
+        server.start()
+    for pusher in pushers:
+        pusher.stop()
+    eventually("all is noted", lambda: all(reported == seq for reported, seq in server.positions().values()))
+    server.kill()
+    judge_life(server.told(), positions, told_before)
+    told = {(account, seq) for life in range(len(server.lives)) for account, seq in server.told(life)}
+    for pusher in pushers:
+        account, pushes = pusher.grant["account_id"], len(pusher.pushes)
+        assert {seq for name, seq in told if name == account} == set(range(1, pushes + 1)), (account, pushes)
+    print(f"      {len(told)} transactions, {kills} kills, {repeated} told again", flush=True)
+
+
 @claims
 def told_whenever_killed(folder):
     """G5 however often a server is killed, the app is told of every transaction in order, from the noted one on."""
-    chance = random.Random(5)
     with HookedServer(folder / "killed") as server:
-        server.until_up()
-        pushers = [Pusher(server.port, f"hooked-{number}", ROWS) for number in range(ACCOUNTS)]
-        for pusher in pushers:
-            pusher.start()
-        positions, told_before, repeated = server.positions(), defaultdict(int), 0
-        for _ in range(KILLS):
-            wait_for_death(server, chance)
-            server.kill()
-            judge_life(server.told(), positions, told_before)
-            positions = server.positions()
-            repeated += sum(told_before[account] - position for account, (position, _) in positions.items())
-            server.start()
-        for pusher in pushers:
-            pusher.stop()
-        eventually("all is noted", lambda: all(reported == seq for reported, seq in server.positions().values()))
-        server.kill()
-        judge_life(server.told(), positions, told_before)
-        told = {(account, seq) for life in range(len(server.lives)) for account, seq in server.told(life)}
-        for pusher in pushers:
-            account, pushes = pusher.grant["account_id"], len(pusher.pushes)
-            assert {seq for name, seq in told if name == account} == set(range(1, pushes + 1)), (account, pushes)
-        print(f"      {len(told)} transactions, {KILLS} kills, {repeated} told again", flush=True)
+        kill_again_and_again(server, KILLS)
+
+
+@claims
+def told_from_a_database(folder):
+    """G5 the same with a database: each life of a server goes on from the position that is noted there."""
+    if not programs():
+        raise Skip("there is no PostgreSQL on this machine")
+    with Node() as node, SharedHookedServer(folder / "shared", node) as server:
+        kill_again_and_again(server, KILLS_ON_A_DATABASE)
 
 
 class Client:
