@@ -52,12 +52,12 @@ public final class InMemoryServer: Sendable {
     private static let epoch = "m"
 
     /// - Parameters:
-    ///   - schema: What the rows look like. Default: the planner's to-dos.
+    ///   - schema: What the rows look like.
     ///   - validate: Refuses rows. Default: none.
     ///   - workBudget: How much work one push may be. Default: any amount, so that tests end the same way on every machine.
     ///   - now: The server's time of day. Clocks of devices more than 60 s ahead of it are replaced. Default: the real one.
     public init(
-        schema: Schema = .planner, validate: @escaping Validation = { _ in nil },
+        schema: Schema, validate: @escaping Validation = { _ in nil },
         workBudget: WorkBudget = .unlimited, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let settings = ServingSettings(

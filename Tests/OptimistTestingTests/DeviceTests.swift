@@ -140,7 +140,7 @@ struct DeviceTests {
         let found = standings(simulation)
         #expect(found.first == "phone: settled")
         #expect(found.last?.hasPrefix("tablet: has not received all of note: ") == true)
-        #expect(found.last?.contains("upgradeRequired: Set([\"note\"])") == true)
+        #expect(found.last?.contains("withheld: [\"note\": Optimist.Withholding.upgradeRequired]") == true)
         tablet.app = app
         tablet.kill()
         try simulation.settle()

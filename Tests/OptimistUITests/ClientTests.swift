@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)), .serialized)
 @MainActor
 struct ClientTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     @Test func `U3 sync runs while a scene is active, wakes on return and stops in the background`() {
         var life = SceneLife()

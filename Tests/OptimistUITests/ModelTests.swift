@@ -14,12 +14,14 @@ import Testing
 @MainActor
 struct ModelTests {
     @Test func `U2 a refusal appears with its counts, and disappears when it is retried or discarded`() async throws {
-        let server = InMemoryServer(validate: { row in
-            guard case .create(let patch) = row.change, case .string(let content)? = patch.values["content"] else {
-                return nil
-            }
-            return content.hasPrefix("Bad") ? .rejected(RemotePush.Refusal(code: "forbidden", message: "No.")) : nil
-        })
+        let server = InMemoryServer(
+            schema: .planner,
+            validate: { row in
+                guard case .create(let patch) = row.change, case .string(let content)? = patch.values["content"] else {
+                    return nil
+                }
+                return content.hasPrefix("Bad") ? .rejected(RemotePush.Refusal(code: "forbidden", message: "No.")) : nil
+            })
         let phone = try Phone(server)
         let store = try phone.open()
         let engine = phone.engine(of: store)
@@ -53,7 +55,7 @@ struct ModelTests {
     }
 
     @Test func `U2 an edit that lost appears, and the user can write it again`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let (mine, theirs) = (try Phone(server), try Phone(server))
         let (store, other) = (try mine.open(), try theirs.open())
         let todo = Todo(content: "Tickets")

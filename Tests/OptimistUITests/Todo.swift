@@ -30,7 +30,7 @@ final class Phone: Sendable {
     let clock = ManualClock()
     let remote: InMemoryRemote
 
-    init(_ server: InMemoryServer = InMemoryServer()) throws {
+    init(_ server: InMemoryServer = InMemoryServer(schema: .planner)) throws {
         remote = InMemoryRemote(server)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }

@@ -55,7 +55,7 @@ struct OtherProcess {
     /// Syncs with a server that never answers a push.
     private static func sync(_ store: Store) async throws {
         try await add("other 0", to: store)
-        let remote = Silence(base: InMemoryRemote(InMemoryServer()), store: store)
+        let remote = Silence(base: InMemoryRemote(InMemoryServer(schema: .planner)), store: store)
         await SyncEngine(store: store, remote: remote, reachability: ManualReachability()).run()
     }
 

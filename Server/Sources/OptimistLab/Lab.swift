@@ -9,6 +9,7 @@ import OptimistLoopback
 import OptimistProxy
 import OptimistServer
 import OptimistSession
+import OptimistTesting
 import OptimistWire
 
 /// Two phones, a server, and a network between them that you can break, behind a web page.
@@ -79,7 +80,7 @@ public final class Lab: Sendable {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: 0, storage: database?.storage ?? .directory(configuration.folder.appending(path: "server")),
-                gazetteer: gazetteer, routes: content.routes,
+                schema: .planner, gazetteer: gazetteer, routes: content.routes,
                 health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000), logger: configuration.logger
             ))
         try await withThrowingTaskGroup(of: Void.self) { group in

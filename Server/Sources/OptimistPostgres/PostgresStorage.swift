@@ -140,8 +140,7 @@ package struct PostgresOpening: Sendable {
     /// - Parameter keys: The secret of the servers.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
-        // Orders read no rows, so no schema matters.
-        let storage = try await assemble(.planner, keys)
+        let storage = try await assemble(.ofNoRows, keys)
         let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, surroundings) }
         await (storage.channel as? PostgresChannel)?.drain()
         return answer

@@ -15,7 +15,7 @@ import Synchronization
 /// A sync server, with its data in one directory or in a database that it shares with others.
 ///
 /// ```swift
-/// let server = try await OptimistServer(configuration: ServerConfiguration(storage: .directory(directory)))
+/// let server = try await OptimistServer(configuration: ServerConfiguration(storage: .directory(directory), schema: schema))
 /// try await server.run()          // until the task is cancelled, or the service group shuts down
 /// ```
 ///

@@ -4,6 +4,9 @@ import OptimistCore
 public import OptimistWire
 
 extension Schema {
+    /// The schema of orders that read no rows.
+    package static let ofNoRows = Schema(id: "none", version: 1, types: [:])
+
     /// Reads a schema that this server can keep its word for.
     ///
     /// - Parameter text: The JSON of a schema file.

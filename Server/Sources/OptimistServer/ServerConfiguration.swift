@@ -100,7 +100,7 @@ public struct ServerConfiguration: Sendable {
 
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
-        host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema = .planner,
+        host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema,
         acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(), hook: GroupHook? = nil,
         didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),

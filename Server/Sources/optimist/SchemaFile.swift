@@ -4,6 +4,7 @@ import Foundation
 import OptimistCore
 import OptimistServer
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 
 /// The schema's file: the one that was named, or the one in the data directory, which is written if it is not there.

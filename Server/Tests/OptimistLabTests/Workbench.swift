@@ -7,6 +7,7 @@ import Optimist
 import OptimistCore
 import OptimistServing
 import OptimistSession
+import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing
@@ -34,7 +35,7 @@ struct Workbench: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var configuration = ServerConfiguration(
-            port: 0, storage: .directory(folder.appending(path: "server")), logger: quiet)
+            port: 0, storage: .directory(folder.appending(path: "server")), schema: .planner, logger: quiet)
         // A session's own time is real here: nothing in the server may take long on a busy machine.
         configuration.passwordCost = .trivial
         configuration.workBudget = .unlimited

@@ -2,6 +2,7 @@
 
 import OptimistCore
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 

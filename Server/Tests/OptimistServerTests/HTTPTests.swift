@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 

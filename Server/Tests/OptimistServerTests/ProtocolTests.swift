@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 

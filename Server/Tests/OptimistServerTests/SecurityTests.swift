@@ -3,6 +3,7 @@
 import Crypto
 import Foundation
 import Logging
+import OptimistTesting
 import OptimistWire
 import Testing
 
@@ -157,7 +158,7 @@ struct SecurityTests {
             ("0.0.0.0", .network), ("::", .network), ("192.168.1.5", .network), ("127.0.0.1.example.org", .network),
         ])
     func `an address that others reach is known as one`(host: String, exposure: Exposure) {
-        var configuration = ServerConfiguration(host: host, storage: .directory(site.directory))
+        var configuration = ServerConfiguration(host: host, storage: .directory(site.directory), schema: .planner)
         #expect(configuration.exposure == exposure)
         configuration.isBehindProxy = true
         #expect(configuration.exposure == (exposure == .loopback ? .loopback : .pastProxy))

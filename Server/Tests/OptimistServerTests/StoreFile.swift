@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 

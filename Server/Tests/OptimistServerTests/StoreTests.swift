@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing

@@ -11,9 +11,8 @@ extension SyncEngine {
         /// Whether the remote gives snapshots. The engine assumes so until the remote says otherwise.
         var hasSnapshots = true
         var followsSnapshot = false
-        /// Tables that the remote serves only to a newer version of the app, each with the time when the engine asks
-        /// for it again.
-        var paused: [String: Duration] = [:]
+        /// Tables that the remote withholds, each with the time when the engine asks for it again.
+        var paused: [String: (reason: Withholding, until: Duration)] = [:]
 
         /// The part of a snapshot that is on its way while the store applies the part before it.
         var ahead: SnapshotAhead?
@@ -44,7 +43,7 @@ extension SyncEngine {
     func pull() async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let withheld = Set(store.withheld(pausedTables).map(\.name))
+            let withheld = Set(store.withheld(Set(pausedTables.keys)).map(\.name))
             let tableProgress = try await store.tableProgress().filter {
                 (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
             }
@@ -88,9 +87,9 @@ extension SyncEngine {
                 RemotePage.Request(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
             try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
-            pause(page.upgradeRequired)
+            pause(page.withheld)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
-            let told = tables.filter { !page.upgradeRequired.contains($0) }
+            let told = tables.filter { page.withheld[$0] == nil }
             guard
                 try await store.apply(
                     page, to: told, initialCursor: account.initialCursor, origins: origins, served: account.tables)
@@ -98,7 +97,7 @@ extension SyncEngine {
             if !page.epochs.isEmpty { store.writes.send() }
             pulls.took(tables, hasMore: page.hasMore)
             return page.hasMore || !pulls.due.isEmpty || plan.wantsMore(after: tables, moved: page.cursor != cursor)
-        } catch RemoteFailure.upgradeRequired(let tables) {
+        } catch RemoteFailure.withheld(let tables) {
             pause(tables)
             return true
         } catch RemoteFailure.cursorLost {
@@ -159,7 +158,7 @@ extension SyncEngine {
             pulls.hasSnapshots = false
             try await store.expectNothing(of: request.table)
             return true
-        } catch RemoteFailure.upgradeRequired(let tables) {
+        } catch RemoteFailure.withheld(let tables) {
             pause(tables)
             return true
         } catch RemoteFailure.cursorLost {
@@ -190,22 +189,22 @@ extension SyncEngine {
         try await store.startResync(of: tables)
     }
 
-    // MARK: - Tables that need a newer version of the app
+    // MARK: - Tables that the remote withholds
 
-    /// How long the engine leaves a table alone that the remote serves only to a newer version of the app.
+    /// How long the engine leaves a table alone that the remote withholds.
     private static let pause = Duration.seconds(3600)
 
     /// The tables that the engine leaves alone for now. The other tables go on.
-    var pausedTables: Set<String> {
+    var pausedTables: [String: Withholding] {
         let now = elapsed()
-        return Set(pulls.paused.filter { $0.value > now }.keys)
+        return pulls.paused.filter { $0.value.until > now }.mapValues(\.reason)
     }
 
     /// Leaves tables alone for an hour, or until the next run.
-    func pause(_ tables: Set<String>) {
+    func pause(_ tables: [String: Withholding]) {
         if tables.isEmpty, pulls.paused.isEmpty { return }
-        for table in tables { pulls.paused[table] = elapsed() + Self.pause }
-        status.show(upgradeRequired: pausedTables)
+        for (table, reason) in tables { pulls.paused[table] = (reason, elapsed() + Self.pause) }
+        status.show(withheld: pausedTables)
     }
 
     // MARK: - Rows that the server no longer has

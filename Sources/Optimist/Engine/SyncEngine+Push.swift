@@ -11,17 +11,17 @@ extension SyncEngine {
             var next: PushBatch?
             try await checkForRewind()
             repeat {
-                let outlook = try await store.pushOutlook(without: pausedTables)
+                let outlook = try await store.pushOutlook(without: Set(pausedTables.keys))
                 guard outlook.isSendable else { return .nothing(nextDue: outlook.nextDue) }
                 _ = try await connected()
-                next = try await store.nextPush(PushLimit(rows: rowLimit), without: pausedTables)
+                next = try await store.nextPush(PushLimit(rows: rowLimit), without: Set(pausedTables.keys))
             } while next == nil
             guard let batch = next else { return .nothing(nextDue: nil) }
             lastBatch = batch
             let roundTrip = RoundTrip(surroundings)
             let answer = try await send(batch)
             let duration = roundTrip()
-            pause(answer.upgradeRequired)
+            pause(answer.withheld)
             guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
                     .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),

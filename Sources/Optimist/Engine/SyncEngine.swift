@@ -178,7 +178,7 @@ public actor SyncEngine {
         asksForRewind = true
         pulls = Pulls()
         toldWaits = []
-        status.show(upgradeRequired: [])
+        status.show(withheld: [:])
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {

@@ -8,9 +8,9 @@ public struct SyncStatus: Sendable, Hashable {
     public var counts: SyncCounts
     /// How far the first sync or a resync has come, in any phase. Nil: this device has received everything.
     public var progress: SyncProgress?
-    /// The tables that the server serves only to a newer version of the app. Their rows stay on this device, and their
-    /// unsent rows stay pending; all other tables go on.
-    public var upgradeRequired: Set<String>
+    /// The tables that the server keeps from this device, and why. Their rows stay on this device, and their unsent rows
+    /// stay pending; all other tables go on.
+    public var withheld: [String: Withholding]
     /// The rows that the server does not accept for now, and why: one element for each table and reason, the most
     /// urgent first.
     public var waiting: [WaitingRows]
@@ -20,6 +20,11 @@ public struct SyncStatus: Sendable, Hashable {
     ///
     /// Together with ``SyncCounts/lastSync`` it tells how old the rows are: while it is false, "as of 10:42, updating".
     public var isCaughtUp: Bool
+
+    /// The tables that the server serves only to a newer version of the app.
+    public var upgradeRequired: Set<String> { withheld.tables(.upgradeRequired) }
+    /// The tables that the server refuses to this user.
+    public var refused: Set<String> { withheld.tables(.refused) }
 
     /// Whether the first sync, or the latest resync, has ended, so that this device has everything that the server had.
     public var isComplete: Bool { progress == nil }
@@ -49,13 +54,13 @@ public struct SyncStatus: Sendable, Hashable {
     /// Makes a status, for tests and previews. By default the engine does not run and nothing is pending.
     public init(
         phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
-        upgradeRequired: Set<String> = [], waiting: [WaitingRows] = [],
+        withheld: [String: Withholding] = [:], waiting: [WaitingRows] = [],
         isCaughtUp: Bool = false
     ) {
         self.phase = phase
         self.counts = counts
         self.progress = progress
-        self.upgradeRequired = upgradeRequired
+        self.withheld = withheld
         self.waiting = waiting
         self.isCaughtUp = isCaughtUp
     }

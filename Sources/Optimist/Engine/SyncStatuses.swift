@@ -15,7 +15,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     private struct State {
         var phase = SyncStatus.Phase.stopped
-        var upgradeRequired: Set<String> = []
+        var withheld: [String: Withholding] = [:]
         var isCaughtUp = false
     }
 
@@ -36,12 +36,12 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     public func current() async throws -> SyncStatus {
         let state = state.withLock { $0 }
         return try await store.read { db in
-            let served = self.order.filter { !state.upgradeRequired.contains($0) }
+            let served = self.order.filter { state.withheld[$0] == nil }
             let counts = try SyncCounts.fetch(db, of: store.layouts)
             return SyncStatus(
                 phase: try self.phase(state, counts, db), counts: counts,
                 progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
-                upgradeRequired: state.upgradeRequired,
+                withheld: state.withheld,
                 waiting: try WaitTable(db).summary(of: store.layouts), isCaughtUp: state.isCaughtUp)
         }
     }
@@ -51,7 +51,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
         guard state.phase == .idle, counts.pending > 0 else { return state.phase }
         let sendable = try SendableUnits(
-            db, at: store.correctedMilliseconds, of: store.layouts, withheld: store.withheld(state.upgradeRequired))
+            db, at: store.correctedMilliseconds, of: store.layouts, withheld: store.withheld(Set(state.withheld.keys)))
         return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
     }
 
@@ -82,10 +82,10 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         if isNews { store.changes.send() }
     }
 
-    func show(upgradeRequired tables: Set<String>) {
+    func show(withheld tables: [String: Withholding]) {
         let isNews = state.withLock { state in
-            defer { state.upgradeRequired = tables }
-            return state.upgradeRequired != tables
+            defer { state.withheld = tables }
+            return state.withheld != tables
         }
         if isNews { store.changes.send() }
     }

@@ -138,8 +138,8 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     /// The remote's database has gone back to a point before the cursor, for example because it was restored from a
     /// backup: see ``RemoteEpoch`` (L3). Empty: the remote does not say how far.
     case forked([RemoteEpoch])
-    /// The remote serves these tables only to a newer version of the app. The other tables go on.
-    case upgradeRequired(Set<String>)
+    /// The remote withholds every table of the request, each for its reason. Other tables go on.
+    case withheld([String: Withholding])
     /// The remote or the device breaks the protocol.
     case protocolError(String)
     /// The remote has no stream of pokes.

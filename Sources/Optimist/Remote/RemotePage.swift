@@ -17,9 +17,9 @@ public struct RemotePage: Sendable {
     /// The rows that changed. The living rows of a table come in the order of their last transactions, and so do its
     /// deleted ones.
     public var rows: [Row]
-    /// Tables of the request that the remote serves only to a newer version of the app. The page says nothing about
-    /// them. Default: none.
-    public var upgradeRequired: Set<String> = []
+    /// Tables of the request that the remote keeps from this device, and why. The page says nothing about them. A remote
+    /// that withholds all of them throws ``RemoteFailure/withheld(_:)`` instead. Default: none.
+    public var withheld: [String: Withholding] = [:]
     /// The epochs of the remote's database, oldest first, if the cursor belongs to an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
     /// The remote's time of day when it answered. Nil: it does not say.

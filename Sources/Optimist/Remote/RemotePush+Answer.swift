@@ -8,9 +8,9 @@ extension RemotePush {
     public struct Answer: Sendable, Hashable {
         /// A verdict for each row of the push, in its order. With ``init(_:of:)`` a remote answers only some of them.
         public var verdicts: [Verdict]
-        /// Tables whose rows the remote accepts only from a newer version of the app. The verdicts of these rows are
+        /// The tables whose rows the remote does not accept from this device, and why. The verdicts of these rows are
         /// ``Verdict/retry(after:_:)``. Default: none.
-        public var upgradeRequired: Set<String> = []
+        public var withheld: [String: Withholding] = [:]
         /// The epoch of the remote's database that answered: see ``RemoteEpoch``. Nil: the database has only one.
         public var epoch: String?
         /// The remote's time of day when it answered. Nil: it does not say.

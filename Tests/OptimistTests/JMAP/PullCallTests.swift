@@ -61,7 +61,7 @@ struct PullCallTests {
                 RemotePage.Row(table: "step", id: "b", content: .deleted(Tombstone(generation: 2, clock: nil, seq: 9))),
             ])
         #expect(page.serverTime == Date(timeIntervalSince1970: 1_785_585_600))
-        #expect(page.upgradeRequired.isEmpty)
+        #expect(page.withheld.isEmpty)
         #expect(page.epochs.isEmpty)
     }
 
@@ -133,10 +133,10 @@ struct PullCallTests {
     @Test func `L1 a table that needs a newer app is left out of the page`() throws {
         let tooOld: JSON = ["error", ["type": "schemaTooOld"], "0"]
         let page = try page(tooOld, Self.steps)
-        #expect(page.upgradeRequired == ["project"])
+        #expect(page.withheld == ["project": .upgradeRequired])
         #expect(page.rows.map(\.table) == ["step", "step"])
         #expect(page.cursor == "e1.9")
-        #expect(throws: RemoteFailure.upgradeRequired(["project", "step"])) {
+        #expect(throws: RemoteFailure.withheld(["project": .upgradeRequired, "step": .upgradeRequired])) {
             try self.page(tooOld, ["error", ["type": "schemaTooOld"], "1"])
         }
     }
@@ -157,7 +157,7 @@ struct PullCallTests {
                 #expect(page.from == "e1.3")
                 #expect(!page.cursor.isEmpty)
                 #expect(page.hasMore || page.head == page.cursor)
-                #expect(page.upgradeRequired.isDisjoint(with: page.rows.map(\.table)))
+                #expect(page.rows.allSatisfy { page.withheld[$0.table] == nil })
                 #expect(page.rows.allSatisfy { $0.table == "project" || $0.table == "step" })
             } catch {
                 failures += 1

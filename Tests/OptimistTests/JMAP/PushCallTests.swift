@@ -68,7 +68,7 @@ struct PushCallTests {
         #expect(answer.verdicts == Array(repeating: .accepted(seq: 7), count: 4))
         #expect(answer.epoch == "e1")
         #expect(answer.serverTime == Date(timeIntervalSince1970: 1_785_585_600))
-        #expect(answer.upgradeRequired.isEmpty)
+        #expect(answer.withheld.isEmpty)
     }
 
     @Test(
@@ -164,7 +164,7 @@ struct PushCallTests {
         let tooOld = try answer(["error", ["type": "schemaTooOld"], "0"], Self.projectTaken)
         let reason = RemotePush.Verdict.retry(after: nil, WaitReason("schemaTooOld"))
         #expect(tooOld.verdicts == [reason, .accepted(seq: 7), reason, reason])
-        #expect(tooOld.upgradeRequired == ["step"])
+        #expect(tooOld.withheld == ["step": .upgradeRequired])
         let unknown = try answer(["error", ["type": "unknownMethod"], "0"], ["error", [:], "1"])
         #expect(unknown.verdicts[0] == .retry(after: nil, WaitReason("unknownMethod")))
         #expect(unknown.verdicts[1] == .retry(after: nil), "an error without a type has no reason")

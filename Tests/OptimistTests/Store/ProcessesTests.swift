@@ -18,7 +18,7 @@ private func startOther(_ role: String, _ file: URL) throws -> ChildProcess {
 
 @Suite(.timeLimit(.minutes(20)))
 struct ProcessesTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     private func until(_ content: String, in store: Store) async throws {
         let todos = store.observe { try Todo.filter(Column("content") == content).fetchCount($0) }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct AccountTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     private func syncedPhone(_ contents: String...) async throws -> SyncedPhone {
         let phone = try SyncedPhone(server)

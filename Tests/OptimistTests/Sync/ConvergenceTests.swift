@@ -14,7 +14,7 @@ import Testing
 /// Three devices and a server, driven step by step in an order that the seed alone decides: writes, pushes whose way out or
 /// back is lost, pages that come late or twice, relaunches, and clocks that run apart.
 private struct World {
-    let server = InMemoryServer()
+    let server = InMemoryServer(schema: .planner)
     var random: SplitMix64
     var phones: [Phone] = []
     /// Pushes on their way back: the verdicts are not booked yet.

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct DeviceTroubleTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     private func setPages(_ count: Int, of store: Store) throws {
         try store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }

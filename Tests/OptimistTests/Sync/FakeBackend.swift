@@ -62,7 +62,7 @@ final class FakeBackend: Remote {
         /// A push of more rows is too large.
         var maxRows = Int.max
         var tables: Set<String>?
-        var upgradeRequired: Set<String> = []
+        var withheld: [String: Withholding] = [:]
         /// Nil: the backend says no time and takes every clock.
         var milliseconds: (@Sendable () -> Int64)?
         var pushes: [RemotePush] = []
@@ -192,14 +192,14 @@ final class FakeBackend: Remote {
             let seq = state.seq + 1
             var answer = RemotePush.Answer(
                 push.rows.map { row in
-                    if settings.upgradeRequired.contains(row.table) { return .retry(after: nil) }
+                    if settings.withheld[row.table] != nil { return .retry(after: nil) }
                     return Self.merge(row, seq, now: settings.milliseconds?(), &state)
                 })
             if state.rows.values.contains(where: { $0.values.contains { $0.seq == seq } }) {
                 state.seq = seq
                 state.pushed.insert(seq)
             }
-            answer.upgradeRequired = settings.upgradeRequired.intersection(push.rows.map(\.table))
+            answer.withheld = settings.withheld.filter { table, _ in push.rows.contains { $0.table == table } }
             answer.epoch = state.epochs.last?.name
             answer.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
             return answer
@@ -250,8 +250,9 @@ final class FakeBackend: Remote {
     func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let settings = try cross("pull \(request.tables.joined(separator: " "))")
         return try state.withLock { state in
-            let tables = request.tables.filter { !settings.upgradeRequired.contains($0) }
-            if tables.isEmpty { throw RemoteFailure.upgradeRequired(Set(request.tables)) }
+            let tables = request.tables.filter { settings.withheld[$0] == nil }
+            let withheld = settings.withheld.filter { request.tables.contains($0.key) }
+            if tables.isEmpty { throw RemoteFailure.withheld(withheld) }
             let (since, epochs) = try Self.check(settings.state(request.cursor), state)
             let changed = tables.flatMap { table in
                 (state.rows[table] ?? [:]).filter {
@@ -268,7 +269,7 @@ final class FakeBackend: Remote {
                 rows: changed.filter { $0.2.seq <= end }.map { Self.pageRow($0.0, $0.1, $0.2) })
             page.epochs = epochs
             self.settings.withLock { $0.pages += 1 }
-            page.upgradeRequired = Set(request.tables).subtracting(tables)
+            page.withheld = withheld
             page.serverTime = settings.milliseconds.map { Date(timeIntervalSince1970: Double($0()) / 1000) }
             return page
         }
@@ -277,7 +278,7 @@ final class FakeBackend: Remote {
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let settings = try cross("snapshot \(request.table) \(request.after == nil ? "begin" : "on")")
         guard settings.hasSnapshots else { throw RemoteFailure.noSnapshots }
-        if settings.upgradeRequired.contains(request.table) { throw RemoteFailure.upgradeRequired([request.table]) }
+        if let reason = settings.withheld[request.table] { throw RemoteFailure.withheld([request.table: reason]) }
         return try state.withLock { state in
             let at =
                 request.at ?? settings.cursor(SyncState(epoch: state.epochs.last?.name ?? "", seq: state.seq))

@@ -54,7 +54,7 @@ private final class Accounts: Remote {
 @Suite(.timeLimit(.minutes(20)))
 struct FileOwnerTests {
     private let phone: Phone
-    private let servers = ["A": InMemoryServer(), "B": InMemoryServer()]
+    private let servers = ["A": InMemoryServer(schema: .planner), "B": InMemoryServer(schema: .planner)]
 
     init() throws { phone = try Phone() }
 

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct InstallationTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     /// A copy of a phone's file in a folder of its own, as a backup makes it.
     private func copy(_ phone: SyncedPhone) throws -> URL {

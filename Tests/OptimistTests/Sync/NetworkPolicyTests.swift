@@ -17,7 +17,7 @@ struct NetworkPolicyTests {
     private let home = NetworkPath(isOnline: true)
 
     @Test func `S10 by default every table syncs on every network`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
@@ -28,7 +28,7 @@ struct NetworkPolicyTests {
     }
 
     @Test func `S10 a table that is withheld is neither sent nor received until the network is better`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let (phone, other) = (try SyncedPhone(server), try SyncedPhone(server))
         let engine = phone.start()
         other.start()
@@ -73,7 +73,7 @@ struct NetworkPolicyTests {
     }
 
     @Test func `L6 an account that is revoked removes nothing, and says so`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         let engine = phone.start()
         try await phone.store.write { try Todo(content: "synced").insert($0) }

@@ -12,7 +12,7 @@ import Testing
 /// One cycle of sync, for background tasks, commands and tests.
 @Suite(.timeLimit(.minutes(20)))
 struct OnceTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     @Test func `S11 one call sends what is pending, receives what others wrote, and ends`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))

@@ -8,7 +8,7 @@ import Testing
 /// A snapshot as a device asks for it, and as the server gives it.
 @Suite(.timeLimit(.minutes(20)))
 struct SnapshotRemoteTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     private func id(_ number: Int) -> String { "00000000-0000-4000-8000-00000000000\(number)" }
 

@@ -73,7 +73,7 @@ final class SyncedPhone: Sendable {
 
 @Suite(.timeLimit(.minutes(20)))
 struct SyncEngineTests {
-    private let server = InMemoryServer()
+    private let server = InMemoryServer(schema: .planner)
 
     @Test func `a to-do written on one phone appears on the other`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
@@ -171,6 +171,7 @@ struct SyncEngineTests {
     {
         let looks = Mutex(0)
         let server = InMemoryServer(
+            schema: .planner,
             workBudget: WorkBudget(.milliseconds(30), freeSteps: 512) {
                 looks.withLock {
                     $0 += 1
@@ -224,7 +225,7 @@ struct SyncEngineTests {
     }
 
     @Test func `V2 a refused row comes back, the rest goes on, and a shorter text goes through`() async throws {
-        let strict = InMemoryServer { row in
+        let strict = InMemoryServer(schema: .planner) { row in
             guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else {
                 return nil
             }

@@ -53,7 +53,7 @@ struct UniqueValuesTests {
     @Test func `M6 with a unique index that the server does not know nothing is sent, and the status says why`()
         async throws
     {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let phone = try await phone(server, writing: "Tickets")
         let engine = phone.start()
         var told: String?

@@ -16,11 +16,12 @@ import Testing
 struct UpgradeTests {
     private let backend = FakeBackend()
 
-    @Test func `L1 a table that needs a newer app pauses, and the others sync on`() async throws {
+    @Test(arguments: [Withholding.upgradeRequired, .refused])
+    func `L1 a table that the server withholds pauses, and the others sync on`(reason: Withholding) async throws {
         backend.write("shelf", [id(1)], ["name": "Shelf"])
         let reader = try Reader(backend)
         try await reader.sync()
-        backend.settings.withLock { $0.upgradeRequired = ["tag"] }
+        backend.settings.withLock { $0.withheld = ["tag": reason] }
         try await reader.write("INSERT INTO tag VALUES (?, 'mine')", [id(31)])
         try await reader.write("UPDATE shelf SET name = 'Mine' WHERE id = ?", [id(1)])
         backend.write("book", [id(11)], ["title": "New"])
@@ -35,12 +36,13 @@ struct UpgradeTests {
             reader.clock.advance(by: .seconds(1))
         }
         let status = try await engine.status.current()
-        #expect(status.upgradeRequired == ["tag"])
+        #expect(status.upgradeRequired == (reason == .upgradeRequired ? ["tag"] : []))
+        #expect(status.refused == (reason == .refused ? ["tag"] : []))
         #expect(status.isComplete)
         #expect(backend.rows("shelf").values.first?["name"] == "Mine")
         await reader.stop()
         #expect(try await reader.store.counts().pending == 1)
-        backend.settings.withLock { $0.upgradeRequired = [] }
+        backend.settings.withLock { $0.withheld = [:] }
         try reader.reopen()
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())

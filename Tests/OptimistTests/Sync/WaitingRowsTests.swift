@@ -51,7 +51,7 @@ struct WaitingRowsTests {
     @Test func `Q3 what a row waits for is known after a relaunch, and to an inspection`() async throws {
         let (phone, _) = try await refusedPhone()
         await phone.stop()
-        let again = try SyncedPhone(InMemoryServer(now: Self.now), folder: phone.folder)
+        let again = try SyncedPhone(InMemoryServer(schema: .planner, now: Self.now), folder: phone.folder)
         let row = try #require(try await again.store.outbox().first)
         #expect(row.waitReason == Self.unknownAlarm)
         let inspection = try DatabaseInspection(of: phone.folder.appending(path: "planner.sqlite"))
@@ -93,7 +93,7 @@ struct WaitingRowsTests {
     }
 
     @Test func `Q3 an edit ends what a row waited for, and the rows of a group share it`() async throws {
-        let phone = try SyncedPhone(InMemoryServer())
+        let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         try await phone.store.write { db in
             try Todo(content: "a").insert(db)
             try Todo(content: "b").insert(db)
@@ -110,7 +110,7 @@ struct WaitingRowsTests {
     }
 
     @Test func `Q3 an engine is stopped before it runs and after it was cancelled`() async throws {
-        let phone = try SyncedPhone(InMemoryServer())
+        let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         try await phone.store.write { try Todo(content: "a").insert($0) }
         let idle = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
         #expect(try await idle.status.current().phase == .stopped)
@@ -122,7 +122,7 @@ struct WaitingRowsTests {
     }
 
     @Test func `S5 a push that is never answered is given up, told in the log, and sent again`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         let remote = SilentRemote(phone.remote)
         let log = Log()
@@ -146,7 +146,7 @@ struct WaitingRowsTests {
     }
 
     @Test func `S5 the answer to a push that was given up is not taken, and its rows stay pending`() async throws {
-        let phone = try SyncedPhone(InMemoryServer())
+        let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         let remote = SilentRemote(phone.remote)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: phone.reachability)
         try await phone.store.write { try Todo(content: "a").insert($0) }
@@ -160,7 +160,7 @@ struct WaitingRowsTests {
     }
 
     @Test func `S5 a push that is stopped before it is sent leaves what it would have sent pending`() async throws {
-        let server = InMemoryServer()
+        let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "a").insert($0) }
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)

@@ -5,6 +5,7 @@ public import Logging
 public import OptimistPostgres
 public import OptimistServer
 import OptimistSession
+import OptimistTesting
 import ServiceLifecycle
 import UnixSignals
 
@@ -42,7 +43,7 @@ public struct LabServer: Sendable {
     public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: port, storage: .postgres(database, secret: secret), gazetteer: gazetteer,
+                port: port, storage: .postgres(database, secret: secret), schema: .planner, gazetteer: gazetteer,
                 routes: ForwardedContent(port: content, transport: AsyncHTTPClientTransport.shared).routes,
                 logger: logger))
         let group = ServiceGroup(

@@ -6,6 +6,7 @@ import OptimistCore
 package import OptimistProxy
 import OptimistServer
 import OptimistSession
+import OptimistTesting
 
 /// Plays the five stories in the way they were told and with Optimist: on a server and phones of its own, over bad networks.
 package struct StoryBench: Sendable {
@@ -33,7 +34,8 @@ package struct StoryBench: Sendable {
         let content = try LabContent(photos: nil, cache: folder)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: 0, storage: .directory(folder.appending(path: "server")), signInBurstPerAddress: 1_000,
+                port: 0, storage: .directory(folder.appending(path: "server")), schema: .planner,
+                signInBurstPerAddress: 1_000,
                 gazetteer: try LabPlaces.gazetteer(in: folder),
                 routes: content.routes, health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000),
                 logger: logger))

@@ -44,7 +44,8 @@ public enum AccountOffice {
     package static func carryOut(
         _ order: AccountOrder, in storage: OpenedStorage, _ surroundings: Surroundings = Surroundings()
     ) async throws -> JSON {
-        let configuration = ServerConfiguration(storage: ServerStorage { _ in storage }, surroundings: surroundings)
+        let configuration = ServerConfiguration(
+            storage: ServerStorage { _ in storage }, schema: .ofNoRows, surroundings: surroundings)
         let accounts = Accounts(
             storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
             passwords: Passwords(cost: .standard), pokes: Pokes(channel: storage.channel),

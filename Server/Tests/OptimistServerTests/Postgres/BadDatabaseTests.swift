@@ -3,6 +3,7 @@
 import Dispatch
 import Foundation
 import OptimistCore
+import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing

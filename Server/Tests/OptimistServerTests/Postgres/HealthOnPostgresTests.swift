@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import OptimistTesting
 import OptimistWire
 import Testing
 
@@ -29,7 +30,7 @@ struct HealthOnPostgresTests {
         do {
             let server = try await OptimistServer(
                 configuration: ServerConfiguration(
-                    port: 0, storage: .directory(directory), logger: SharedDatabase.quiet))
+                    port: 0, storage: .directory(directory), schema: .planner, logger: SharedDatabase.quiet))
             defer { server.storage.close() }
             _ = try await server.storage.health.keep(report, limits: HealthSettings(app: "campus"))
             truth = try await server.storage.health.sums(of: nil)

@@ -30,7 +30,7 @@ package struct PullCall {
         for (index, table) in tables.enumerated() {
             let answer = try response.answer(String(index), of: table)
             if answer.isTooOld {
-                page.upgradeRequired.insert(table)
+                page.withheld[table] = .upgradeRequired
                 continue
             }
             let arguments = try answer.arguments()
@@ -50,7 +50,7 @@ package struct PullCall {
             }
         }
         if !page.hasMore { page.head = page.cursor }
-        if page.cursor.isEmpty { throw RemoteFailure.upgradeRequired(page.upgradeRequired) }
+        if page.cursor.isEmpty { throw RemoteFailure.withheld(page.withheld) }
         return page
     }
 }

@@ -41,7 +41,7 @@ package struct PushCall {
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
             if invocation.name == "error", invocation.arguments["type"] == "schemaTooOld" {
-                push.upgradeRequired.insert(tables[index])
+                push.withheld[tables[index]] = .upgradeRequired
             }
             if let state = invocation.arguments["newState"]?.string { push.epoch = SyncState(state)?.epoch }
         }

@@ -18,7 +18,7 @@ package struct SnapshotPull {
     /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not support snapshots.
     package func page(from response: Response) throws -> RemoteSnapshot {
         let answer = try response.answer("0", of: table)
-        if answer.isTooOld { throw RemoteFailure.upgradeRequired([table]) }
+        if answer.isTooOld { throw RemoteFailure.withheld([table: .upgradeRequired]) }
         if answer.error == "invalidArguments" { throw RemoteFailure.noSnapshots }
         let arguments = try answer.arguments()
         guard arguments["at"] != nil else { throw RemoteFailure.noSnapshots }

@@ -3,7 +3,7 @@
 public import OptimistWire
 
 extension Schema {
-    /// A sample: the to-dos of a planner.
+    /// A sample for tests: the to-dos of a planner.
     public static let planner = Schema(
         id: "planner", version: 1,
         types: [
