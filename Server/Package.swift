@@ -224,6 +224,7 @@ let package = Package(
                 "OptimistPostgres", "OptimistServer",
                 .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
             path: "Tests/HookProcess", swiftSettings: settings),

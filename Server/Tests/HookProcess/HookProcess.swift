@@ -5,6 +5,7 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 
 /// A server with hooks in a process of its own, for tests that kill it.
@@ -35,7 +36,8 @@ struct HookProcess {
         try notes.seekToEnd()
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: port, storage: try storage(arguments[1]), hook: GroupHook(willApply: willApply),
+                port: port, storage: try storage(arguments[1]), schema: .planner,
+                hook: GroupHook(willApply: willApply),
                 didApply: { transaction in
                     try notes.write(contentsOf: Data("\(transaction.account) \(transaction.seq)\n".utf8))
                 }))
