@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
-from checks import documents, found, public_types, rules, sizes, swift_text, tutorial, voice  # noqa: E402
+from checks import documents, found, public_types, rules, sizes, swift_text, systems, tutorial, voice  # noqa: E402
 from claims import Claims  # noqa: E402
 
 claims = Claims()
@@ -72,6 +72,16 @@ def reads_swift():
     code, comments = swift_text.split(text)
     assert [comment for _, comment in comments] == ["// yes {", "/* { /* { */ */"], comments
     assert code.count("{") == 1 and code.count("\n") == text.count("\n") and len(code) == len(text), code
+
+
+@claims
+def finds_what_older_systems_lack():
+    """What iOS 17 lacks is reported with its line, unless the file marks it; comments and tests do not count."""
+    text = "let a = 1  // TaskExecutor\nfinal class B: TaskExecutor {}\n"
+    found = list(systems.problems({"Sources/A/B.swift": text, "Tests/A/B.swift": text}))
+    assert len(found) == 1 and found[0].startswith("Sources/A/B.swift:2 uses a task executor"), found
+    marked = text.replace("final", "@available(macOS 15, iOS 18, *)\nfinal")
+    assert not list(systems.problems({"Sources/A/B.swift": marked}))
 
 
 @claims

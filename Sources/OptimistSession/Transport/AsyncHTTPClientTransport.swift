@@ -91,11 +91,12 @@
         func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 
         struct Iterator: AsyncIteratorProtocol {
-            var base: HTTPClientResponse.Body.AsyncIterator
+            // One task reads a body: an iterator is no value that two could share.
+            nonisolated(unsafe) var base: HTTPClientResponse.Body.AsyncIterator
 
             mutating func next() async throws -> [UInt8]? {
                 do {
-                    return try await base.next(isolation: #isolation).map { Array($0.readableBytesView) }
+                    return try await base.next().map { Array($0.readableBytesView) }
                 } catch {
                     throw try TransportError.translating(error, .responseStarted)
                 }

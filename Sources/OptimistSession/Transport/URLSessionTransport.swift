@@ -1,7 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
-
 // On Linux URLSession blocks under many cancellations and buffers without bound, so this is compiled there in debug builds
 // only, to be tested.
 #if canImport(Darwin) || CheckURLSessionTransport

@@ -6,6 +6,7 @@ import OptimistCore
 public import OptimistSession
 
 /// The network between one device and the simulated server.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedLink: Sendable {
     private struct State {
         var conditions = LinkConditions.perfect
@@ -185,6 +186,7 @@ public final class SimulatedLink: Sendable {
 }
 
 /// What a process sends its requests through.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private struct SimulatedTransport: Transport {
     let link: SimulatedLink
     let process: SimulatedProcess
@@ -202,6 +204,7 @@ private struct SimulatedTransport: Transport {
 }
 
 /// A request that waits for its answer.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class Exchange: Sendable {
     private enum State {
         case new, cancelled, over

@@ -4,6 +4,7 @@ import OptimistCore
 import OptimistSession
 
 /// An answer that goes on: what the server says reaches the device in order, until something breaks it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SimulatedStream: Sendable {
     private struct State {
         var isOpen = true

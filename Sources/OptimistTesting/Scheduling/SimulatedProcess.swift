@@ -6,6 +6,7 @@ public import OptimistCore
 /// One launch of a program in a simulation: it runs tasks until it is killed, and then nothing of it ever runs again.
 ///
 /// Made by ``SimulatedScheduler/process(_:)``. A device that starts again is a new process with the same disk.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     /// The name that the test gave to it, for messages.
     public let name: String
@@ -126,6 +127,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     public func checkIsolated() {}
 }
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedScheduler {
     /// A time of day that starts at the same moment in every run.
     ///
@@ -140,6 +142,7 @@ extension SimulatedScheduler {
 }
 
 /// The virtual time of a simulation, on which one process sleeps.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct SimulatedClock: Clock {
     public struct Instant: InstantProtocol {
         var offset: Duration

@@ -4,6 +4,7 @@ import Foundation
 import OptimistWire
 
 /// The users who have signed in to a simulated server. Every password is right.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SessionBook: Sendable {
     private struct Entry {
         var device: String

@@ -30,6 +30,7 @@ public struct SimulatedApp: Sendable {
 /// A device in a simulation: a disk, credentials and a network link that stay, and launches of the app that come and go.
 ///
 /// The app on it is the real thing, store, session and engine.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedDevice: Sendable {
     /// One launch of the app.
     public struct Launch: Sendable {

@@ -35,6 +35,7 @@ final class RemoteBook: Sendable {
 }
 
 /// The way of one launch of a device to a remote of the team's own, over the device's link.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SimulatedRemote: Remote {
     let base: any Remote
     let device: String
@@ -80,6 +81,7 @@ struct SimulatedRemote: Remote {
 }
 
 /// The remote of one device, and where its calls are carried out.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct RemoteOfDevice: Sendable {
     let base: any Remote
     let backend: SimulatedProcess

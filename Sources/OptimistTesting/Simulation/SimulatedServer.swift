@@ -10,6 +10,7 @@ public import OptimistWire
 /// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
 ///
 /// Its rows are in a `SyncStore`, which it opens again at every start. Sign-ins are remembered over starts.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedServer: Sendable {
     /// The response that comes back over a link.
     enum Answer: Sendable {

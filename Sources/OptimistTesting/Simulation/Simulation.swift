@@ -23,6 +23,7 @@ public import OptimistWire
 /// ```
 ///
 /// Made, used and ended on one thread.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation {
     /// Runs every task of the simulation, in virtual time.
     public let scheduler: SimulatedScheduler
@@ -152,6 +153,7 @@ public enum SimulationError: Error {
     case notSettled([String])
 }
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedDevice {
     /// Does something in the app's process, and lets time pass until that is done.
     ///

@@ -9,7 +9,7 @@ struct HomeRoutes {
     let park: DevicePark
     let content: LabContent
 
-    private struct WriteClock: Decodable { var time: String? }
+    private struct ClockSetting: Decodable { var time: String? }
     private struct New: Decodable { var section: String }
 
     func add(to router: Router<some RequestContext>) {
@@ -20,7 +20,7 @@ struct HomeRoutes {
         }
         device.put("clock") { request, context in
             let bytes = try await request.collected()
-            let time = try bytes.isEmpty ? nil : JSONDecoder().decode(WriteClock.self, from: bytes).time
+            let time = try bytes.isEmpty ? nil : JSONDecoder().decode(ClockSetting.self, from: bytes).time
             return try await answer(request, context) { phone, screen in
                 let date = time.flatMap { phone.clock.today(at: $0, in: content.home.current.chapel.timeZone) }
                 if time != nil, date == nil {

@@ -73,9 +73,9 @@ package struct PushCall {
         return won.values.isEmpty ? .accepted(seq: seq) : .merged(seq: seq, won)
     }
 
-    private static func verdicts(_ answer: SetAnswer, change: (String) -> RemotePush.Row.Change?) -> [String: RemotePush
-        .Verdict]
-    {
+    private static func verdicts(
+        _ answer: SetAnswer, change: (String) -> RemotePush.Row.Change?
+    ) -> [String: RemotePush.Verdict] {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: RemotePush.Verdict] = [:]
         for (id, won) in answer.created + answer.updated {
