@@ -97,8 +97,8 @@ extension SyncEngine {
             if !page.epochs.isEmpty { store.writes.send() }
             pulls.took(tables, hasMore: page.hasMore)
             return page.hasMore || !pulls.due.isEmpty || plan.wantsMore(after: tables, moved: page.cursor != cursor)
-        } catch RemoteFailure.withheld(let tables) {
-            pause(tables)
+        } catch RemoteFailure.withheld(let withheld) {
+            try pause(withheld, insteadOf: tables)
             return true
         } catch RemoteFailure.cursorLost {
             try await startResync(of: tables)
@@ -158,8 +158,8 @@ extension SyncEngine {
             pulls.hasSnapshots = false
             try await store.expectNothing(of: request.table)
             return true
-        } catch RemoteFailure.withheld(let tables) {
-            pause(tables)
+        } catch RemoteFailure.withheld(let withheld) {
+            try pause(withheld, insteadOf: [request.table])
             return true
         } catch RemoteFailure.cursorLost {
             // Every table that noted this cursor has lost it too.
@@ -205,6 +205,15 @@ extension SyncEngine {
         if tables.isEmpty, pulls.paused.isEmpty { return }
         for (table, reason) in tables { pulls.paused[table] = (reason, elapsed() + Self.pause) }
         status.show(withheld: pausedTables)
+    }
+
+    /// - Parameter asked: The tables of the request that was answered with nothing else.
+    /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld: asking again would never end.
+    private func pause(_ withheld: [String: Withholding], insteadOf asked: [String]) throws {
+        guard asked.contains(where: { withheld[$0] != nil }) else {
+            throw RemoteFailure.protocolError("The remote withholds no table of the request, and answers none.")
+        }
+        pause(withheld)
     }
 
     // MARK: - Rows that the server no longer has

@@ -43,6 +43,9 @@ extension RowExplanation: CustomStringConvertible {
 extension Store {
     /// Explains the state of a row: why it is pending, since when, and what is tried next.
     ///
+    /// What the engine does now is not part of it: whether it is offline, or whether the server keeps the whole table from this
+    /// device, stands in ``SyncStatus``.
+    ///
     /// - Parameter record: Any version of the row. Only its table and id count, so the row may be deleted.
     /// - Throws: `OptimistError` with code `invalidTable` if the record's table does not sync, or `DatabaseError`.
     public func explain<Record: SyncedRecord>(_ record: Record) async throws -> RowExplanation {

@@ -89,8 +89,9 @@ struct AccountTests {
         }
         while asked.withLock({ $0 }) < 2 {
             await phone.clock.sleepers(atLeast: 1)
+            // A second lasts long enough for an answer to be read.
+            for _ in 0..<50 { await Task.yield() }
             phone.clock.advance(by: .seconds(1))
-            await Task.yield()
         }
         #expect(try await left == 0)
         #expect(server.rows("todo").count == 1)
@@ -113,8 +114,9 @@ struct AccountTests {
         }
         while left.withLock({ $0 }) == nil {
             await phone.clock.sleepers(atLeast: 1)
+            // A second lasts long enough for an answer to be read.
+            for _ in 0..<50 { await Task.yield() }
             phone.clock.advance(by: .seconds(1))
-            await Task.yield()
         }
         try await signingOut.value
         #expect(left.withLock { $0 } == 1)
