@@ -161,16 +161,17 @@ def at_every_change(folder, scenario):
     scenario(folder / "whole", None, record)
     counts = Counter(call.kind for call in recorded(record))
     for kind, calls in (("kill", "w"), ("tear", "w"), ("kill", "s")):
-        # A run may make fewer calls than the first one, and a sample is of those that each run makes.
-        moments = range(1, counts[calls] + 1) if SOAK else range(1, counts[calls] // 2 + 1)
-        for n in moments if SOAK else sorted(chance.sample(moments, SAMPLE)):
+        # A run may make fewer calls than the first one, and a sample is of the half that each run makes.
+        every, half = range(1, counts[calls] + 1), range(1, counts[calls] // 2 + 1)
+        for n in every if SOAK else sorted(chance.sample(half, SAMPLE)):
             try:
                 deaths += scenario(folder / f"{kind}-{calls}-{n}", Fault(kind, calls, n, n))
             except Exception as problem:
                 raise AssertionError(f"{kind} at {calls} {n}, seed {SEED}") from problem
             played += 1
     print(f"      {deaths} deaths in {played} runs of {counts['w']} writes and {counts['s']} syncs", flush=True)
-    assert deaths >= played * 0.6, "too few faults were reached"
+    # The last faults of a soak may not be reached.
+    assert deaths >= played * 0.7, "too few faults were reached"
 
 
 @claims
