@@ -7,7 +7,6 @@ import sqlite3
 import sys
 import tempfile
 import time
-import uuid
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +17,7 @@ from clusters import Node, programs  # noqa: E402
 from form import form  # noqa: E402
 from phones import Server  # noqa: E402
 from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
-from pushing import Pusher  # noqa: E402
-from writers import USING, ask, enter  # noqa: E402
+from pushing import Device, Pusher  # noqa: E402
 
 HOOKS = os.environ.get("OPTIMIST_HOOKS") or Path(OPTIMIST).with_name("HookProcess")
 KILLS = form(5, 200, 400)
@@ -148,25 +146,20 @@ def told_from_a_database(folder):
 
 
 class Client:
-    """A device of an account, which writes one to-do in each push."""
+    """A device that writes each to-do as a group of its own."""
 
     def __init__(self, server):
-        self._port, self._device, self._push = server.port, uuid.uuid4().hex, 0
-        self._grant = enter(server.port, "sign-up", "ann@example.org", "client")
+        self._device, self._push = Device(server.port, "ann@example.org", "client"), 0
 
-    def jmap(self, name, **arguments):
+    def jmap(self, method, **arguments):
         """Returns the status of the answer, and what the method says."""
         self._push += 1
-        status, answer = ask(self._port, "POST", "/jmap/", {
-            "using": USING, "device": self._device, "push": self._push,
-            "methodCalls": [[name, {"accountId": self._grant["account_id"], **arguments}, "0"]]},
-            self._grant["access_token"], patience=PATIENCE)
+        status, answer = self._device.ask(self._push, method, patience=PATIENCE, **arguments)
         return status, answer["methodResponses"][0][1]
 
     def create(self, *contents):
-        """Writes a to-do of each content, each a group of its own. Returns the ids, and what was answered."""
-        clock = f"{int(time.time() * 1000) << 16:016x}-{self._device}"
-        rows = {str(uuid.uuid4()): {"content": content, "@hlc": clock} for content in contents}
+        """Writes a to-do of each content. Returns the ids, and what was answered."""
+        rows = self._device.new_rows(contents)
         status, said = self.jmap("todo/set", create=rows)
         assert status == 200, (status, said)
         return [*rows], said

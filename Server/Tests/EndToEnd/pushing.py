@@ -24,15 +24,37 @@ class Push:
     acknowledged: float
 
 
+class Device:
+    """A device of a new account, which asks one method at a time."""
+
+    def __init__(self, port, address, name):
+        self.grant = enter(port, "sign-up", address, name)
+        self.account = self.grant["account_id"]
+        self._port, self._id = port, uuid.uuid4().hex
+
+    def new_rows(self, contents, **columns):
+        """New to-dos of these contents, by id, as a method call takes them."""
+        clock = f"{int(time.time() * 1000) << 16:016x}-{self._id}"
+        return {str(uuid.uuid4()): {"content": content, **columns, "@hlc": clock} for content in contents}
+
+    def ask(self, push, method, patience, **arguments):
+        """Returns the status of the answer to the push of this number, and the answer."""
+        call = [method, {"accountId": self.account, **arguments}, "0"]
+        return ask(
+            self._port, "POST", "/jmap/",
+            {"using": USING, "device": self._id, "push": push, "methodCalls": [call]},
+            self.grant["access_token"], patience=patience)
+
+
 class Pusher(threading.Thread):
     """Pushes one batch after the other to an account of its own, until it is told to stop. A push that is not answered is
     repeated."""
 
     def __init__(self, port, account, batch=BATCH):
         super().__init__(daemon=True)
-        self.account, self._port, self._batch = account, port, batch
-        self.grant = enter(port, "sign-up", email(account), "pusher")
-        self._device = uuid.uuid4().hex
+        self.account, self._batch = account, batch
+        self._device = Device(port, email(account), "pusher")
+        self.grant = self._device.grant
         self.pushes, self._problem = [], None
         self._enough = threading.Event()
 
@@ -59,16 +81,14 @@ class Pusher(threading.Thread):
             raise self._problem
 
     def _push(self, number):
-        clock = f"{int(time.time() * 1000) << 16:016x}-{self._device}"
-        rows = {str(uuid.uuid4()): f"{self.account}-{number}-{place}" for place in range(self._batch)}
-        created = {row: {"content": content, "priority": number, "@hlc": clock} for row, content in rows.items()}
-        call = ["todo/set", {"accountId": self.grant["account_id"], "create": created}, "0"]
-        request = {"using": USING, "device": self._device, "push": number, "methodCalls": [call]}
+        created = self._device.new_rows(
+            [f"{self.account}-{number}-{place}" for place in range(self._batch)], priority=number)
+        rows = {row: columns["content"] for row, columns in created.items()}
         sent = time.monotonic()
 
         def is_stored():
             try:
-                status, answer = ask(self._port, "POST", "/jmap/", request, self.grant["access_token"], patience=60)
+                status, answer = self._device.ask(number, "todo/set", patience=60, create=created)
             except (OSError, http.client.HTTPException):
                 return False
             assert status in (200, 503), (status, answer)
