@@ -2,28 +2,15 @@
 
 #if canImport(os)
     public import os
+#else
+    public import Synchronization
+#endif
 
-    /// A value that one thread at a time reads and changes. Apple's systems have `Synchronization.Mutex` from iOS 18 and
-    /// macOS 15 on. Here is what stands in for it before that.
-    @usableFromInline
-    package struct Mutex<Value>: ~Copyable, Sendable {
-        @usableFromInline let storage: Storage
-
-        @inlinable
-        package init(_ value: consuming sending Value) {
-            storage = Storage(value)
-        }
-
-        /// Runs `body` with the value while no other thread does. `body` must not come back to this lock.
-        @inlinable
-        package borrowing func withLock<Result, Failure: Error>(
-            _ body: (inout sending Value) throws(Failure) -> sending Result
-        ) throws(Failure) -> sending Result {
-            storage.lock.lock()
-            defer { storage.lock.unlock() }
-            return try body(&storage.value)
-        }
-
+/// A value that one thread at a time reads and changes. It has the interface of `Synchronization.Mutex`, which Apple's systems
+/// have from iOS 18 and macOS 15 on. There it is a lock of the os framework.
+@usableFromInline
+package struct Mutex<Value>: ~Copyable, Sendable {
+    #if canImport(os)
         @usableFromInline
         final class Storage: Sendable {
             @usableFromInline let lock = OSAllocatedUnfairLock()
@@ -35,27 +22,32 @@
                 self.value = value
             }
         }
+
+        @usableFromInline let storage: Storage
+    #else
+        @usableFromInline let storage: Synchronization.Mutex<Value>
+    #endif
+
+    @inlinable
+    package init(_ value: consuming sending Value) {
+        #if canImport(os)
+            storage = Storage(value)
+        #else
+            storage = Synchronization.Mutex(value)
+        #endif
     }
-#else
-    public import Synchronization
 
-    /// A value that one thread at a time reads and changes: `Synchronization.Mutex`, with the interface that it has on Apple's
-    /// systems.
-    @usableFromInline
-    package struct Mutex<Value>: ~Copyable, Sendable {
-        @usableFromInline let lock: Synchronization.Mutex<Value>
-
-        @inlinable
-        package init(_ value: consuming sending Value) {
-            lock = Synchronization.Mutex(value)
-        }
-
-        /// Runs `body` with the value while no other thread does. `body` must not come back to this lock.
-        @inlinable
-        package borrowing func withLock<Result, Failure: Error>(
-            _ body: (inout sending Value) throws(Failure) -> sending Result
-        ) throws(Failure) -> sending Result {
-            try lock.withLock(body)
-        }
+    /// Runs `body` with the value while no other thread does. `body` must not come back to this lock.
+    @inlinable
+    package borrowing func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        #if canImport(os)
+            storage.lock.lock()
+            defer { storage.lock.unlock() }
+            return try body(&storage.value)
+        #else
+            return try storage.withLock(body)
+        #endif
     }
-#endif
+}
