@@ -8,12 +8,13 @@ extension SetEvaluation {
         guard let hook = context.hook else { return }
         for unit in units.all.indices where !units.hasFailed(unit) {
             try context.meter?.step()
-            let successors = try successors(of: unit)
-            let rows = try writtenRows(of: unit, successors)
+            let changed = try changedRows(by: unit)
+            let successors = try successors(of: unit, changed)
+            let rows = writtenRows(changed, successors)
             if rows.isEmpty { continue }
             switch hook.ask(rows) {
             case .amended(let amendments):
-                guard let bad = try amend(unit, amendments, successors) else { continue }
+                guard let bad = amend(unit, changed, amendments, successors) else { continue }
                 putOff(unit, .badAmendment(bad), hook)
             case .refused(let fault):
                 refuse(
@@ -32,28 +33,32 @@ extension SetEvaluation {
         }
     }
 
+    /// What an operation of a unit changes: the row that it names, or the one that this has been merged into.
+    private typealias Changed = (operation: Int, row: RowKey)
+
+    private func changedRows(by unit: Int) throws -> [Changed] {
+        let rows = WorkingRows(schema: context.schema, reader: reader)
+        return try units.all[unit].operations.map { index in
+            let key = operations[index].key
+            guard case .follow = steps[index] else { return (index, key) }
+            return (index, try rows.successor(of: key) ?? key)
+        }
+    }
+
     /// The rows that the unit changes. A repetition changes none.
-    private func writtenRows(of unit: Int, _ successors: [RowKey: RowEvaluation]) throws -> [WrittenRow] {
+    private func writtenRows(_ changed: [Changed], _ successors: [RowKey: RowEvaluation]) -> [WrittenRow] {
         var seen: Set<RowKey> = []
-        return try units.all[unit].operations.map(changedRow).filter { seen.insert($0).inserted }.compactMap { key in
+        return changed.map(\.row).filter { seen.insert($0).inserted }.compactMap { key in
             (successors[key] ?? evaluations[key])?.written
         }
     }
 
-    /// The row that an operation changes: the one that it names, or the one that this has been merged into.
-    private func changedRow(by index: Int) throws -> RowKey {
-        let key = operations[index].key
-        guard case .follow = steps[index] else { return key }
-        return try WorkingRows(schema: context.schema, reader: reader).successor(of: key) ?? key
-    }
-
     /// The rows that take the unit's edits of rows that have been merged into them, as they would be.
-    private func successors(of unit: Int) throws -> [RowKey: RowEvaluation] {
+    private func successors(of unit: Int, _ changed: [Changed]) throws -> [RowKey: RowEvaluation] {
         var successors: [RowKey: RowEvaluation] = [:]
-        for index in units.all[unit].operations {
+        for (index, key) in changed {
             guard case .follow(let incoming) = steps[index], let type = context.schema.types[operations[index].key.type]
             else { continue }
-            let key = try changedRow(by: index)
             let own = units.number(of: key) == unit ? evaluations[key] : nil
             var row = try successors[key] ?? own ?? RowEvaluation(key: key, type: type, stored: reader.row(key))
             guard row.row.isAlive else { continue }
@@ -65,8 +70,8 @@ extension SetEvaluation {
 
     /// - Returns: The row whose amendment is not possible. Nil: all are made.
     private mutating func amend(
-        _ unit: Int, _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
-    ) throws -> RowKey? {
+        _ unit: Int, _ changed: [Changed], _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
+    ) -> RowKey? {
         var (successors, amended): (_, [RowKey: Set<String>]) = (successors, [:])
         for amendment in amendments {
             let (key, values) = (amendment.key, amendment.values)
@@ -77,8 +82,7 @@ extension SetEvaluation {
             else { return key }
             amended[key, default: []].formUnion(columns)
         }
-        for index in units.all[unit].operations {
-            let key = try changedRow(by: index)
+        for (index, key) in changed {
             guard let columns = amended[key] else { continue }
             switch steps[index] {
             case .merged(let life, let lost): steps[index] = .merged(life: life, lost: lost.union(columns))
