@@ -1,12 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
-
 #if os(Linux)
     // A dispatch source may be used from any thread, but the module on Linux does not say so.
     @preconcurrency import Dispatch
     import Foundation
     import Glibc
+    import OptimistCore
 
     extension FileWatcher {
         /// Calls a closure after writes to a file. Returns a closure that stops this, or nil if the file cannot be watched.

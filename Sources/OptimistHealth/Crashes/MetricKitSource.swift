@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
-
 #if canImport(MetricKit)
     public import Foundation
     public import MetricKit
+    import OptimistCore
     import OptimistWire
 
     /// The crashes and hangs that Apple's MetricKit reports to the app, mostly at the launch after.

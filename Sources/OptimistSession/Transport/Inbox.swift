@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
-
 #if canImport(Darwin) || CheckURLSessionTransport
     import Foundation
     import HTTPTypes
+    import OptimistCore
 
     #if canImport(FoundationNetworking)
         import FoundationNetworking
