@@ -18,7 +18,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
         start = {
             // Only the one reader's iterator has it, and that is no value that two tasks could share.
             nonisolated(unsafe) var iterator = chunks.makeAsyncIterator()
-            return { try await iterator.next() }
+            return {
+                if let chunk = try await iterator.next() { return chunk }
+                // A cancelled task sees a stream end before its time.
+                try Task.checkCancellation()
+                return nil
+            }
         }
     }
 
