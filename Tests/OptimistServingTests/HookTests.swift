@@ -125,6 +125,21 @@ struct HookTests {
         #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
     }
 
+    @Test func `G3 G4 an amendment that breaks the app's own rule puts the group off`() async {
+        var store = store { group in group.rows.map { RowAmendment($0.key, ["done": true]) } }
+        store.rowValidation = RowValidation([
+            "Todo": { $0["done"] == true && $0["priority"].isNull ? RowFault("bare", "It has no priority.") : nil }
+        ])
+        let verdicts = await push(
+            [
+                .create(.todo, ["content": "tea"], at: .at(0)),
+                .create(.todo(1), ["content": "tea", "priority": 1], at: .at(0)),
+            ], to: &store)
+        #expect(verdicts.map { $0.error?.type } == ["serverFail", nil])
+        #expect(Set(store.rows.keys) == [.todo(1)] && store.value(.todo(1), "done") == true)
+        #expect(notes.failures == ["bad todo"])
+    }
+
     @Test func `G4 an error puts the group off, and the device tries it again`() async {
         var store = store { group in
             if group.rows.contains(where: { $0.key == .todo }) { throw Trouble() }

@@ -78,7 +78,8 @@ extension SetEvaluation {
             let isSuccessor = successors[key] != nil
             guard isSuccessor || units.number(of: key) == unit,
                 let columns = isSuccessor
-                    ? successors[key]?.amend(values, &clock) : evaluations[key]?.amend(values, &clock)
+                    ? successors[key]?.amend(values, context.rowValidation, &clock)
+                    : evaluations[key]?.amend(values, context.rowValidation, &clock)
             else { return key }
             amended[key, default: []].formUnion(columns)
         }
@@ -107,8 +108,11 @@ extension RowEvaluation {
 
     /// Gives columns the app's values, as the latest write of the row.
     ///
-    /// - Returns: The columns that changed. Nil: a column cannot hold its value, and the row is as it was.
-    fileprivate mutating func amend(_ values: [String: JSON], _ clock: inout ServerClock) -> Set<String>? {
+    /// - Returns: The columns that changed. Nil: a column cannot hold its value, or a row that the app's check allowed
+    ///   would become one that it does not; the row is as it was.
+    fileprivate mutating func amend(
+        _ values: [String: JSON], _ validation: RowValidation, _ clock: inout ServerClock
+    ) -> Set<String>? {
         let fits = values.allSatisfy { column, value in
             guard let definition = type.columns[column], definition.type != .counter else { return false }
             return definition.objection(to: value) == nil
@@ -120,7 +124,8 @@ extension RowEvaluation {
         let changed = values.filter { row.cells[$0.key]?.value ?? .null != $0.value }
         for (column, value) in changed { row.cells[column] = Cell(value, stamp) }
         taken.formUnion(changed.keys)
-        if objectionToSize() != nil {
+        let breaksRule = objection(by: validation) != nil && before.objection(by: validation) == nil
+        if breaksRule || objectionToSize() != nil {
             self = before
             return nil
         }
