@@ -63,6 +63,8 @@ final class FakeBackend: Remote {
         var maxRows = Int.max
         var tables: Set<String>?
         var withheld: [String: Withholding] = [:]
+        /// Whether pulls and snapshots are answered with no table, and withhold none.
+        var answersNothing = false
         /// Nil: the backend says no time and takes every clock.
         var milliseconds: (@Sendable () -> Int64)?
         var pushes: [RemotePush] = []
@@ -252,7 +254,7 @@ final class FakeBackend: Remote {
         return try state.withLock { state in
             let tables = request.tables.filter { settings.withheld[$0] == nil }
             let withheld = settings.withheld.filter { request.tables.contains($0.key) }
-            if tables.isEmpty { throw RemoteFailure.withheld(withheld) }
+            if tables.isEmpty || settings.answersNothing { throw RemoteFailure.withheld(withheld) }
             let (since, epochs) = try Self.check(settings.state(request.cursor), state)
             let changed = tables.flatMap { table in
                 (state.rows[table] ?? [:]).filter {
@@ -278,6 +280,7 @@ final class FakeBackend: Remote {
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let settings = try cross("snapshot \(request.table) \(request.after == nil ? "begin" : "on")")
         guard settings.hasSnapshots else { throw RemoteFailure.noSnapshots }
+        if settings.answersNothing { throw RemoteFailure.withheld([:]) }
         if let reason = settings.withheld[request.table] { throw RemoteFailure.withheld([request.table: reason]) }
         return try state.withLock { state in
             let at =

@@ -49,6 +49,25 @@ struct UpgradeTests {
         #expect(backend.rows("tag").count == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `S9 a remote that answers no table and withholds none is reported after one retry`(hasSnapshots: Bool)
+        async throws
+    {
+        backend.settings.withLock { ($0.answersNothing, $0.hasSnapshots) = (true, hasSnapshots) }
+        let reader = try Reader(backend)
+        let engine = reader.start()
+        func hasFailed() async throws -> Bool {
+            if case .failed = try await engine.status.current().phase { true } else { false }
+        }
+        while try await !hasFailed(), backend.requests.count < 20 {
+            await Task.yield()
+            reader.clock.advance(by: .milliseconds(100))
+        }
+        #expect(try await hasFailed())
+        await reader.stop()
+        #expect(backend.requests.filter { $0.hasPrefix(hasSnapshots ? "snapshot" : "pull") }.count == 2)
+    }
+
     @Test func `L1 a column that the server does not have yet costs nobody the sight of the row`() async throws {
         var schema = Schema.planner
         schema.types["todo"]?.columns["alarm"] = nil
