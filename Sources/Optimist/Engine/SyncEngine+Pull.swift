@@ -52,9 +52,7 @@ extension SyncEngine {
                 tableProgress: tableProgress, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
                 followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil, due: pulls.due,
                 asked: pulls.asked)
-            let hasMore = try await take(plan.step, of: plan, account)
-            status.received(hasMore: hasMore)
-            return .page(hasMore: hasMore)
+            return .page(hasMore: try await take(plan.step, of: plan, account))
         } catch {
             return .failed(SyncMachine.Failure(error))
         }

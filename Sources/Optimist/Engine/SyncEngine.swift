@@ -183,6 +183,7 @@ public actor SyncEngine {
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
             if let work = signal.work, !works.values.contains(work) { continue }
+            if case .pulled(.page(let hasMore)) = signal.event { status.received(hasMore: hasMore) }
             await perform(machine.handle(signal.event, at: elapsed()))
             if let waiter = signal.waiter { waiters.append(waiter) }
             if machine.isSettled { tellWaiters() }
