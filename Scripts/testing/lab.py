@@ -14,8 +14,8 @@ PATIENCE = 300
 
 
 class Lab:
-    def __init__(self, optimist, output):
-        self.optimist, self.output = optimist, output
+    def __init__(self, environment, output):
+        self.environment, self.output = environment, output
 
     def __enter__(self):
         """Returns its address, once it answers."""
@@ -23,7 +23,8 @@ class Lab:
         self.log = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self.log.name, "w") as log:
             self.process = subprocess.Popen(
-                [self.optimist, "lab", "--port", "0", "--data", self.data.name], stdout=log, stderr=subprocess.STDOUT)
+                [self.environment["OPTIMIST"], "lab", "--port", "0", "--data", self.data.name], stdout=log,
+                stderr=subprocess.STDOUT, env=self.environment)
         try:
             return self.address()
         except BaseException:

@@ -96,7 +96,7 @@ public struct ServerConfiguration: Sendable {
     /// Receives the server's figures. Nil: the process's `MetricsSystem` does. Tests name their own.
     var metrics: (any MetricsFactory)?
     /// How much work a password's hash is. Tests lower it.
-    var passwordCost: Passwords.Cost = .standard
+    var passwordCost: Passwords.Cost = .usual
 
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(

@@ -85,4 +85,20 @@ struct AccountValuesTests {
         #expect(try await !passwords.verify("correct horse", against: nil))
         #expect(try await passwords.hash("correct horse") != stored)
     }
+
+    /// > Source: RFC 7914, section 12, the second vector. A shorter key is the beginning of a longer one.
+    @Test func `a stored password says what it cost, and is verified at that cost`() async throws {
+        let key: [UInt8] = [
+            0xfd, 0xba, 0xbe, 0x1c, 0x9d, 0x34, 0x72, 0x00, 0x78, 0x56, 0xe7, 0x19, 0x0d, 0x01, 0xe9, 0xfe,
+            0x7c, 0x6a, 0xd7, 0xcb, 0xc8, 0x23, 0x78, 0x30, 0xe7, 0x73, 0x76, 0x63, 0x4b, 0x37, 0x31, 0x62,
+        ]
+        let vector = "$\(Base64URL.encode(Array("NaCl".utf8)))$\(Base64URL.encode(key))"
+        let passwords = Passwords(cost: .trivial)
+        #expect(try await passwords.verify("password", against: "scrypt$1024$8$16" + vector))
+        #expect(try await !passwords.verify("password", against: "scrypt$1024$8$15" + vector))
+        let stored = try await passwords.hash("correct horse")
+        let early = stored.replacing("scrypt$16$1$1$", with: "scrypt$16$1$")
+        #expect(early != stored)
+        #expect(try await passwords.verify("correct horse", against: early))
+    }
 }
