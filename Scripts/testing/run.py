@@ -9,6 +9,7 @@ import time
 from contextlib import nullcontext
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from .count import Count, telling
 from .lab import Lab
@@ -18,7 +19,7 @@ from .process import ended
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build/test-logs"
 # Most end-to-end tests wait most of the time, so more of them than there are cores run at once.
-AT_ONCE = (os.cpu_count() or 2) + 2
+AT_ONCE = (os.cpu_count() or 2) + 3
 
 
 class Run:
@@ -87,11 +88,14 @@ class Run:
         if stage.postgres and not programs():
             return None, "There is no PostgreSQL on this machine.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
-        with log.open("w") as output:
-            environment = {**os.environ, **stage.environment}
+        # What a test leaves behind is removed with its stage.
+        with log.open("w") as output, TemporaryDirectory(prefix="optimist-", ignore_cleanup_errors=True) as scratch:
+            # PostgreSQL runs as a user of its own where a test is root, and has its folder in here.
+            os.chmod(scratch, 0o711)
+            environment = {**os.environ, **stage.environment, "TMPDIR": scratch}
             busy = 0
             try:
-                lab = Lab(environment["OPTIMIST"], output) if stage.lab else nullcontext()
+                lab = Lab(environment, output) if stage.lab else nullcontext()
                 database = Postgres() if stage.postgres else nullcontext()
                 with lab as address, database:
                     if stage.postgres:
