@@ -20,7 +20,7 @@ from form import form  # noqa: E402
 from program import PATIENCE, Program  # noqa: E402
 
 claims = Claims()
-EXAMPLES = form(short=25, full=200, soak=2_000)
+EXAMPLES = form(short=10, full=200, soak=2_000)
 ENTRY = {"email": "a@example.org", "password": "correct horse battery", "device": {"id": "e2e", "name": "Test"}}
 # It answers without end, so there is nothing to compare.
 ENDLESS = "/jmap/eventsource"

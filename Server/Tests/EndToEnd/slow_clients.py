@@ -166,7 +166,7 @@ def slow_readers_are_closed(folder):
                 if time.monotonic() >= due:
                     received += len(readers[name].recv(count))
                     due += pause
-                is_over.wait(0.02)
+                is_over.wait(0.05)
             ends[name] = received, round(time.monotonic() - started, 1), is_connected(server, readers[name])
 
         threads = [threading.Thread(target=read, args=[name]) for name in readers]

@@ -11,12 +11,15 @@ import uuid
 from collections import Counter
 from dataclasses import dataclass
 
+import form as forms
 from program import eventually
 
 PASSWORD = "correct horse battery"
 USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
 # So many counts go to one counter, and the next ones to another. A lost total is then not made good by the next one.
 COUNTS = 5
+# Between two requests, in seconds.
+PAUSE = forms.form(0.1, 0.02, 0.02)
 
 
 def ask(port, method, path, body=None, token=None, form=None, patience=5):
@@ -87,7 +90,7 @@ class Writer(threading.Thread):
                     self.refresh()
                     self._refreshing.clear()
                 self.write()
-                self._enough.wait(0.02)
+                self._enough.wait(PAUSE)
         except Exception as problem:
             self.problem = problem
             self._refreshing.clear()
