@@ -11,10 +11,6 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// No module imports a module of tests. Without this flag the compiler makes it first, and expands every macro once more
-// for that: an eighth of what compiling tests takes.
-let testSettings = settings + [.unsafeFlags(["-no-emit-module-separately"])]
-
 /// What Apple's app review asks of a library that calls `stat`, or that sends the crashes of an app to its server.
 let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
 
@@ -129,45 +125,45 @@ let package = Package(
                 "Optimist", "OptimistCore", "OptimistTesting", "OptimistWire", "TestForm",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
-            name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: testSettings),
+            name: "OptimistWireTests", dependencies: ["OptimistWire", "OptimistCore"], swiftSettings: settings),
         .testTarget(
             name: "OptimistServingTests",
             dependencies: ["OptimistServing", "OptimistCore", "OptimistWire", "TestForm"],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistSessionTests",
             dependencies: [
                 "ChildProcess", "OptimistCore", "OptimistSession", "OptimistTesting", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistLoadingTests",
             dependencies: ["OptimistLoading", "OptimistCore", "OptimistTesting", "TestForm"],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistFetchingTests",
             dependencies: [
                 "OptimistCore", "OptimistFetching", "OptimistLoading", "OptimistSession", "OptimistTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistHealthTests",
             dependencies: [
                 "ChildProcess", "HealthProcess", "OptimistCore", "OptimistHealth", "OptimistSession", "OptimistTesting",
                 "OptimistWire", "TestForm", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistUITests",
             dependencies: [
                 "Optimist", "OptimistCore", "OptimistTesting", "OptimistUI", "OptimistWire",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
         .target(
             name: "ChildProcess", dependencies: ["OptimistCore"], path: "Tests/ChildProcess", swiftSettings: settings),
@@ -184,7 +180,7 @@ let package = Package(
                 "ChildProcess", "Optimist", "OptimistCore", "OptimistTesting", "OtherProcess", "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            resources: [.copy("Fixtures")], swiftSettings: testSettings),
+            resources: [.copy("Fixtures")], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

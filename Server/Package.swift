@@ -11,10 +11,6 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// No module imports a module of tests. Without this flag the compiler makes it first, and expands every macro once more
-// for that: an eighth of what compiling tests takes.
-let testSettings = settings + [.unsafeFlags(["-no-emit-module-separately"])]
-
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
@@ -67,7 +63,7 @@ func client(_ names: String...) -> [Target.Dependency] { names.map { .product(na
 func clientTest(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/Client/\(name)", resources: resources,
-        swiftSettings: testSettings)
+        swiftSettings: settings)
 }
 
 let package = Package(
@@ -256,7 +252,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OptimistCore", package: "optimist"),
             ],
-            exclude: ["Fixtures"], swiftSettings: testSettings),
+            exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
@@ -281,7 +277,7 @@ let package = Package(
                 .product(name: "OptimistWire", package: "optimist"),
             ],
             resources: [.copy("Fixtures")],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistSimulationTests",
             dependencies: [
@@ -289,7 +285,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OptimistTesting", package: "optimist"),
             ],
-            resources: [.copy("Seeds")], swiftSettings: testSettings),
+            resources: [.copy("Seeds")], swiftSettings: settings),
         // Here and not beside the session's other tests, since this package has the trait AsyncHTTPClient on.
         .testTarget(
             name: "OptimistTransportTests",
@@ -301,7 +297,7 @@ let package = Package(
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistLabTests",
             dependencies: [
@@ -316,7 +312,7 @@ let package = Package(
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
         .testTarget(
             name: "OptimistProxyTests",
             dependencies: [
@@ -325,7 +321,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "OptimistCore", package: "optimist"),
             ],
-            swiftSettings: testSettings),
+            swiftSettings: settings),
     ] + clientTests,
     swiftLanguageModes: [.v6]
 )
