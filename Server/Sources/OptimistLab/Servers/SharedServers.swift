@@ -67,14 +67,22 @@ actor SharedServers {
         failovers.append(Failover(acknowledged: acknowledged, held: try await held(), duration: duration))
     }
 
-    /// What became of each failover until now, the last one first.
+    /// What became of each failover until now, the last one first. The database does not answer while another one runs: then
+    /// this is what was known before.
     func outcomes() async throws -> [Failover] {
-        if failovers.contains(where: { !$0.missing.isEmpty }), !isFailingOver {
-            let wanted = try await park.rows { _ in true }
-            let held = try await held()
-            for index in failovers.indices { failovers[index].look(wanted: wanted, held: held) }
-        }
+        let known = failovers.count
+        do { try await look() } catch { guard isFailingOver || failovers.count > known else { throw error } }
         return failovers.reversed()
+    }
+
+    /// Looks which rows that a failover lost are there again.
+    private func look() async throws {
+        guard failovers.contains(where: { !$0.missing.isEmpty }), !isFailingOver else { return }
+        // A failover that begins during the reading has its own rows.
+        let known = failovers.indices
+        let wanted = try await park.rows { _ in true }
+        let held = try await held()
+        for index in known { failovers[index].look(wanted: wanted, held: held) }
     }
 
     /// The living to-dos of all accounts in the database.
