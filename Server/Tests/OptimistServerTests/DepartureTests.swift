@@ -23,7 +23,7 @@ struct DepartureTests {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
             let commits = try server.commits
-            let gate = try await server.database.pool.hold()
+            let gate = try await site.holdWriter(of: server)
             defer { gate.signal() }
             var visitors: [Visitor] = []
             // As many as a session may have under way.
@@ -56,7 +56,7 @@ struct DepartureTests {
             let person = try await side.knownPerson()
             let visitor = try await Visitor(port: server.port)
             for number in 1...3 {
-                let gate = try await server.database.pool.hold()
+                let gate = try await site.holdWriter(of: server)
                 defer { gate.signal() }
                 try await visitor.ask(side.creating(number, of: person), of: person)
                 while try server.commits.waitingCount < 1 { await Task.yield() }
@@ -72,7 +72,7 @@ struct DepartureTests {
     {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
-            let gate = try await server.database.pool.hold()
+            let gate = try await site.holdWriter(of: server)
             defer { gate.signal() }
             let visitor = try await Visitor(port: server.port)
             for number in 1...2 { try await visitor.ask(side.creating(number, of: person), of: person) }

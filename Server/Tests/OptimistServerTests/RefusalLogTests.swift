@@ -79,7 +79,7 @@ struct RefusalLogTests {
                 "reset-password": ["token": token, "newPassword": "battery staple"],
             ]
             let body = try #require(bodies[operation])
-            let gate = try await server.database.pool.hold()
+            let gate = try await site.holdWriter(of: server)
             defer { gate.signal() }
             let changing = Task {
                 try await accounts.store.setPassword(of: account, to: "another", keeping: nil, at: 0)

@@ -49,6 +49,13 @@ final class Site: Sendable {
     /// Suspends until so many tasks are asleep beside the server's housekeeping.
     func sleepers(atLeast count: Int) async { await clock.sleepers(atLeast: count + 1) }
 
+    /// Keeps the writer of a server that runs busy until the result is signalled. The housekeeping, which writes when the
+    /// server starts, has ended.
+    func holdWriter(of server: OptimistServer) async throws -> DispatchSemaphore {
+        await sleepers(atLeast: 0)
+        return try await server.database.pool.hold()
+    }
+
     func advance(by seconds: Double) { time.withLock { $0 += seconds } }
 
     /// How many rows of a table an account has.
