@@ -125,11 +125,9 @@ struct HookTests {
         #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
     }
 
-    @Test func `G3 G4 an amendment that breaks the app's own rule puts the group off`() async {
+    @Test func `G3 G4 an amendment that the app's own check refuses puts the group off`() async {
         var store = store { group in group.rows.map { RowAmendment($0.key, ["done": true]) } }
-        store.rowValidation = RowValidation([
-            "Todo": { $0["done"] == true && $0["priority"].isNull ? RowFault("bare", "It has no priority.") : nil }
-        ])
+        store.rowValidation = Self.priorities
         let verdicts = await push(
             [
                 .create(.todo, ["content": "tea"], at: .at(0)),
@@ -139,6 +137,33 @@ struct HookTests {
         #expect(Set(store.rows.keys) == [.todo(1)] && store.value(.todo(1), "done") == true)
         #expect(notes.failures == ["bad todo"])
     }
+
+    @Test func `G3 G4 the check judges a row once, after all amendments of it`() async {
+        var store = store { group in
+            group.rows.flatMap { [RowAmendment($0.key, ["done": true]), RowAmendment($0.key, ["priority": 1])] }
+        }
+        store.rowValidation = Self.priorities
+        _ = await push([.create(.todo, ["content": "tea"], at: .at(0))], to: &store)
+        #expect(store.value(.todo, "done") == true && store.value(.todo, "priority") == 1)
+        #expect(notes.failures.isEmpty)
+    }
+
+    @Test func `G3 G4 a row that broke a check before may be amended, and breaks it still`() async {
+        var store = store { group in
+            group.rows.contains { $0.key == .todo(1) } ? [RowAmendment(.todo, ["content": "amended"])] : []
+        }
+        _ = await push([.create(.todo, ["content": "tea", "done": true], at: .at(1))], to: &store)
+        store.rowValidation = Self.priorities
+        // The update comes too late to change anything.
+        _ = await push(
+            [.update(.todo, ["content": "coffee"], at: .at(0)), .create(.todo(1), ["content": "milk"], at: .at(2))],
+            groups: [[.todo, .todo(1)]], to: &store)
+        #expect(store.value(.todo, "content") == "amended" && notes.failures.isEmpty)
+    }
+
+    private static let priorities = RowValidation([
+        "Todo": { $0["done"] == true && $0["priority"].isNull ? RowFault("bare", "It has no priority.") : nil }
+    ])
 
     @Test func `G4 an error puts the group off, and the device tries it again`() async {
         var store = store { group in

@@ -26,7 +26,7 @@ extension ServerConfiguration {
                     metadata: ["error.type": "\(type(of: error))"])
             case .badAmendment(let key):
                 logger.error(
-                    "The app's willApply amended what cannot be amended. The group was put off.",
+                    "The app's willApply amended what cannot be amended, or what a check refuses. The group was put off.",
                     metadata: ["row.type": "\(key.type)"])
             }
             onFailure(failure)

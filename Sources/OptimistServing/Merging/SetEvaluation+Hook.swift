@@ -68,20 +68,26 @@ extension SetEvaluation {
         return successors
     }
 
-    /// - Returns: The row whose amendment is not possible. Nil: all are made.
+    /// - Returns: The row whose amendment is not possible, or is refused by the app's check. Nil: all are made.
     private mutating func amend(
         _ unit: Int, _ changed: [Changed], _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
     ) -> RowKey? {
         var (successors, amended): (_, [RowKey: Set<String>]) = (successors, [:])
+        var former: [RowKey: RowEvaluation] = [:]
         for amendment in amendments {
             let (key, values) = (amendment.key, amendment.values)
             let isSuccessor = successors[key] != nil
+            former[key] = former[key] ?? successors[key] ?? evaluations[key]
             guard isSuccessor || units.number(of: key) == unit,
                 let columns = isSuccessor
-                    ? successors[key]?.amend(values, context.rowValidation, &clock)
-                    : evaluations[key]?.amend(values, context.rowValidation, &clock)
+                    ? successors[key]?.amend(values, &clock) : evaluations[key]?.amend(values, &clock)
             else { return key }
             amended[key, default: []].formUnion(columns)
+        }
+        for (key, columns) in amended {
+            let row = successors[key] ?? evaluations[key]
+            guard row?.objection(by: context.rowValidation) != nil else { continue }
+            if former[key]?.objection(by: context.rowValidation, asIf: columns) == nil { return key }
         }
         for (index, key) in changed {
             guard let columns = amended[key] else { continue }
@@ -106,13 +112,15 @@ extension RowEvaluation {
         return WrittenRow(key: key, before: before, after: after, changed: after == nil ? [] : taken)
     }
 
+    /// The error of the app's own check of the row, asked as if these columns changed too.
+    fileprivate func objection(by validation: RowValidation, asIf columns: Set<String>) -> SetError? {
+        validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
+    }
+
     /// Gives columns the app's values, as the latest write of the row.
     ///
-    /// - Returns: The columns that changed. Nil: a column cannot hold its value, or a row that the app's check allowed
-    ///   would become one that it does not; the row is as it was.
-    fileprivate mutating func amend(
-        _ values: [String: JSON], _ validation: RowValidation, _ clock: inout ServerClock
-    ) -> Set<String>? {
+    /// - Returns: The columns that changed. Nil: a column cannot hold its value, and the row is as it was.
+    fileprivate mutating func amend(_ values: [String: JSON], _ clock: inout ServerClock) -> Set<String>? {
         let fits = values.allSatisfy { column, value in
             guard let definition = type.columns[column], definition.type != .counter else { return false }
             return definition.objection(to: value) == nil
@@ -124,8 +132,7 @@ extension RowEvaluation {
         let changed = values.filter { row.cells[$0.key]?.value ?? .null != $0.value }
         for (column, value) in changed { row.cells[column] = Cell(value, stamp) }
         taken.formUnion(changed.keys)
-        let breaksRule = objection(by: validation) != nil && before.objection(by: validation) == nil
-        if breaksRule || objectionToSize() != nil {
+        if objectionToSize() != nil {
             self = before
             return nil
         }

@@ -9,7 +9,8 @@ public import OptimistWire
 ///
 /// - If it returns amendments, their columns are stored with the group, and devices get them back.
 /// - If it throws a `RowFault`, every row of the group is refused with its code, and the device shows a rejection.
-/// - If it throws another error, or amends what cannot be amended, the group is put off, and the device tries it again.
+/// - If it throws another error, or returns an amendment that is not possible or that ``ServingSettings/rowValidation`` refuses,
+///   the group is put off, and the device tries it again.
 /// - If it does not return within ``deadline``, its task is cancelled, and the group is put off together with the groups of
 ///   the request that it has not seen yet.
 ///
@@ -33,7 +34,8 @@ public struct GroupHook: Sendable {
         case late
         /// The function threw an error that is no `RowFault`.
         case threw(any Error)
-        /// The function amended a row that is not in the group or is deleted, or gave a column a value that it cannot hold.
+        /// The function amended a row that is not in the group or is deleted, gave a column a value that it cannot hold, or made
+        /// of the row what the app's own check refuses.
         case badAmendment(RowKey)
     }
 
