@@ -96,7 +96,7 @@ public struct ServerConfiguration: Sendable {
     /// Receives the server's figures. Nil: the process's `MetricsSystem` does. Tests name their own.
     var metrics: (any MetricsFactory)?
     /// How much work a password's hash is. Tests lower it.
-    var passwordCost: Passwords.Cost = .usual
+    var passwordCost: Passwords.Cost = .ofThisProcess
 
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(

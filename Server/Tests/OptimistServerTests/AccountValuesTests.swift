@@ -100,5 +100,14 @@ struct AccountValuesTests {
         let early = stored.replacing("scrypt$16$1$1$", with: "scrypt$16$1$")
         #expect(early != stored)
         #expect(try await passwords.verify("correct horse", against: early))
+        let now = Passwords.Cost(rounds: 16, blockSize: 1, parallelism: 3)
+        #expect(try await Passwords(cost: now).verify("correct horse", against: early))
+        #expect(Passwords.Cost.trivial.rest(to: now)?.parallelism == 2 && now.rest(to: now) == nil)
+        #expect(Passwords.Cost.trivial.rest(to: .standard) == nil)
+    }
+
+    @Test func `a server that is no test's stores passwords at the standard cost`() async throws {
+        let stored = try await Passwords(cost: .standard).hash("correct horse")
+        #expect(stored.hasPrefix("scrypt$32768$8$3$"))
     }
 }

@@ -48,7 +48,7 @@ public enum AccountOffice {
             storage: ServerStorage { _ in storage }, schema: .ofNoRows, surroundings: surroundings)
         let accounts = Accounts(
             storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
-            passwords: Passwords(cost: .usual), pokes: Pokes(channel: storage.channel),
+            passwords: Passwords(cost: .ofThisProcess), pokes: Pokes(channel: storage.channel),
             settings: configuration.accountSettings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
             surroundings: surroundings)
