@@ -19,7 +19,7 @@ from .process import ended
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build/test-logs"
 # Most end-to-end tests wait most of the time, so more of them than there are cores run at once.
-AT_ONCE = (os.cpu_count() or 2) + 3
+AT_ONCE = (os.cpu_count() or 2) + 2
 
 
 class Run:
@@ -89,8 +89,8 @@ class Run:
             return None, "There is no PostgreSQL on this machine.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
         # What a test leaves behind is removed with its stage.
-        with log.open("w") as output, TemporaryDirectory(prefix="optimist-", ignore_cleanup_errors=True) as scratch:
-            # PostgreSQL runs as a user of its own where a test is root, and has its folder in here.
+        with log.open("w") as output, TemporaryDirectory(prefix="o-", ignore_cleanup_errors=True) as scratch:
+            # A test that runs as root starts PostgreSQL as another user, which must reach its folder in here.
             os.chmod(scratch, 0o711)
             environment = {**os.environ, **stage.environment, "TMPDIR": scratch}
             busy = 0
