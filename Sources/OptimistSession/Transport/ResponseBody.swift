@@ -13,14 +13,14 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private let start: @Sendable () -> Pull
     private let reader = Reader()
 
-    /// Wraps the chunks of a transport.
+    /// Wraps the chunks of a transport. If the task that reads is cancelled, their end throws `CancellationError`.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element == [UInt8] {
         start = {
             // Only the one reader's iterator has it, and that is no value that two tasks could share.
             nonisolated(unsafe) var iterator = chunks.makeAsyncIterator()
             return {
                 if let chunk = try await iterator.next() { return chunk }
-                // A cancelled task sees a stream end before its time.
+                // Some streams end without an error when their task is cancelled.
                 try Task.checkCancellation()
                 return nil
             }
