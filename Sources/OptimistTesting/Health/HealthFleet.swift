@@ -104,7 +104,7 @@ public struct HealthFleet: Sendable {
     ///   - launches: How often each is launched at most. Each is launched once at least.
     ///   - versions: The versions in their order: an installation begins with any of them, and may be updated to later ones.
     /// - Returns: What happened in fact.
-    /// - Throws: `OptimistError` if the folder cannot be written.
+    /// - Throws: `OptimistError` if the folder cannot be written; `CancellationError`, also while the server does not answer.
     public func run(installs: Int, launches: Int, versions: [Version]) async throws -> Truth {
         var truth = Truth()
         for install in 0..<installs {
@@ -161,7 +161,7 @@ public struct HealthFleet: Sendable {
         let health = try open(directory, version, shelf, network, time, 99)
         truth.launched(install, version.name)
         try await health.settle()
-        while await !health.sendOnce() {}
+        while await !health.sendOnce() { try Task.checkCancellation() }
         health.finished()
     }
 
