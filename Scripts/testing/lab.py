@@ -2,6 +2,7 @@
 """A lab with an empty data directory on a free port, for one stage."""
 
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -48,10 +49,12 @@ class Lab:
     def __exit__(self, *_):
         self.process.terminate()
         # What it took of the processors, in seconds.
-        _, self.busy = ended(self.process, PATIENCE)
+        status, self.busy = ended(self.process, PATIENCE)
         self.output.write(f"── what the lab said\n{self.said()[-20_000:]}")
         self.log.close()
         self.data.cleanup()
+        if status == -signal.SIGKILL:
+            raise OSError("The lab does not end.")
 
 
 def answers(address):
