@@ -43,7 +43,7 @@ final class Passwords: Sendable {
     private let cost: Cost
     private let queue: OperationQueue
     private let waiting = Mutex(0)
-    private static let maxWaiting = 24
+    private static let maxWaiting = 64
 
     init(cost: Cost) {
         self.cost = cost
