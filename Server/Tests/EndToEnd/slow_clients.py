@@ -98,7 +98,7 @@ class Account:
         return connection
 
     def send_large(self, buffer):
-        """Asks for 14 MB, and leaves the answer unread but for the beginning of its first line. Returns the connection.
+        """Asks for 14 MB, and reads only the first bytes of the answer. Returns the connection.
 
         On a busy machine a request may exceed its budget of work. Its answer is then short, and this asks again.
         """
