@@ -249,7 +249,8 @@ def watched(browser):
     expect.set_options(timeout=300_000)
     page.requested, page.complaints = [], []
     page.on("request", lambda request: page.requested.append(request.url))
-    page.on("console", lambda message: message.type == "error" and page.complaints.append(message.text))
+    page.on("console", lambda message: message.type == "error" and page.complaints.append(
+        f"{message.text} {message.location.get('url', '')}"))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     return page
 

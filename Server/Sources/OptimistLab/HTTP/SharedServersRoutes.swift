@@ -112,6 +112,6 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
         let rows = try await park.rowsBySync()
         acknowledged = rows["synced"]?.count ?? 0
         pending = (rows["pending"] ?? []).union(rows["inFlight"] ?? []).count
-        failovers = try await shared.outcomes().map(Outcome.init)
+        failovers = await shared.outcomes().map(Outcome.init)
     }
 }
