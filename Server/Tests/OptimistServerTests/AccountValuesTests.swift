@@ -106,7 +106,7 @@ struct AccountValuesTests {
         #expect(Passwords.Cost.trivial.rest(to: .standard) == nil)
     }
 
-    @Test func `a server that is no test's stores passwords at the standard cost`() async throws {
+    @Test func `a password that is hashed at the standard cost says so`() async throws {
         let stored = try await Passwords(cost: .standard).hash("correct horse")
         #expect(stored.hasPrefix("scrypt$32768$8$3$"))
     }

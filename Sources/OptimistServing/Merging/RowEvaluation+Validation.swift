@@ -61,8 +61,10 @@ extension RowEvaluation {
     }
 
     /// The error of the app's own check of the row as it is now.
-    func objection(by validation: RowValidation) -> SetError? {
-        validation.objection(to: row, at: key, of: type, taken: taken)
+    ///
+    /// - Parameter columns: Columns that count as changed too. Default: none.
+    func objection(by validation: RowValidation, alsoOf columns: Set<String> = []) -> SetError? {
+        validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
     }
 
     func objectionToSize() -> RowStep? { RowWeight(of: row, memory).objection.map(RowStep.refused) }

@@ -87,7 +87,7 @@ extension SetEvaluation {
         for (key, columns) in amended {
             let row = successors[key] ?? evaluations[key]
             guard row?.objection(by: context.rowValidation) != nil else { continue }
-            if former[key]?.objection(by: context.rowValidation, asIf: columns) == nil { return key }
+            if former[key]?.objection(by: context.rowValidation, alsoOf: columns) == nil { return key }
         }
         for (index, key) in changed {
             guard let columns = amended[key] else { continue }
@@ -110,11 +110,6 @@ extension RowEvaluation {
         let after = row.isAlive ? row.shown(as: type) : nil
         if after == nil ? before == nil : taken.isEmpty { return nil }
         return WrittenRow(key: key, before: before, after: after, changed: after == nil ? [] : taken)
-    }
-
-    /// The error of the app's own check of the row, asked as if these columns changed too.
-    fileprivate func objection(by validation: RowValidation, asIf columns: Set<String>) -> SetError? {
-        validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
     }
 
     /// Gives columns the app's values, as the latest write of the row.
