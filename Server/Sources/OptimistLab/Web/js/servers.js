@@ -34,7 +34,7 @@ export class ServersPanel {
     el('thead', {}, el('tr', {}, ...['all', 'lost', 'healed', 'missing', 'took'].map(
       (name) => el('th', { scope: 'col' }, name)))),
     this.#outcomes);
-  #isBusy = false;
+  #last = Promise.resolve();
 
   /** @param phones Returns the names of the phones. */
   constructor(attempt, phones) {
@@ -72,8 +72,10 @@ export class ServersPanel {
       make: (server) => el('li', {},
         el('span', {}),
         el('button', {
-          type: 'button', class: 'quiet', onclick: (event) => this.#act(
-            () => (event.target.dataset.running ? lab.killServer(server.number) : lab.startServer(server.number))),
+          type: 'button', class: 'quiet', onclick: (event) => {
+            const isRunning = Boolean(event.target.dataset.running);
+            this.#act(() => (isRunning ? lab.killServer(server.number) : lab.startServer(server.number)));
+          },
         })),
       update: (element, { number, port, running, kills }) => {
         const [words, button] = element.children;
@@ -110,15 +112,15 @@ export class ServersPanel {
     this.#replace.hidden = Boolean(mode);
   }
 
-  /** One thing at a time: a failover and a new standby take a while. */
-  async #act(work) {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
+  /** One thing after the other, in the order of the clicks: a failover and a new standby take a while. */
+  #act(work) {
     this.element.setAttribute('aria-busy', 'true');
-    await this.#attempt(work);
-    this.#isBusy = false;
-    this.element.removeAttribute('aria-busy');
-    this.refresh();
+    const last = this.#last.then(async () => {
+      await this.#attempt(work);
+      if (this.#last === last) this.element.removeAttribute('aria-busy');
+      this.refresh();
+    });
+    this.#last = last;
   }
 
   #write(count) {
