@@ -31,7 +31,8 @@ class Balancer:
         self._watches = [asyncio.ensure_future(self._watch(port)) for port in self._ports]
 
     async def _watch(self, port):
-        while True:
+        # Up to Python 3.11, `wait_for` may lose a cancellation.
+        while self._server.is_serving():
             try:
                 lives = await asyncio.wait_for(self._asks(port), self.PATIENCE)
             except (OSError, TimeoutError, asyncio.TimeoutError):
