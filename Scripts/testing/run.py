@@ -18,7 +18,8 @@ from .process import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build/test-logs"
-# Most end-to-end tests wait most of the time, so more of them than there are cores run at once.
+# Most end-to-end tests wait most of the time, so more of them than there are cores run at once. What computes all the time
+# runs beside them, and gives way to them.
 AT_ONCE = (os.cpu_count() or 2) + 2
 
 
@@ -40,7 +41,7 @@ class Run:
         os.chdir(ROOT)
         LOGS.mkdir(parents=True, exist_ok=True)
         signal.signal(signal.SIGTERM, self.stop)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(len(self.waiting)) as pool:
             running = {}
             while self.waiting or running:
                 for stage in self.next(running.values()):
@@ -68,8 +69,8 @@ class Run:
                 self.ended.add(stage.name)
                 self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
                 continue
-            busy = len(running) + len(begun)
-            is_free = busy == 0 if stage.alone else busy < AT_ONCE
+            busy = running + begun
+            is_free = not busy if stage.alone else stage.computes or sum(not other.computes for other in busy) < AT_ONCE
             # A stage that is to run alone is not overtaken, or it would wait for ever.
             if not is_free or any(need not in self.ended for need in stage.needs):
                 break
@@ -94,7 +95,7 @@ class Run:
             os.chmod(scratch, 0o711)
             environment = {**os.environ, **stage.environment}
             # In another environment SwiftPM would read every manifest again, so builds have the usual folder.
-            if not stage.alone:
+            if not stage.builds:
                 environment["TMPDIR"] = scratch
             busy = 0
             try:
@@ -111,8 +112,9 @@ class Run:
         return status, log.read_text(errors="replace"), time.monotonic() - started, busy
 
     def run(self, stage, more, output, environment):
+        niceness = ["nice", "-n", "10"] if stage.computes else []
         with subprocess.Popen(
-                stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
+                niceness + stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
             self.processes[process] = stage
 
             def give_up():

@@ -47,6 +47,10 @@ class Stage:
     needs: list[str] = field(default_factory=list)
     # Whether nothing else may run at the same time: it keeps every core busy, or changes what others need.
     alone: bool = False
+    # Whether it builds with SwiftPM.
+    builds: bool = False
+    # Whether it computes from its start to its end, so that it gives way to what waits, and takes no place of it.
+    computes: bool = False
     # Whether it needs the address of a new lab, as its last argument.
     lab: bool = False
     # Whether it needs a PostgreSQL of its own, whose URL is OPTIMIST_TEST_DATABASE in its environment.
@@ -70,13 +74,15 @@ def environment(level):
 def stages(level):
     """The stages of a level, in the order in which they begin."""
     everything = level in ("all", "soak")
-    found = [Stage("system packages", ["Scripts/install"], alone=True)]
+    found = [
+        Stage("system packages", ["Scripts/install"], alone=True),
+        Stage("build", ["swift", "build", *SERVER, "--build-tests"], builds=True),
+    ]
     if level != "quick":
         found += checks()
-    found += [Stage("build", ["swift", "build", *SERVER, "--build-tests"], alone=True)]
     found += unit_tests("", "build", test_program("Server"), level)
     if level != "quick" and platform.system() == "Linux":
-        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
+        found += [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"], computes=True)]
     if level != "quick":
         found += [Stage(
             "unit tests of the server on PostgreSQL",
@@ -96,7 +102,7 @@ def unit_tests(whose, needed, program, level):
     each other, and some of them reach a time limit."""
     return [
         Stage(f"unit tests of {what}{whose}", [*program, "--no-parallel", *which], count.swift_tests, [needed],
-              environment=environment(level))
+              computes=True, environment=environment(level))
         for what, which in [("the store and its engine", ["--filter", STORE]), ("everything else", ["--skip", STORE])]
     ]
 
@@ -111,9 +117,9 @@ def test_program(folder):
 
 
 def checks():
-    """The stages that need no build."""
+    """The stages that need no build, and run beside it."""
     return [
-        Stage("Python packages", ["Scripts/venv"], alone=True),
+        Stage("Python packages", ["Scripts/venv"]),
         Stage("documents", ["Scripts/check-docs"]),
         Stage("sizes, names and language", ["Scripts/tidy"], count.counted),
         Stage("deliberate faults fit the sources", ["Scripts/mutations", "--check"]),
@@ -127,10 +133,10 @@ def whole_programs(level):
     with_a_lab = SCREENS + (ASKED_OF_A_LAB if level != "usual" else [])
     on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if level != "usual" else [])
     return [
-        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"]),
+        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], computes=True),
         Stage(
-            f"simulate {seeds} seeds", ["nice", "-n", "19", optimist(), "simulate", "--seeds", seeds], count.counted,
-            ["build"], environment=environment(level)),
+            f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"], computes=True,
+            environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
                   environment=environment(level))
@@ -144,9 +150,10 @@ def gates(level):
     found = [
         Stage("format", ["Scripts/format", "--check"]),
         # App developers build this package, without the server's traits and packages.
-        Stage("build the client by itself", ["swift", "build", "--build-tests"], alone=True),
+        Stage("build the client by itself", ["swift", "build", "--build-tests"], alone=True, builds=True),
         *unit_tests(", the client by itself", "build the client by itself", test_program("."), "usual"),
-        Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True),
+        Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True,
+              builds=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
         Stage(
@@ -159,8 +166,9 @@ def gates(level):
     ]
     if level == "soak":
         found += [
-            Stage("sanitizers", ["Scripts/sanitize"], alone=True),
-            Stage("build for release", ["swift", "build", "-c", "release", *SERVER, "--product", "optimist"], alone=True),
+            Stage("sanitizers", ["Scripts/sanitize"], alone=True, builds=True),
+            Stage("build for release", ["swift", "build", "-c", "release", *SERVER, "--product", "optimist"], alone=True,
+                  builds=True),
             Stage(
                 "simulate for an hour",
                 [optimist("release"), "simulate", "--seeds", "100000", "--minutes", "60", "--resume", ".build/seeds.json"],
