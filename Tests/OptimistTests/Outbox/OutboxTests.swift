@@ -64,7 +64,11 @@ struct OutboxTests {
 
     @Test func `S1 a thousand offline edits of one row are one patch with the last value`() async throws {
         _ = try await confirmed()
-        for edit in 1...1000 { try await self.edit("UPDATE todo SET content = 'edit \(edit)'") }
+        for edit in 1...1000 {
+            try await store.write { db in
+                try db.cachedStatement(sql: "UPDATE todo SET content = ?").execute(arguments: ["edit \(edit)"])
+            }
+        }
         let batch = try await next()
         #expect(batch.push.rows.count == 1)
         #expect(try patch(batch).values == ["content": "edit 1000"])
