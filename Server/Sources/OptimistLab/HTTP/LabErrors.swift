@@ -4,6 +4,7 @@ import Foundation
 import Hummingbird
 import NIOCore
 import OptimistCore
+import OptimistServer
 import OptimistSession
 
 /// Turns every error of the control API into `{"code", "message"}` with a fitting status.
@@ -24,6 +25,8 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         } catch let error as TransportError {
             return try answer(
                 .gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
+        } catch let error as any StorageFailure {
+            return try answer(.serviceUnavailable, "databaseFailed", error.detail, request, context)
         } catch let error as DecodingError {
             return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)
         } catch is NIOTooManyBytesError {
