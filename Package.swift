@@ -36,8 +36,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        // For Linux: Apple's systems have CryptoKit.
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -48,6 +46,8 @@ let package = Package(
     targets: [
         .target(name: "OptimistCore", swiftSettings: settings),
         .target(name: "OptimistWire", swiftSettings: settings),
+        // OpenSSL, for Linux: Apple's systems have CryptoKit.
+        .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "OptimistSession",
             dependencies: [
@@ -83,8 +83,7 @@ let package = Package(
             name: "OptimistHealth",
             dependencies: [
                 "OptimistCore", "OptimistWire", "OptimistSession",
-                .product(
-                    name: "Crypto", package: "swift-crypto", condition: .when(platforms: [.linux, .android, .windows])),
+                .target(name: "CLibCrypto", condition: .when(platforms: [.linux])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -81,7 +81,6 @@ let package = Package(
         .package(name: "optimist", path: "..", traits: ["AsyncHTTPClient"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
@@ -113,9 +112,7 @@ let package = Package(
         .target(
             name: "OptimistServer",
             dependencies: [
-                "OptimistGazetteer", "OptimistLoopback",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "COpenSSL", "OptimistGazetteer", "OptimistLoopback",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -133,12 +130,13 @@ let package = Package(
             resources: [.embedInCode("Admin/Web")],
             swiftSettings: settings),
         .systemLibrary(
+            name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(
             name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "OptimistPostgres",
             dependencies: [
                 "CLibPQ", "OptimistServer",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "OptimistCore", package: "optimist"),
@@ -174,7 +172,6 @@ let package = Package(
             name: "OptimistLab",
             dependencies: [
                 "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistProxy", "OptimistServer",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -258,7 +255,6 @@ let package = Package(
             dependencies: [
                 "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer", "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

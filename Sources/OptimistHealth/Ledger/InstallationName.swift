@@ -6,7 +6,7 @@ import OptimistWire
 #if canImport(CryptoKit)
     import CryptoKit
 #else
-    import Crypto
+    import CLibCrypto
 #endif
 
 /// What a server knows an installation by.
@@ -14,6 +14,21 @@ enum InstallationName {
     /// The first 16 bytes of the SHA-256 hash of the salt and the id, in base64url. The hash does not tell the id, and another app of the same device has another name.
     static func of(_ installation: UUID, salt: String) -> String {
         let id = withUnsafeBytes(of: installation.uuid) { Data($0) }
-        return Base64URL.encode(Array(SHA256.hash(data: Data(salt.utf8) + id).prefix(16)))
+        return Base64URL.encode(Array(hash(Data(salt.utf8) + id).prefix(16)))
+    }
+
+    private static func hash(_ bytes: Data) -> [UInt8] {
+        #if canImport(CryptoKit)
+            Array(SHA256.hash(data: bytes))
+        #else
+            bytes.withUnsafeBytes { bytes in
+                [UInt8](unsafeUninitializedCapacity: 32) { hash, count in
+                    let isDone =
+                        EVP_Digest(bytes.baseAddress, bytes.count, hash.baseAddress, nil, EVP_sha256(), nil) == 1
+                    precondition(isDone, "There is no memory, or OpenSSL was built without SHA-256.")
+                    count = 32
+                }
+            }
+        #endif
     }
 }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -85,7 +84,7 @@ struct LabContent: Sendable {
 
     private func answer(_ picture: Picture?, to request: Request) throws -> Response {
         guard let picture else { throw HTTPError(.notFound, message: "There is no such picture.") }
-        let tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: picture.bytes)).prefix(12)))\""
+        let tag = "\"\(Base64URL.encode(Array(SHA256.hash(picture.bytes)).prefix(12)))\""
         let headers: HTTPFields = [
             .contentType: picture.type, .cacheControl: "private, max-age=86400", .eTag: tag,
         ]

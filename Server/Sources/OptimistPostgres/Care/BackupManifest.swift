@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 import Foundation
 import OptimistCore
 import OptimistServer
@@ -66,7 +65,7 @@ struct BackupManifest: Codable, Equatable {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
         var hash = SHA256()
-        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(data: piece) }
-        return hash.finalize().map { String(format: "%02x", $0) }.joined()
+        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(piece) }
+        return hash.finish().map { String(format: "%02x", $0) }.joined()
     }
 }

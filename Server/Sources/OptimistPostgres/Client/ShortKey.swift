@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
+import OptimistServer
 
 extension String {
     /// Whether PostgreSQL can hold the text: it holds no zero character, and so no row has an id with one.
@@ -13,7 +13,7 @@ extension String {
     /// begins with a `#`.
     var shortKey: String {
         if utf8.count <= 1000, isStorable { return self }
-        let hash = SHA256.hash(data: Array(utf8))
+        let hash = SHA256.hash(utf8)
         let digits = Array("0123456789abcdef")
         return "#" + hash.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 import Foundation
 import OptimistWire
 import Synchronization
@@ -26,14 +25,14 @@ final class AccessTokens: Sendable {
     }
 
     let lifetime: Int
-    private let key: SymmetricKey
-    private let verified = Mutex<[SHA256Digest: Claims]>([:])
+    private let key: [UInt8]
+    private let verified = Mutex<[[UInt8]: Claims]>([:])
     /// The tokens that are refused before their time has passed, and when it will have. Forgotten at a restart.
-    private let expired = Mutex<[SHA256Digest: Claims]>([:])
+    private let expired = Mutex<[[UInt8]: Claims]>([:])
     private let maxVerified = 50_000
 
     /// - Parameter lifetime: In seconds.
-    init(key: SymmetricKey, lifetime: Int) {
+    init(key: [UInt8], lifetime: Int) {
         self.key = key
         self.lifetime = lifetime
     }
@@ -43,8 +42,7 @@ final class AccessTokens: Sendable {
         let claims = Claims(
             sub: record.account, sid: record.id, gen: record.generation, iat: issued, exp: issued + lifetime)
         let signed = "\(Self.header).\(Base64URL.encode(try JSONEncoder().encode(claims)))"
-        let signature = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: key)
-        return "\(signed).\(Base64URL.encode(Array(signature)))"
+        return "\(signed).\(Base64URL.encode(HMACSHA256.code(for: signed.utf8, key: key)))"
     }
 
     private static let header = Base64URL.encode(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
@@ -67,9 +65,9 @@ final class AccessTokens: Sendable {
         }
     }
 
-    private func genuine(_ token: String, _ now: Date) -> (claims: Claims, digest: SHA256Digest)? {
+    private func genuine(_ token: String, _ now: Date) -> (claims: Claims, digest: [UInt8])? {
         guard token.utf8.count < 4096 else { return nil }
-        let digest = SHA256.hash(data: Data(token.utf8))
+        let digest = SHA256.hash(token.utf8)
         if let known = verified.withLock({ $0[digest] }) { return (known, digest) }
         guard let claims = signedClaims(of: token) else { return nil }
         remember(claims, digest, now)
@@ -80,8 +78,7 @@ final class AccessTokens: Sendable {
     private func signedClaims(of token: String) -> Claims? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, Self.isOurs(header: parts[0]), let signature = Base64URL.decode(parts[2]),
-            HMAC<SHA256>.isValidAuthenticationCode(
-                signature, authenticating: Data("\(parts[0]).\(parts[1])".utf8), using: key),
+            HMACSHA256.isValid(signature, for: "\(parts[0]).\(parts[1])".utf8, key: key),
             let claims = Base64URL.decode(parts[1])
         else { return nil }
         return try? JSONDecoder().decode(Claims.self, from: Data(claims))
@@ -96,7 +93,7 @@ final class AccessTokens: Sendable {
         return header["alg"] == "HS256" && header["crit"] == nil
     }
 
-    private func remember(_ claims: Claims, _ digest: SHA256Digest, _ now: Date) {
+    private func remember(_ claims: Claims, _ digest: [UInt8], _ now: Date) {
         verified.withLock { verified in
             if verified.count >= maxVerified {
                 verified = verified.filter { $0.value.lives(at: now) }

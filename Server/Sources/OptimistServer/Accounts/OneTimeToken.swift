@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 package import Foundation
 import OptimistWire
 
@@ -34,5 +33,5 @@ package struct OneTimeToken: Hashable, Sendable {
     }
 
     /// The hash that is stored.
-    package var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
+    package var hash: Data { Data(SHA256.hash(text.utf8)) }
 }

@@ -1,12 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
-import CryptoExtras
 import Foundation
 import OptimistWire
 import Synchronization
 
-/// Hashes passwords with scrypt, on threads of its own: one takes a fifth of a second and 32 MB.
+/// Hashes passwords with scrypt, on threads of its own: one takes a quarter of a second and 32 MB.
 final class Passwords: Sendable {
     /// How much work a hash is. It is stored beside each, so that raising it later leaves the old ones readable.
     struct Cost: Sendable, Hashable {
@@ -26,8 +24,7 @@ final class Passwords: Sendable {
         /// For tests only.
         static let trivial = Cost(rounds: 16, blockSize: 1, parallelism: 1)
 
-        /// The standard. In a debug build under test it is the trivial cost: tests sign in hundreds of times, and a standard
-        /// hash takes more than a second there.
+        /// The standard. In a debug build under test it is the trivial cost: tests sign in hundreds of times.
         static let ofThisProcess: Cost = {
             #if DEBUG
                 let form = ProcessInfo.processInfo.environment["OPTIMIST_TESTS"] ?? ""
@@ -91,10 +88,9 @@ final class Passwords: Sendable {
     }
 
     private static func derive(_ password: String, _ salt: [UInt8], _ cost: Cost) throws -> [UInt8] {
-        try KDF.Scrypt.deriveKey(
-            from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: cost.rounds, blockSize: cost.blockSize,
-            parallelism: cost.parallelism
-        ).withUnsafeBytes { Array($0) }
+        try Scrypt.key(
+            from: Array(password.utf8), salt: salt, byteCount: 32, rounds: cost.rounds, blockSize: cost.blockSize,
+            parallelism: cost.parallelism)
     }
 
     private func onQueue<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 import Foundation
 import OptimistWire
 
@@ -16,12 +15,12 @@ struct RefreshToken: Hashable, Sendable {
     private var signature: [UInt8]
 
     /// Makes a session's token.
-    init(_ record: SessionRecord, number: Int, key: SymmetricKey) {
+    init(_ record: SessionRecord, number: Int, key: [UInt8]) {
         account = record.account
         session = record.id
         self.number = number
         signature = []
-        signature = Array(HMAC<SHA256>.authenticationCode(for: signed(salt: record.salt), using: key))
+        signature = HMACSHA256.code(for: signed(salt: record.salt), key: key)
     }
 
     /// Reads a token. Nil if it has not the form of one. It may still be anybody's: see ``isGenuine(for:key:)``.
@@ -37,12 +36,12 @@ struct RefreshToken: Hashable, Sendable {
     }
 
     /// Whether this is the session's own token. Takes as long for every wrong one.
-    func isGenuine(for record: SessionRecord, key: SymmetricKey) -> Bool {
+    func isGenuine(for record: SessionRecord, key: [UInt8]) -> Bool {
         record.account == account && record.id == session
-            && HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signed(salt: record.salt), using: key)
+            && HMACSHA256.isValid(signature, for: signed(salt: record.salt), key: key)
     }
 
-    private func signed(salt: [UInt8]) -> Data { Data("\(account).\(session).\(number).".utf8) + salt }
+    private func signed(salt: [UInt8]) -> [UInt8] { "\(account).\(session).\(number).".utf8 + salt }
 
     var text: String { "r1.\(account).\(session).\(number).\(Base64URL.encode(signature))" }
 }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 public import Foundation
 import OptimistCore
 import OptimistWire
@@ -11,8 +10,8 @@ import OptimistWire
 /// as you keep a password: a person who has it and a copy of the database can act as any user. With another secret every
 /// user has to sign in again.
 public struct ServerKeys: Sendable {
-    let access: SymmetricKey
-    let refresh: SymmetricKey
+    let access: [UInt8]
+    let refresh: [UInt8]
 
     /// Reads a secret from its text: the result of ``make()``, or the content of `keys.json` in a data directory.
     ///
@@ -73,18 +72,17 @@ public struct ServerKeys: Sendable {
     }
 
     private init(access: [UInt8], refresh: [UInt8]) {
-        self.access = SymmetricKey(data: access)
-        self.refresh = SymmetricKey(data: refresh)
+        self.access = access
+        self.refresh = refresh
     }
 
     /// A hash that tells one secret from another, and does not reveal it: 96 bits of SHA-256, as base64url.
     package var fingerprint: String {
-        let bytes = access.withUnsafeBytes { Array($0) } + refresh.withUnsafeBytes { Array($0) }
-        return Base64URL.encode(Array(SHA256.hash(data: bytes).prefix(12)))
+        Base64URL.encode(Array(SHA256.hash(access + refresh).prefix(12)))
     }
 
     private func write(to file: URL) throws {
-        func text(_ key: SymmetricKey) -> JSON { .string(Base64URL.encode(key.withUnsafeBytes { Array($0) })) }
+        func text(_ key: [UInt8]) -> JSON { .string(Base64URL.encode(key)) }
         let json: JSON = ["access": text(access), "refresh": text(refresh)]
         do { try DurableFile.create(file, json.bytes) } catch {
             throw OptimistError(

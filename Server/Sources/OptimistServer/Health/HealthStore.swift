@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 package import OptimistWire
 
 /// Keeps what devices report of an app's health: the largest of each running total.
@@ -93,5 +92,5 @@ package struct HealthSums: Hashable, Sendable {
 
 extension CrashSignature {
     /// The key under which a signature is stored: a hash of what it is grouped by.
-    package var key: String { Base64URL.encode(Array(SHA256.hash(data: Array(group.utf8)).prefix(15))) }
+    package var key: String { Base64URL.encode(Array(SHA256.hash(group.utf8).prefix(15))) }
 }

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Crypto
 import Foundation
+import OptimistServer
 import OptimistWire
 import Subprocess
 
@@ -17,7 +17,7 @@ actor Thumbnails {
 
     /// A JPEG of at most so many pixels' width. Nil: there is no libvips, or it cannot read the photo.
     func thumbnail(of photo: URL, _ id: String, width: Int) async throws -> [UInt8]? {
-        let name = Base64URL.encode(Array(SHA256.hash(data: Array(id.utf8))))
+        let name = Base64URL.encode(SHA256.hash(id.utf8))
         let file = folder.appending(path: "\(name)-\(width).jpg")
         if let changed = Self.changed(photo), let made = Self.changed(file), made >= changed {
             return (try? Data(contentsOf: file)).map { [UInt8]($0) }

@@ -1,0 +1,4 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>

@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import COpenSSL
+
+/// The key derivation function scrypt, as OpenSSL has it. It needs much memory, so that guessing passwords is expensive.
+///
+/// > Source: RFC 7914; OpenSSL, "EVP_PBE_scrypt".
+enum Scrypt {
+    /// Scrypt does not accept the cost, or there is no memory for it.
+    struct Failure: Error {}
+
+    /// - Parameters:
+    ///   - rounds: N. A power of two.
+    ///   - blockSize: r.
+    ///   - parallelism: p.
+    static func key(
+        from password: [UInt8], salt: [UInt8], byteCount: Int, rounds: Int, blockSize: Int, parallelism: Int
+    ) throws -> [UInt8] {
+        guard let rounds = UInt64(exactly: rounds), let blockSize = UInt64(exactly: blockSize),
+            let parallelism = UInt64(exactly: parallelism),
+            let memory = memory(rounds: rounds, blockSize: blockSize, parallelism: parallelism)
+        else { throw Failure() }
+        return try [UInt8](unsafeUninitializedCapacity: byteCount) { key, count in
+            let isDone = password.withUnsafeBytes { password in
+                EVP_PBE_scrypt(
+                    password.baseAddress?.assumingMemoryBound(to: CChar.self), password.count, salt, salt.count, rounds,
+                    blockSize, parallelism, memory, key.baseAddress, byteCount)
+            }
+            guard isDone == 1 else {
+                // Otherwise libpq would take the reason for one of its own.
+                ERR_clear_error()
+                throw Failure()
+            }
+            count = byteCount
+        }
+    }
+
+    /// The bytes that it works in, and some more. Nil: too many to count.
+    private static func memory(rounds: UInt64, blockSize: UInt64, parallelism: UInt64) -> UInt64? {
+        let (blocks, isTooMuch) = rounds.addingReportingOverflow(parallelism + 4)
+        let (memory, isMore) = blocks.multipliedReportingOverflow(by: 128 * min(blockSize, 1 << 32))
+        return isTooMuch || isMore ? nil : memory
+    }
+}
