@@ -21,7 +21,7 @@ from form import form  # noqa: E402
 from program import eventually  # noqa: E402
 from shared_site import Site  # noqa: E402
 
-EVENTS = form(4, 20, 200)
+EVENTS = form(3, 20, 200)
 FAILOVERS = form(1, 3, 20)
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
 claims = Claims()

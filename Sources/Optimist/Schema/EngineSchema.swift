@@ -13,8 +13,16 @@ enum EngineSchema {
 
     static func migrate(_ db: Database) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
-        let present = try Meta.int(.version, in: db) ?? 0
-        if present < 1 { try createVersion1(db) }
+        let present = try Meta.int(.version, in: db)
+        if let present { try upgrade(db, from: present) } else { try db.execute(sql: tables) }
+        let definitions = try definitions(in: db)
+        for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
+        try createStateView(in: db, beside: definitions)
+        // Opening a file that is up to date writes nothing, because each commit costs a durable write.
+        if present != Int64(version) { try Meta.set(.version, to: Int64(version), in: db) }
+    }
+
+    private static func upgrade(_ db: Database, from present: Int64) throws {
         if present < 2 {
             try upgradeToVersion2(db)
             try addCountersAndUnknowns(db)
@@ -23,11 +31,6 @@ enum EngineSchema {
         if present < 4 { try upgradeToVersion4(db) }
         if present < 5 { try upgradeToVersion5(db) }
         if present < 6 { try upgradeToVersion6(db) }
-        let definitions = try definitions(in: db)
-        for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
-        try createStateView(in: db, beside: definitions)
-        // Opening a file that is up to date writes nothing, because each commit costs a durable write.
-        if present < version { try Meta.set(.version, to: Int64(version), in: db) }
     }
 
     /// Tables added without a new version: older code leaves them alone.
@@ -141,59 +144,5 @@ enum EngineSchema {
         if definitions[name] == sql { return }
         try db.execute(sql: "DROP VIEW IF EXISTS \(name)")
         try db.execute(sql: sql)
-    }
-
-    private static func createVersion1(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE optimist_table(
-                    number INTEGER PRIMARY KEY,
-                    name TEXT NOT NULL UNIQUE,
-                    cursor TEXT                         -- the state up to which everything has been received
-                );
-                CREATE TABLE optimist_column(
-                    tbl INTEGER NOT NULL, name TEXT NOT NULL, bit INTEGER NOT NULL, PRIMARY KEY(tbl, name)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_node(             -- the devices whose clocks rows carry
-                    number INTEGER PRIMARY KEY, device TEXT NOT NULL UNIQUE
-                );
-                CREATE TABLE optimist_row(
-                    key INTEGER PRIMARY KEY,
-                    tbl INTEGER NOT NULL,
-                    id NOT NULL,                        -- as the app's table has it
-                    generation INTEGER NOT NULL,        -- odd: alive here, even: deleted here
-                    acked INTEGER NOT NULL DEFAULT 0,   -- the generation that the server confirmed, 0: never
-                    seq INTEGER NOT NULL DEFAULT 0,     -- the server's last transaction known to have touched it
-                    clock INTEGER NOT NULL DEFAULT 0,   -- confirmed: the stamp of every column but the exceptions
-                    node INTEGER NOT NULL DEFAULT 0,    -- and its device
-                    clocks TEXT,                        -- the exceptions, {"column":"clock"}
-                    pending INTEGER,                    -- the stamp of the transaction that made it pending, null: clean
-                    stamp INTEGER,                      -- unsent: the stamp of every dirty column, null: as pending
-                    stamps TEXT,                        -- the exceptions, {"column":stamp}
-                    dirty INTEGER NOT NULL DEFAULT 0,   -- mask of what is unsent; bit 0 is the row's life
-                    sent INTEGER NOT NULL DEFAULT 0,    -- mask of what was sent and is unanswered
-                    base TEXT,                          -- what the server holds of dirty columns, as SQL literals
-                    settled INTEGER NOT NULL DEFAULT 0, -- the last push that the server answered for this row
-                    due INTEGER,                        -- not to be sent before, in milliseconds since 1970
-                    blocked TEXT,                       -- the row it waits for, as Type:id
-                    UNIQUE(tbl, id)
-                );
-                CREATE INDEX optimist_pending ON optimist_row(pending) WHERE pending IS NOT NULL;
-                CREATE INDEX optimist_blocked ON optimist_row(blocked) WHERE blocked IS NOT NULL;
-                CREATE TABLE optimist_rejection(
-                    number INTEGER PRIMARY KEY AUTOINCREMENT,
-                    tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
-                    message TEXT NOT NULL, mine TEXT NOT NULL, server TEXT, at INTEGER NOT NULL
-                );
-                CREATE INDEX optimist_rejection_row ON optimist_rejection(tbl, id);
-                CREATE TABLE optimist_journal(          -- edits of the user's that lost
-                    number INTEGER PRIMARY KEY AUTOINCREMENT,
-                    tbl INTEGER NOT NULL, id NOT NULL, reason TEXT NOT NULL, mine TEXT NOT NULL, at INTEGER NOT NULL
-                );
-                CREATE TABLE optimist_parked(           -- rows received that could not be applied yet
-                    tbl INTEGER NOT NULL, id NOT NULL, seq INTEGER NOT NULL, row TEXT NOT NULL, reason TEXT NOT NULL,
-                    PRIMARY KEY(tbl, id)
-                );
-                """)
     }
 }
