@@ -224,8 +224,18 @@ def leaves_early(account, _):
     lock.execute("BEGIN IMMEDIATE")
     staying, half = asking(friend, "Stays"), asking(friend, "Never")
     half.shutdown(socket.SHUT_WR)
-    leaving = [asking(account, "Never") for _ in range(12)]  # A session has eight places.
-    eventually("all places are taken", lambda: status() == 429)
+    leaving = []
+
+    def are_taken():
+        # A session has eight places. A write waits for some seconds, which may be over on a machine that stands still.
+        leaving.extend(asking(account, "Never") for _ in range(12))
+        return status() == 429
+
+    def heard():
+        leaving[0].settimeout(1)
+        return leaving[0].recv(4096)
+
+    eventually(lambda: f"all places are taken: the first write heard {heard()}", are_taken)
     for connection in leaving:
         connection.close()
     eventually("the places are free", lambda: status() == 200)
