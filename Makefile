@@ -19,7 +19,7 @@ quick:  ## Builds, and runs the unit tests of client and server.
 test:  ## Builds client and server and runs every test, the long ones in a short form.
 	@Scripts/test
 
-test-all:  ## Every test in its full form, and the gates: format, documentation, interface, sizes.
+test-all:  ## Every test in its full form, and the gates: format, documentation, interface, Apple's systems.
 	@Scripts/test all
 
 soak:  ## The long campaigns: hundreds of kills, thousands of seeds.

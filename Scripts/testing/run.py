@@ -70,7 +70,7 @@ class Run:
                 self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
                 continue
             busy = running + begun
-            is_free = not busy if stage.alone else stage.computes or sum(not other.computes for other in busy) < AT_ONCE
+            is_free = not busy if stage.alone else stage.niceness or sum(not other.niceness for other in busy) < AT_ONCE
             # A stage that is to run alone is not overtaken, or it would wait for ever.
             if not is_free or any(need not in self.ended for need in stage.needs):
                 break
@@ -112,9 +112,9 @@ class Run:
         return status, log.read_text(errors="replace"), time.monotonic() - started, busy
 
     def run(self, stage, more, output, environment):
-        niceness = ["nice", "-n", "10"] if stage.computes else []
+        gently = ["nice", "-n", str(stage.niceness)] if stage.niceness else []
         with subprocess.Popen(
-                niceness + stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
+                gently + stage.command + more, stdout=output, stderr=subprocess.STDOUT, env=environment) as process:
             self.processes[process] = stage
 
             def give_up():

@@ -49,8 +49,9 @@ class Stage:
     alone: bool = False
     # Whether it builds with SwiftPM.
     builds: bool = False
-    # Whether it computes from its start to its end, so that it gives way to what waits, and takes no place of it.
-    computes: bool = False
+    # How far it gives way to others, up to 19. What computes from its start to its end gives way to what waits, and takes no
+    # place of it. Zero: it waits most of the time.
+    niceness: int = 0
     # Whether it needs the address of a new lab, as its last argument.
     lab: bool = False
     # Whether it needs a PostgreSQL of its own, whose URL is OPTIMIST_TEST_DATABASE in its environment.
@@ -100,7 +101,7 @@ def unit_tests(whose, needed, program, level):
     each other, and some of them reach a time limit."""
     return [
         Stage(f"unit tests of {what}{whose}", [*program, "--no-parallel", *which], count.swift_tests, [needed],
-              computes=True, environment=environment(level))
+              niceness=10, environment=environment(level))
         for what, which in [("the store and its engine", ["--filter", STORE]), ("everything else", ["--skip", STORE])]
     ]
 
@@ -131,10 +132,11 @@ def whole_programs(level):
     with_a_lab = SCREENS + (ASKED_OF_A_LAB if level != "usual" else [])
     on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if level != "usual" else [])
     return [
-        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], computes=True),
+        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
         Stage(
-            f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"], computes=True,
-            environment=environment(level)),
+            f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
+            # It keeps every core busy to its end, so it is what fills the end of the run.
+            niceness=19, environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
                   environment=environment(level))
@@ -157,7 +159,8 @@ def gates(level):
         Stage("the public interface is kept", ["Scripts/interface", "--check"], count.counted, ["build"]),
         Stage(
             FROM_NOTHING, [PYTHON, f"Server/Tests/{FROM_NOTHING}"], count.counted,
-            ["build", "Python packages"], environment=environment(level), alone=True),
+            ["build", "Python packages"], environment=environment(level), alone=True,
+            builds=True),
         Stage("what is badly formatted is found", ["Scripts/format", "--self-test"]),
         Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),

@@ -18,8 +18,10 @@ let package = Package(
         .target(name: "OptimistCore", swiftSettings: settings),
         .target(name: "OptimistTesting", dependencies: ["OptimistCore"], swiftSettings: settings),
         .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
         .testTarget(
-            name: "OptimistLoadingTests", dependencies: ["OptimistCore", "OptimistLoading", "OptimistTesting"],
+            name: "OptimistLoadingTests",
+            dependencies: ["OptimistCore", "OptimistLoading", "OptimistTesting", "TestForm"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -51,12 +51,12 @@ struct AccountValuesTests {
     }
 
     @Test func `T10: the successor is the same token each time, and no other key, salt or number makes it`() throws {
-        let (key, session) = (randomBytes(32), Self.session())
+        let (key, session) = (SecretKey(randomBytes(32)), Self.session())
         let token = RefreshToken(session, number: 2, key: key)
         #expect(RefreshToken(session, number: 2, key: key).text == token.text)
         let read = try #require(RefreshToken(token.text))
         #expect(read == token && read.isGenuine(for: session, key: key))
-        #expect(!read.isGenuine(for: session, key: randomBytes(32)))
+        #expect(!read.isGenuine(for: session, key: SecretKey(randomBytes(32))))
         var salted = session
         salted.salt = [9]
         #expect(!read.isGenuine(for: salted, key: key))

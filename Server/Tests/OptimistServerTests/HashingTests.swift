@@ -38,12 +38,25 @@ struct HashingTests {
     func `HMAC of short and long keys, and no other code, text or key is valid`(
         key: [UInt8], text: String, code: String
     ) {
+        let (key, other) = (SecretKey(key), SecretKey(key + [1]))
         let made = HMACSHA256.code(for: text.utf8, key: key)
         #expect(hex(made) == code)
         #expect(HMACSHA256.isValid(made, for: text.utf8, key: key))
         #expect(!HMACSHA256.isValid(Array(made.dropLast()), for: text.utf8, key: key))
         #expect(!HMACSHA256.isValid(made, for: "\(text).".utf8, key: key))
-        #expect(!HMACSHA256.isValid(made, for: text.utf8, key: key + [1]))
+        #expect(!HMACSHA256.isValid(made, for: text.utf8, key: other))
+    }
+
+    @Test func `no description shows a key, nor one of what contains it`() throws {
+        let keys = try ServerKeys(secret: ServerKeys.make())
+        var dumped = ""
+        dump(keys, to: &dumped)
+        for text in ["\(keys)", String(reflecting: keys), dumped, "\(keys.access)"] {
+            #expect(text.contains("a key of 32 bytes"))
+            #expect(
+                !text.contains("\(keys.access.bytes[0]), \(keys.access.bytes[1])")
+                    && !text.contains("- \(keys.access.bytes[0])"))
+        }
     }
 
     /// > Source: RFC 7914 §12.

@@ -182,7 +182,7 @@ struct SecurityTests {
         (#"{"alg":"HS256","crit":[]}"#, false), (#"not json"#, false),
     ])
     func `a token is let in only if its header asks for what the server does`(header: String, isOurs: Bool) {
-        let key = [UInt8](repeating: 7, count: 32)
+        let key = SecretKey(Array(repeating: 7, count: 32))
         let tokens = AccessTokens(key: key, lifetime: 900)
         let claims = #"{"sub":"a1","sid":"s1","gen":1,"iat":1800000000,"exp":1800000900}"#
         let signed = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))"

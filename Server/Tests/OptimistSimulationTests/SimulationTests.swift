@@ -10,6 +10,7 @@ struct SimulationTests {
     /// Set by Scripts/test: without it the order of sets and dictionaries differs from run to run.
     static let isRepeatable = ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] != nil
 
+    /// The worlds of 17 and 22 are among the shortest.
     @Test(
         .enabled(if: isRepeatable, "needs SWIFT_DETERMINISTIC_HASHING=1"),
         arguments: TestForm.of(short: [17], full: [2, 6, 17] as [UInt64]))

@@ -19,7 +19,7 @@ enum EngineSchema {
         for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
         try createStateView(in: db, beside: definitions)
         // Opening a file that is up to date writes nothing, because each commit costs a durable write.
-        if present != Int64(version) { try Meta.set(.version, to: Int64(version), in: db) }
+        if (present ?? 0) < Int64(version) { try Meta.set(.version, to: Int64(version), in: db) }
     }
 
     private static func upgrade(_ db: Database, from present: Int64) throws {

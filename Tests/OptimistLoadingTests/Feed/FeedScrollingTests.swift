@@ -125,7 +125,7 @@ struct FeedScrollingTests {
     }
 }
 
-/// Ten thousand photos, eight a page, whose pictures take 50 ms each.
+/// Thousands of photos, eight a page, whose pictures take 50 ms each.
 private final class Network: Sendable {
     static let count = TestForm.of(short: 3_000, full: 10_000)
     let clock = ManualClock()

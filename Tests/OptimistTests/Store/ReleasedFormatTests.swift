@@ -42,16 +42,21 @@ struct ReleasedFormatTests {
         #expect(try await stateView(try open(format)) == view)
     }
 
-    /// Every column of the engine's tables, and what the other tables, indexes and views are made with.
+    /// Every column of the engine's tables in its place, what the tables are unique by and how they count, and the text of
+    /// indexes and views.
     private func engineSchema(_ store: Store) async throws -> [String] {
         try await store.read { db in
             try String.fetchAll(
                 db,
                 sql: """
-                    SELECT m.name || ': ' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || quote(c.dflt_value) || ' '
+                    SELECT m.name || ': ' || c.cid || ' ' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || quote(c.dflt_value) || ' '
                     || c.pk FROM sqlite_master m, pragma_table_info(m.name) c
                     WHERE m.type = 'table' AND m.name GLOB 'optimist_*'
-                    UNION SELECT m.name || ': ' || t.wr FROM sqlite_master m, pragma_table_list(m.name) t
+                    UNION SELECT m.name || ': ' || t.wr || (m.sql LIKE '%AUTOINCREMENT%') || (m.sql LIKE '%REFERENCES%')
+                    FROM sqlite_master m, pragma_table_list(m.name) t
+                    WHERE m.type = 'table' AND m.name GLOB 'optimist_*'
+                    UNION SELECT m.name || ': ' || i.origin || i."unique" || ' ' || k.seqno || ' ' || k.name
+                    FROM sqlite_master m, pragma_index_list(m.name) i, pragma_index_info(i.name) k
                     WHERE m.type = 'table' AND m.name GLOB 'optimist_*'
                     UNION SELECT name || ': ' || replace(replace(sql, char(10), ' '), '    ', '') FROM sqlite_master
                     WHERE type IN ('index', 'view') AND name GLOB 'optimist_*' AND name NOT GLOB 'optimist_state_*'

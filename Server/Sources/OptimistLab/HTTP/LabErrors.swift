@@ -1,7 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import GRDB
 import Hummingbird
+import Logging
 import NIOCore
 import OptimistCore
 import OptimistServer
@@ -25,7 +27,9 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         } catch let error as TransportError {
             return try answer(
                 .gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
-        } catch let error as any StorageFailure {
+        } catch let error as any StorageFailure where !(error is DatabaseError) {
+            // The servers' database was killed. A phone's own has no excuse.
+            context.logger.warning("The database failed", metadata: ["\(error.code.name)": "\(error.code.value)"])
             return try answer(.serviceUnavailable, "databaseFailed", error.detail, request, context)
         } catch let error as DecodingError {
             return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)

@@ -25,14 +25,14 @@ final class AccessTokens: Sendable {
     }
 
     let lifetime: Int
-    private let key: [UInt8]
+    private let key: SecretKey
     private let verified = Mutex<[[UInt8]: Claims]>([:])
     /// The tokens that are refused before their time has passed, and when it will have. Forgotten at a restart.
     private let expired = Mutex<[[UInt8]: Claims]>([:])
     private let maxVerified = 50_000
 
     /// - Parameter lifetime: In seconds.
-    init(key: [UInt8], lifetime: Int) {
+    init(key: SecretKey, lifetime: Int) {
         self.key = key
         self.lifetime = lifetime
     }

@@ -15,7 +15,7 @@ struct RefreshToken: Hashable, Sendable {
     private var signature: [UInt8]
 
     /// Makes a session's token.
-    init(_ record: SessionRecord, number: Int, key: [UInt8]) {
+    init(_ record: SessionRecord, number: Int, key: SecretKey) {
         account = record.account
         session = record.id
         self.number = number
@@ -36,7 +36,7 @@ struct RefreshToken: Hashable, Sendable {
     }
 
     /// Whether this is the session's own token. Takes as long for every wrong one.
-    func isGenuine(for record: SessionRecord, key: [UInt8]) -> Bool {
+    func isGenuine(for record: SessionRecord, key: SecretKey) -> Bool {
         record.account == account && record.id == session
             && HMACSHA256.isValid(signature, for: signed(salt: record.salt), key: key)
     }

@@ -10,8 +10,8 @@ import OptimistWire
 /// as you keep a password: a person who has it and a copy of the database can act as any user. With another secret every
 /// user has to sign in again.
 public struct ServerKeys: Sendable {
-    let access: [UInt8]
-    let refresh: [UInt8]
+    let access: SecretKey
+    let refresh: SecretKey
 
     /// Reads a secret from its text: the result of ``make()``, or the content of `keys.json` in a data directory.
     ///
@@ -72,17 +72,17 @@ public struct ServerKeys: Sendable {
     }
 
     private init(access: [UInt8], refresh: [UInt8]) {
-        self.access = access
-        self.refresh = refresh
+        self.access = SecretKey(access)
+        self.refresh = SecretKey(refresh)
     }
 
     /// A hash that tells one secret from another, and does not reveal it: 96 bits of SHA-256, as base64url.
     package var fingerprint: String {
-        Base64URL.encode(Array(SHA256.hash(access + refresh).prefix(12)))
+        Base64URL.encode(Array(SHA256.hash(access.bytes + refresh.bytes).prefix(12)))
     }
 
     private func write(to file: URL) throws {
-        func text(_ key: [UInt8]) -> JSON { .string(Base64URL.encode(key)) }
+        func text(_ key: SecretKey) -> JSON { .string(Base64URL.encode(key.bytes)) }
         let json: JSON = ["access": text(access), "refresh": text(refresh)]
         do { try DurableFile.create(file, json.bytes) } catch {
             throw OptimistError(

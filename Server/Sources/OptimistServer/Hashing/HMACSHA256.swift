@@ -2,22 +2,25 @@
 
 import COpenSSL
 
-/// Codes of 32 bytes that only who has the key can make or check: HMAC with SHA-256, as OpenSSL has it.
+/// Codes of 32 bytes: HMAC with SHA-256, as OpenSSL has it. Only a holder of the key can make or check one.
 ///
 /// > Source: RFC 2104; OpenSSL, "HMAC".
 enum HMACSHA256 {
-    static func code(for bytes: some Sequence<UInt8>, key: [UInt8]) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { code, count in
+    static func code(for bytes: some Sequence<UInt8>, key: SecretKey) -> [UInt8] {
+        OpenSSL.prepare()
+        return [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { code, count in
             count = withContiguousBytes(bytes) { bytes in
-                HMAC(EVP_sha256(), key, Int32(key.count), bytes.baseAddress, bytes.count, code.baseAddress, nil) == nil
+                HMAC(
+                    EVP_sha256(), key.bytes, Int32(key.bytes.count), bytes.baseAddress, bytes.count, code.baseAddress,
+                    nil) == nil
                     ? 0 : SHA256.byteCount
             }
-            precondition(count > 0, "There is no memory, or OpenSSL was built without SHA-256.")
+            precondition(count > 0, OpenSSL.lacksSHA256)
         }
     }
 
     /// Whether a code belongs to the bytes. Takes as long for every wrong one of its length.
-    static func isValid(_ code: [UInt8], for bytes: some Sequence<UInt8>, key: [UInt8]) -> Bool {
+    static func isValid(_ code: [UInt8], for bytes: some Sequence<UInt8>, key: SecretKey) -> Bool {
         isEqualInConstantTime(code, self.code(for: bytes, key: key))
     }
 }

@@ -11,8 +11,9 @@ package struct SHA256: ~Copyable {
 
     /// Begins the hash of bytes that come in pieces.
     package init() {
+        OpenSSL.prepare()
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
-            preconditionFailure("There is no memory, or OpenSSL was built without SHA-256.")
+            preconditionFailure(OpenSSL.lacksSHA256)
         }
         self.context = context
     }
@@ -20,12 +21,13 @@ package struct SHA256: ~Copyable {
     deinit { EVP_MD_CTX_free(context) }
 
     package mutating func update(_ bytes: some Sequence<UInt8>) {
-        withContiguousBytes(bytes) { _ = EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+        let isDone = withContiguousBytes(bytes) { EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
+        precondition(isDone, OpenSSL.lacksSHA256)
     }
 
     package consuming func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { hash, count in
-            _ = EVP_DigestFinal_ex(context, hash.baseAddress, nil)
+            precondition(EVP_DigestFinal_ex(context, hash.baseAddress, nil) == 1, OpenSSL.lacksSHA256)
             count = Self.byteCount
         }
     }
@@ -37,7 +39,7 @@ package struct SHA256: ~Copyable {
     }
 }
 
-/// Lends bytes that lie one after the other. Copies them only if they do not yet.
+/// Passes contiguous bytes to `body`, and copies them only if they are not contiguous.
 func withContiguousBytes<Result>(
     _ bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
 ) -> Result {

@@ -20,6 +20,7 @@ enum Scrypt {
             let parallelism = UInt64(exactly: parallelism),
             let memory = memory(rounds: rounds, blockSize: blockSize, parallelism: parallelism)
         else { throw Failure() }
+        OpenSSL.prepare()
         return try [UInt8](unsafeUninitializedCapacity: byteCount) { key, count in
             let isDone = password.withUnsafeBytes { password in
                 EVP_PBE_scrypt(
@@ -35,7 +36,7 @@ enum Scrypt {
         }
     }
 
-    /// The bytes that it works in, and some more. Nil: too many to count.
+    /// An upper bound of the memory that scrypt needs, in bytes. Nil: too many to count.
     private static func memory(rounds: UInt64, blockSize: UInt64, parallelism: UInt64) -> UInt64? {
         let (blocks, isTooMuch) = rounds.addingReportingOverflow(parallelism + 4)
         let (memory, isMore) = blocks.multipliedReportingOverflow(by: 128 * min(blockSize, 1 << 32))

@@ -22,10 +22,10 @@ export class ServersPanel {
   #meaning = el('p', { class: 'faint' });
   #segments;
   #failOver = el('button', {
-    type: 'button', onclick: () => this.#act(() => lab.failOver()),
+    type: 'button', onclick: () => this.#act('fail over', () => lab.failOver()),
   }, 'Kill the primary, promote the standby');
   #replace = el('button', {
-    type: 'button', onclick: () => this.#act(() => lab.replaceStandby()),
+    type: 'button', onclick: () => this.#act('replace', () => lab.replaceStandby()),
   }, 'Make another standby');
   #totals = el('p', { role: 'status' });
   #outcomes = el('tbody');
@@ -34,7 +34,7 @@ export class ServersPanel {
     el('thead', {}, el('tr', {}, ...['all', 'lost', 'healed', 'missing', 'took'].map(
       (name) => el('th', { scope: 'col' }, name)))),
     this.#outcomes);
-  #last = Promise.resolve();
+  #waiting = new Map();
 
   /** @param phones Returns the names of the phones. */
   constructor(attempt, phones) {
@@ -43,7 +43,7 @@ export class ServersPanel {
     const group = uniqueID('standby');
     this.#segments = el('div', { class: 'segments three' }, ...Object.entries(following).map(([name, [words]]) => {
       const radio = el('input', {
-        type: 'radio', name: group, value: name, onchange: () => this.#act(() => lab.followAs(name)),
+        type: 'radio', name: group, value: name, onchange: () => this.#act(name, () => lab.followAs(name)),
       });
       this.#choices.set(name, radio);
       return el('label', {}, radio, el('span', {}, words));
@@ -55,7 +55,7 @@ export class ServersPanel {
       el('div', { class: 'heading' }, el('h3', {}, 'Servers')),
       this.#list, this.#database,
       el('div', { class: 'buttons' }, el('button', {
-        type: 'button', onclick: () => this.#act(() => this.#write(10)),
+        type: 'button', onclick: () => this.#act('write', () => this.#write(10)),
       }, 'Write 10 to-dos on each phone')),
       this.#totals, this.#table);
   }
@@ -74,7 +74,7 @@ export class ServersPanel {
         el('button', {
           type: 'button', class: 'quiet', onclick: (event) => {
             const isRunning = Boolean(event.target.dataset.running);
-            this.#act(() => (isRunning ? lab.killServer(server.number) : lab.startServer(server.number)));
+            this.#act(server.number, () => (isRunning ? lab.killServer(server.number) : lab.startServer(server.number)));
           },
         })),
       update: (element, { number, port, running, kills }) => {
@@ -112,15 +112,21 @@ export class ServersPanel {
     this.#replace.hidden = Boolean(mode);
   }
 
-  /** One thing after the other, in the order of the clicks: a failover and a new standby take a while. */
-  #act(work) {
+  /**
+   * One thing after the other, in the order of the clicks: a failover and a new standby take a while. A second click on
+   * what still waits or runs is the same wish.
+   */
+  async #act(wish, work) {
+    if (this.#waiting.has(wish)) return;
     this.element.setAttribute('aria-busy', 'true');
-    const last = this.#last.then(async () => {
-      await this.#attempt(work);
-      if (this.#last === last) this.element.removeAttribute('aria-busy');
+    const before = [...this.#waiting.values()].at(-1);
+    const turn = (async () => {
+      await before?.catch(() => {});
+      await this.#attempt(work).finally(() => this.#waiting.delete(wish));
+      if (this.#waiting.size === 0) this.element.removeAttribute('aria-busy');
       this.refresh();
-    });
-    this.#last = last;
+    })();
+    this.#waiting.set(wish, turn);
   }
 
   #write(count) {
