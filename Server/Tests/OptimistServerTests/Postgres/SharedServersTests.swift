@@ -55,7 +55,7 @@ struct SharedServersTests {
                 return false
             }
             // The first state may be told again: an event is a hint.
-            #expect(seqs.first == 0 && seqs.count <= 3)
+            #expect([[0, 1], [0, 0, 1]].contains(seqs))
             let rows = try await there.0.rows(account: person.account, type: "todo")
             #expect(rows.map(\.id) == [RowKey.id(1)])
         }
