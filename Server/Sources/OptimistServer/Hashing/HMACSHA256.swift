@@ -8,14 +8,10 @@ import COpenSSL
 enum HMACSHA256 {
     static func code(for bytes: some Sequence<UInt8>, key: SecretKey) -> [UInt8] {
         OpenSSL.prepare()
-        return [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { code, count in
-            count = withContiguousBytes(bytes) { bytes in
-                HMAC(
-                    EVP_sha256(), key.bytes, Int32(key.bytes.count), bytes.baseAddress, bytes.count, code.baseAddress,
-                    nil) == nil
-                    ? 0 : SHA256.byteCount
+        return OpenSSL.hash { code in
+            withContiguousBytes(bytes) { bytes in
+                HMAC(EVP_sha256(), key.bytes, Int32(key.bytes.count), bytes.baseAddress, bytes.count, code, nil) != nil
             }
-            precondition(count > 0, OpenSSL.lacksSHA256)
         }
     }
 

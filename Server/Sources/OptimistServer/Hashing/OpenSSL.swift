@@ -10,4 +10,12 @@ enum OpenSSL {
 
     /// Keeps the library usable until the process has ended: other threads may still hash while `exit` cleans up.
     static func prepare() { precondition(isPrepared, "OpenSSL does not start.") }
+
+    /// Returns the bytes that `fill` writes. It stops the process if it cannot: a hash that was not made must not be used.
+    static func hash(_ fill: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { hash, count in
+            precondition(fill(hash.baseAddress), lacksSHA256)
+            count = SHA256.byteCount
+        }
+    }
 }

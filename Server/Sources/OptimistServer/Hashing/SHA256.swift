@@ -26,10 +26,7 @@ package struct SHA256: ~Copyable {
     }
 
     package consuming func finish() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { hash, count in
-            precondition(EVP_DigestFinal_ex(context, hash.baseAddress, nil) == 1, OpenSSL.lacksSHA256)
-            count = Self.byteCount
-        }
+        OpenSSL.hash { EVP_DigestFinal_ex(context, $0, nil) == 1 }
     }
 
     package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {

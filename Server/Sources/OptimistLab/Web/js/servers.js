@@ -116,7 +116,7 @@ export class ServersPanel {
    * One thing after the other, in the order of the clicks: a failover and a new standby take a while. A second click on
    * what still waits or runs is the same wish.
    */
-  async #act(wish, work) {
+  #act(wish, work) {
     if (this.#waiting.has(wish)) return;
     this.element.setAttribute('aria-busy', 'true');
     const before = [...this.#waiting.values()].at(-1);
