@@ -218,11 +218,10 @@ struct CredentialStoreTests {
         var anew = Credentials.first
         (anew.accessToken, anew.refreshToken) = (Secret("access-2"), Secret("refresh-2"))
         store.save(anew)
-        bench.server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 1) }
-        for _ in 0..<3 {
-            bench.server.onRequest {
-                TransportResponse(.unauthorized, #"{"error":"invalid_token","reason":"signed_in_elsewhere"}"#)
-            }
+        bench.server.books.withLock { books in
+            (books.generation, books.refusedUpTo) = (2, 1)
+            books.refusal = TransportResponse(
+                .unauthorized, #"{"error":"invalid_token","reason":"signed_in_elsewhere"}"#)
         }
         #expect(await bench.send(3).map(\.value) == [200, 200, 200])
         #expect(bench.server.refreshes == 0)

@@ -14,6 +14,8 @@ final class FakeServer: Sendable {
         var generation = 1
         /// Tokens up to this generation are refused.
         var refusedUpTo = 0
+        /// What a request with a refused token is answered with.
+        var refusal = TransportResponse(.unauthorized)
         var refreshes = 0
         var revocations = 0
         var paths: [String: Int] = [:]
@@ -67,8 +69,10 @@ final class FakeServer: Sendable {
         let planned = books.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
         if let planned { return try await planned() }
         let token = request.head.headerFields[.authorization]?.split(separator: "-").last.flatMap { Int($0) } ?? 0
-        let isAccepted = books.withLock { token > $0.refusedUpTo && token <= $0.generation }
-        return isAccepted ? TransportResponse(.ok, "hello") : TransportResponse(.unauthorized)
+        return books.withLock { books in
+            let isAccepted = token > books.refusedUpTo && token <= books.generation
+            return isAccepted ? TransportResponse(.ok, "hello") : books.refusal
+        }
     }
 }
 
