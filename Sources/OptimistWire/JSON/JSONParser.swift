@@ -153,51 +153,26 @@ private struct MemberList {
 extension JSONParser {
     fileprivate mutating func parseString() throws(JSONError) -> String {
         position += 1
-        let start = position
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                let text = try text(start..<position)
-                position += 1
-                return text
-            case UInt8(ascii: "\\"): return try parseEscapedString(from: start)
-            case 0..<0x20: throw malformed
-            default: position += 1
-            }
+        var result = try parsePlainText()
+        while next == UInt8(ascii: "\\") {
+            position += 1
+            result.unicodeScalars.append(try parseEscape())
+            result += try parsePlainText()
         }
-        throw malformed
+        guard next == UInt8(ascii: "\"") else { throw malformed }
+        position += 1
+        return result
     }
 
-    private func text(_ range: Range<Int>) throws(JSONError) -> String {
-        let bytes = UnsafeBufferPointer(rebasing: input[range])
+    private mutating func parsePlainText() throws(JSONError) -> String {
+        let run = PlainText(in: input, from: position)
+        let bytes = UnsafeBufferPointer(rebasing: input[position..<run.end])
         // Bytes that are not UTF-8 are replaced, so that the text has other bytes. The initializer that validates
         // instead asks the runtime for its generic types at each call, which took a third of all parsing.
         let text = String(decoding: bytes, as: UTF8.self)
-        guard bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) else {
-            throw .malformed(offset: range.lowerBound)
-        }
+        guard run.isASCII || text.utf8.elementsEqual(bytes) else { throw malformed }
+        position = run.end
         return text
-    }
-
-    private mutating func parseEscapedString(from start: Int) throws(JSONError) -> String {
-        var result = try text(start..<position)
-        var plainStart = position
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                result += try text(plainStart..<position)
-                position += 1
-                return result
-            case UInt8(ascii: "\\"):
-                result += try text(plainStart..<position)
-                position += 1
-                result.unicodeScalars.append(try parseEscape())
-                plainStart = position
-            case 0..<0x20: throw malformed
-            default: position += 1
-            }
-        }
-        throw malformed
     }
 
     private mutating func parseEscape() throws(JSONError) -> Unicode.Scalar {

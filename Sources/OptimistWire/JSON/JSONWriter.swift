@@ -69,12 +69,13 @@ func writeJSONString(_ text: String, to output: inout [UInt8]) {
     var text = text
     text.withUTF8 { utf8 in
         var start = 0
-        for (index, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-            output.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
-            writeEscape(byte, to: &output)
-            start = index + 1
+        while true {
+            let end = PlainText(in: utf8, from: start).end
+            output.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+            if end == utf8.count { break }
+            writeEscape(utf8[end], to: &output)
+            start = end + 1
         }
-        output.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
     }
     output.append(UInt8(ascii: "\""))
 }
