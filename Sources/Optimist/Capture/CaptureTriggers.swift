@@ -165,19 +165,20 @@ struct CaptureTriggers {
     /// that the server has lost. SQLite reads the JSON only for columns that were dirty before. A row that the engine does not
     /// know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
     private var marked: String {
-        let mask = bits(of: changed)
-        let back = bits(of: isBack)
+        // In the upsert, the row that could not be inserted tells which columns the write has changed.
+        let isMarked = { (column: TableLayout.Column) in "excluded.dirty & \(column.mask)" }
+        let back = back(of: isMarked)
         let stamped = each(", ") {
-            "'\($0.name)', CASE WHEN \(changed($0)) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
+            "'\($0.name)', CASE WHEN \(isMarked($0)) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
         }
-        let forgotten = each(", ") { "CASE WHEN \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END" }
-        let base = based(on: "base", isFirst)
+        let forgotten = each(", ") { "CASE WHEN \(isBack($0, of: isMarked)) THEN '$.\($0.name)' ELSE '$.@' END" }
+        let base = based(on: "base") { "\(isMarked($0)) AND \(isFirst($0))" }
         return """
-            \(adopted("NEW")) AND (dirty | \(mask)) & ~\(back) <> 0;
+            \(adopted("NEW")) AND (dirty | \(bits(of: changed))) & ~\(self.back(of: changed)) <> 0;
             INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base)
             VALUES (\(layout.number), NEW.id,
             coalesce((SELECT generation FROM optimist_remote WHERE \(isKey("NEW"))), 0),
-            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(mask), \(based(on: "'{}'", changed)))
+            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(bits(of: changed)), \(based(on: "'{}'", changed)))
             ON CONFLICT(tbl, id) DO UPDATE SET
             stamps = CASE WHEN dirty & ~excluded.dirty = 0 THEN NULL
             WHEN stamps IS NULL AND stamp = excluded.stamp THEN NULL
@@ -201,9 +202,9 @@ struct CaptureTriggers {
         return "json_insert(\(base), \(former))"
     }
 
-    /// Whether this is the user's first edit of a column since it had the server's value.
+    /// Whether a column's last edit is none of the user's since it had the server's value.
     private func isFirst(_ column: TableLayout.Column) -> String {
-        "\(changed(column)) AND (dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
+        "(dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
     }
 
     private var isNotRestored: String { "stamps ->> '$.\(LocalEdit.life)' IS NULL" }
@@ -213,12 +214,19 @@ struct CaptureTriggers {
     /// file may have replaced the file, and what is unsent in the copy may have been sent since (L3).
     private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
 
-    /// Whether the write gives a column the server's value again. The column must have been dirty before: a write to a clean
-    /// column takes it away from the server's value.
-    private func isBack(_ column: TableLayout.Column) -> String {
-        "CASE WHEN \(changed(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
+    /// The columns to which a write gives the server's value again, among those that it changes.
+    private func back(of isChanged: (TableLayout.Column) -> String) -> String {
+        """
+        (CASE WHEN generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) \
+        THEN \(bits(of: { isBack($0, of: isChanged) })) ELSE 0 END)
+        """
+    }
+
+    /// Whether the write gives a column the server's value again, if the row is in the life that the server has. The column must
+    /// have been dirty before: a write to a clean column takes it away from the server's value.
+    private func isBack(_ column: TableLayout.Column, of isChanged: (TableLayout.Column) -> String) -> String {
+        "CASE WHEN \(isChanged(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
             + "THEN base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\") "
-            + "AND generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) "
             + (column.isCounter ? "AND NOT \(hasUnsentOfOtherOrigins(column)) " : "") + "ELSE 0 END"
     }
 
