@@ -20,7 +20,7 @@ class Lab:
 
     def __enter__(self):
         """Returns its address, once it answers."""
-        self.data = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.data = tempfile.TemporaryDirectory(dir=self.environment["TMPDIR"], ignore_cleanup_errors=True)
         self.log = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self.log.name, "w") as log:
             self.process = subprocess.Popen(

@@ -22,14 +22,15 @@ class Postgres:
     """A new cluster with an empty database, which runs until the end of a `with` block and is then removed.
 
     PostgreSQL refuses to run as root, so for root it runs as the user postgres. Unless `is_durable`, a crash of the machine
-    may damage it. `settings` are further settings of the server, each as "name=value".
+    may damage it. `settings` are further settings of the server, each as "name=value". Its files are `inside` a
+    folder, by default that of temporary files.
     """
 
-    def __init__(self, is_durable=False, settings=()):
+    def __init__(self, is_durable=False, settings=(), inside=None):
         self.bin = programs()
         if not self.bin:
             raise FileNotFoundError("PostgreSQL is not installed")
-        self.folder = Path(tempfile.mkdtemp(prefix="optimist-pg-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="optimist-pg-", dir=inside))
         self.data = self.folder / "data"
         self.port = 5432
         self.settings = list(settings) + ([] if is_durable else ["fsync=off", "full_page_writes=off"])

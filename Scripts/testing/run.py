@@ -2,6 +2,7 @@
 """Runs stages, several at a time where they may, and counts."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,14 @@ LOGS = ROOT / ".build/test-logs"
 # Most end-to-end tests wait most of the time, so more of them than there are cores run at once. What computes all the time
 # runs beside them, and gives way to them.
 AT_ONCE = (os.cpu_count() or 2) + 2
+
+
+def scratch_folder():
+    """A folder for the files of a stage, which are removed with it. It is in memory if there is plenty, because the tests
+    make many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
+    memory = Path("/dev/shm")
+    is_plenty = memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30
+    return TemporaryDirectory(prefix="o-", dir=memory if is_plenty else None, ignore_cleanup_errors=True)
 
 
 class Run:
@@ -89,8 +98,7 @@ class Run:
         if stage.postgres and not programs():
             return None, "There is no PostgreSQL on this machine.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
-        # What a test leaves behind is removed with its stage.
-        with log.open("w") as output, TemporaryDirectory(prefix="o-", ignore_cleanup_errors=True) as scratch:
+        with log.open("w") as output, scratch_folder() as scratch:
             # A test that runs as root starts PostgreSQL as another user, which must reach its folder in here.
             os.chmod(scratch, 0o711)
             environment = {**os.environ, **stage.environment}
@@ -100,7 +108,7 @@ class Run:
             busy = 0
             try:
                 lab = Lab(environment, output) if stage.lab else nullcontext()
-                database = Postgres() if stage.postgres else nullcontext()
+                database = Postgres(inside=scratch) if stage.postgres else nullcontext()
                 with lab as address, database:
                     if stage.postgres:
                         environment["OPTIMIST_TEST_DATABASE"] = database.url
