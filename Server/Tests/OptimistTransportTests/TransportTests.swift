@@ -339,10 +339,18 @@
             }
             put(0b110, 3)  // The last block, of fixed codes.
             put(0b0011_0000, 8)  // The byte 0.
-            for _ in 0..<count / 258 {
-                put(0b1100_0101, 8)  // Length 258 …
-                put(0b00000, 5)  // … from distance 1.
+            func putEight() {
+                for _ in 0..<8 {
+                    put(0b1100_0101, 8)  // Length 258 …
+                    put(0b00000, 5)  // … from distance 1.
+                }
             }
+            putEight()
+            // From here the same 13 bytes come again and again.
+            let start = bytes.count
+            putEight()
+            let period = bytes[start...]
+            for _ in 2..<count / 258 / 8 { bytes += period }
             return bytes
         }
     }

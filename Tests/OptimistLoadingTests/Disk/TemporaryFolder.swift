@@ -84,15 +84,8 @@ extension DiskEntry {
     /// The same seed and size give the same entry.
     static func sample(size: Int, seed: UInt64) -> DiskEntry {
         var random = SplitMix64(seed: seed &* 7919 &+ UInt64(size))
-        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            while count < size {
-                let word = random.next()
-                for shift in 0..<min(8, size - count) {
-                    buffer.initializeElement(at: count + shift, to: UInt8(truncatingIfNeeded: word >> (8 * shift)))
-                }
-                count += min(8, size - count)
-            }
-        }
+        let words = (0..<(size + 7) / 8).map { _ in random.next() }
+        let bytes = words.withUnsafeBytes { Array($0.prefix(size)) }
         return DiskEntry(
             bytes: bytes, storedAt: Date(timeIntervalSince1970: 1_700_000_000.25),
             expiresAt: seed % 3 == 0 ? nil : Date(timeIntervalSince1970: 1_900_000_000.5),
