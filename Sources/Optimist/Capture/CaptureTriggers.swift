@@ -213,8 +213,8 @@ struct CaptureTriggers {
     /// file may have replaced the file, and what is unsent in the copy may have been sent since (L3).
     private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
 
-    /// The columns, among those that a write changes, of which the device knows that the server has the base value. A column
-    /// must have been dirty before: a write to a clean column takes it away from the server's value.
+    /// The columns that a write changes and whose base value the server surely has. A column must have been dirty before: a
+    /// write to a clean column takes it away from the server's value.
     private func known(of changed: String) -> String { "\(changed) & dirty & ~\(maybeSent)" }
 
     /// The columns to which a write gives the server's value again, among those that it changes.
