@@ -223,22 +223,26 @@ def leaves_early(account, _):
     friend = account.server.sign_up()
     lock = sqlite3.connect(account.server.database, isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
-    staying, half = asking(friend, "Stays"), asking(friend, "Never")
-    half.shutdown(socket.SHUT_WR)
-    leaving = []
 
-    def are_taken():
-        # A write waits for some seconds, which may be over on a machine that stands still. Then others are sent.
-        if len(select.select(leaving, [], [], 0)[0]) == len(leaving):
-            for connection in leaving:
-                connection.close()
-            leaving[:] = [asking(account, "Never") for _ in range(12)]  # A session has eight places.
-        return status() == 429
+    def left():
+        """Fills the account's places and leaves them. Gives the friend's writes, or None if one did not wait as long."""
+        staying, half = asking(friend, "Stays"), asking(friend, "Never")
+        half.shutdown(socket.SHUT_WR)
+        leaving = []
 
-    eventually("all places are taken", are_taken)
-    for connection in leaving:
-        connection.close()
-    eventually("the places are free", lambda: status() == 200)
+        def are_taken():
+            # A question may take the place of a write, which is then refused: so each question follows another write.
+            leaving.append(asking(account, "Never"))
+            return status() == 429
+
+        eventually("all places are taken", are_taken)
+        for connection in leaving:
+            connection.close()
+        eventually("the places are free", lambda: status() == 200)
+        # A write waits for some seconds, which may be over on a machine that stands still.
+        return None if select.select([staying], [], [], 0)[0] else (staying, half)
+
+    staying, half = eventually("the friend's writes wait", left)
     lock.execute("ROLLBACK")
     lock.close()
     with staying, half:
