@@ -22,8 +22,8 @@ class Postgres:
     """A new cluster with an empty database, which runs until the end of a `with` block and is then removed.
 
     PostgreSQL refuses to run as root, so for root it runs as the user postgres. Unless `is_durable`, a crash of the machine
-    may damage it. `settings` are further settings of the server, each as "name=value". Its files are `inside` a
-    folder, by default that of temporary files.
+    may damage it. `settings` are further settings of the server, each as "name=value". `inside` is the folder
+    of its files, by default that of temporary files.
     """
 
     def __init__(self, is_durable=False, settings=(), inside=None):

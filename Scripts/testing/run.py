@@ -25,8 +25,8 @@ AT_ONCE = (os.cpu_count() or 2) + 2
 
 
 def scratch_folder():
-    """A folder for the files of a stage, which are removed with it. It is in memory if there is plenty, because the tests
-    make many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
+    """A folder for the files of a stage, which are removed with it. It is in memory where that has more than 4 GB free, because
+    the tests make many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
     memory = Path("/dev/shm")
     is_plenty = memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30
     return TemporaryDirectory(prefix="o-", dir=memory if is_plenty else None, ignore_cleanup_errors=True)

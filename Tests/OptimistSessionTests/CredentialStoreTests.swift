@@ -220,8 +220,9 @@ struct CredentialStoreTests {
         store.save(anew)
         bench.server.books.withLock { books in
             (books.generation, books.refusedUpTo) = (2, 1)
-            books.refusal = TransportResponse(
-                .unauthorized, #"{"error":"invalid_token","reason":"signed_in_elsewhere"}"#)
+            books.refusal = {
+                TransportResponse(.unauthorized, #"{"error":"invalid_token","reason":"signed_in_elsewhere"}"#)
+            }
         }
         #expect(await bench.send(3).map(\.value) == [200, 200, 200])
         #expect(bench.server.refreshes == 0)

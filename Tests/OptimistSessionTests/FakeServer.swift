@@ -15,7 +15,7 @@ final class FakeServer: Sendable {
         /// Tokens up to this generation are refused.
         var refusedUpTo = 0
         /// What a request with a refused token is answered with.
-        var refusal = TransportResponse(.unauthorized)
+        var refusal: @Sendable () -> TransportResponse = { TransportResponse(.unauthorized) }
         var refreshes = 0
         var revocations = 0
         var paths: [String: Int] = [:]
@@ -69,10 +69,10 @@ final class FakeServer: Sendable {
         let planned = books.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
         if let planned { return try await planned() }
         let token = request.head.headerFields[.authorization]?.split(separator: "-").last.flatMap { Int($0) } ?? 0
-        return books.withLock { books in
-            let isAccepted = token > books.refusedUpTo && token <= books.generation
-            return isAccepted ? TransportResponse(.ok, "hello") : books.refusal
+        let (isAccepted, refusal) = books.withLock { books in
+            (token > books.refusedUpTo && token <= books.generation, books.refusal)
         }
+        return isAccepted ? TransportResponse(.ok, "hello") : refusal()
     }
 }
 

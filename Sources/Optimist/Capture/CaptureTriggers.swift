@@ -162,24 +162,23 @@ struct CaptureTriggers {
     /// value again, unless another value of it was sent and is unanswered.
     ///
     /// A row without an edit is in the life that the server has. An edit with base values belongs to such a life, or to one
-    /// that the server has lost. In the upsert, the row that could not be inserted has the changed columns. A row that the
-    /// engine does not know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
+    /// that the server has lost. SQLite reads the JSON only for columns that were dirty before. A row that the engine does not
+    /// know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
     private var marked: String {
-        let changed = bits(of: changed)
-        let back = back(of: "excluded.dirty")
+        // In the upsert, the row that could not be inserted tells which columns the write has changed.
+        let isMarked = { (column: TableLayout.Column) in "excluded.dirty & \(column.mask)" }
+        let back = back(of: isMarked)
         let stamped = each(", ") {
-            "'\($0.name)', CASE WHEN excluded.dirty & \($0.mask) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
+            "'\($0.name)', CASE WHEN \(isMarked($0)) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
         }
-        let forgotten = each(", ") {
-            "CASE WHEN \(known(of: "excluded.dirty")) & \($0.mask) AND \(isBack($0)) THEN '$.\($0.name)' ELSE '$.@' END"
-        }
-        let base = based(on: "base") { "excluded.dirty & \($0.mask) AND \(isFirst($0))" }
+        let forgotten = each(", ") { "CASE WHEN \(isBack($0, of: isMarked)) THEN '$.\($0.name)' ELSE '$.@' END" }
+        let base = based(on: "base") { "\(isMarked($0)) AND \(isUntouched($0))" }
         return """
-            \(adopted("NEW")) AND (dirty | \(changed)) & ~\(self.back(of: changed)) <> 0;
+            \(adopted("NEW")) AND (dirty | \(bits(of: changed))) & ~\(self.back(of: changed)) <> 0;
             INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base)
             VALUES (\(layout.number), NEW.id,
             coalesce((SELECT generation FROM optimist_remote WHERE \(isKey("NEW"))), 0),
-            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(changed), \(based(on: "'{}'", self.changed)))
+            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(bits(of: changed)), \(based(on: "'{}'", changed)))
             ON CONFLICT(tbl, id) DO UPDATE SET
             stamps = CASE WHEN dirty & ~excluded.dirty = 0 THEN NULL
             WHEN stamps IS NULL AND stamp = excluded.stamp THEN NULL
@@ -192,17 +191,19 @@ struct CaptureTriggers {
             """
     }
 
-    /// Adds to the base values the values that more columns had before the write. SQLite inserts nothing at the root, which is
-    /// always there.
+    /// Adds to the base values the values that more columns had before the write.
     private func based(on base: String, _ condition: (TableLayout.Column) -> String) -> String {
         let former = each(", ") {
-            "CASE WHEN \(condition($0)) THEN '$.\($0.name)' ELSE '$' END, quote(OLD.\"\($0.name)\")"
+            """
+            CASE WHEN \(condition($0)) THEN '$.\($0.name)' ELSE '$' END, \
+            CASE WHEN \(condition($0)) THEN quote(OLD."\($0.name)") END
+            """
         }
         return "json_insert(\(base), \(former))"
     }
 
-    /// Whether a column's last edit is none of the user's since it had the server's value.
-    private func isFirst(_ column: TableLayout.Column) -> String {
+    /// Whether the user has not edited a column since it had the server's value.
+    private func isUntouched(_ column: TableLayout.Column) -> String {
         "(dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
     }
 
@@ -213,22 +214,20 @@ struct CaptureTriggers {
     /// file may have replaced the file, and what is unsent in the copy may have been sent since (L3).
     private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
 
-    /// The columns that a write changes and whose base value the server surely has. A column must have been dirty before: a
-    /// write to a clean column takes it away from the server's value.
-    private func known(of changed: String) -> String { "\(changed) & dirty & ~\(maybeSent)" }
-
     /// The columns to which a write gives the server's value again, among those that it changes.
-    private func back(of changed: String) -> String {
+    private func back(of isChanged: (TableLayout.Column) -> String) -> String {
         """
         (CASE WHEN generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) \
-        THEN \(known(of: changed)) & \(bits(of: isBack)) ELSE 0 END)
+        THEN \(bits(of: { isBack($0, of: isChanged) })) ELSE 0 END)
         """
     }
 
-    /// Whether the write gives a column its base value.
-    private func isBack(_ column: TableLayout.Column) -> String {
-        "base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\")"
-            + (column.isCounter ? " AND NOT \(hasUnsentOfOtherOrigins(column))" : "")
+    /// Whether the write gives a column the server's value again, if the row is in the life that the server has. The column must
+    /// have been dirty before: a write to a clean column takes it away from the server's value.
+    private func isBack(_ column: TableLayout.Column, of isChanged: (TableLayout.Column) -> String) -> String {
+        "CASE WHEN \(isChanged(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
+            + "THEN base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\") "
+            + (column.isCounter ? "AND NOT \(hasUnsentOfOtherOrigins(column)) " : "") + "ELSE 0 END"
     }
 
     // MARK: - Pieces

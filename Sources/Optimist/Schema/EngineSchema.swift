@@ -122,18 +122,18 @@ enum EngineSchema {
         func isNotIn(_ table: String) -> String {
             "NOT EXISTS (SELECT 1 FROM \(table) o WHERE o.tbl = r.tbl AND o.id = r.id)"
         }
-        let rows = """
-            SELECT tbl, id FROM optimist_remote
-            UNION ALL SELECT tbl, id FROM optimist_edit r WHERE \(isNotIn("optimist_remote"))
-            UNION ALL SELECT tbl, id FROM optimist_parked r
-            WHERE \(isNotIn("optimist_remote")) AND \(isNotIn("optimist_edit"))
+        func rows(of table: String, where condition: String) -> String {
             """
+            SELECT t.name AS tableName, \(stateColumns(of: "r.tbl"))
+            FROM \(table) r JOIN optimist_table t ON t.number = r.tbl WHERE \(condition)
+            """
+        }
+        let parts = [
+            rows(of: "optimist_remote", where: "1"), rows(of: "optimist_edit", where: isNotIn("optimist_remote")),
+            rows(of: "optimist_parked", where: "\(isNotIn("optimist_remote")) AND \(isNotIn("optimist_edit"))"),
+        ]
         try createView(
-            "optimist_state", in: db, beside: definitions,
-            as: """
-                SELECT t.name AS tableName, \(stateColumns(of: "r.tbl"))
-                FROM (\(rows)) r JOIN optimist_table t ON t.number = r.tbl
-                """)
+            "optimist_state", in: db, beside: definitions, as: parts.joined(separator: "\nUNION ALL\n"))
     }
 
     /// Creates a view, unless the file already has it in the same form.
