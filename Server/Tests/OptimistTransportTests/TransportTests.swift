@@ -209,7 +209,7 @@
 
         @Test(arguments: Carrier.patient)
         func `what nobody reads is not fetched`(carrier: Carrier) async throws {
-            let whole = 24 << 20
+            let whole = 32 << 20
             let peer = Peer { _ in [.head(200, length: whole), .flood(whole)] }
             let farthest = try await carrier.withTransport(to: peer) { transport, authority in
                 let answer = try await transport.send(TransportRequest(authority))
