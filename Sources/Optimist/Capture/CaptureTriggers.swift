@@ -165,6 +165,7 @@ struct CaptureTriggers {
     /// that the server has lost. SQLite reads the JSON only for columns that were dirty before. A row that the engine does not
     /// know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
     private var marked: String {
+        let mask = bits(of: changed)
         // In the upsert, the row that could not be inserted tells which columns the write has changed.
         let isMarked = { (column: TableLayout.Column) in "excluded.dirty & \(column.mask)" }
         let back = back(of: isMarked)
@@ -174,11 +175,11 @@ struct CaptureTriggers {
         let forgotten = each(", ") { "CASE WHEN \(isBack($0, of: isMarked)) THEN '$.\($0.name)' ELSE '$.@' END" }
         let base = based(on: "base") { "\(isMarked($0)) AND \(isUntouched($0))" }
         return """
-            \(adopted("NEW")) AND (dirty | \(bits(of: changed))) & ~\(self.back(of: changed)) <> 0;
+            \(adopted("NEW")) AND (dirty | \(mask)) & ~\(self.back(of: changed)) <> 0;
             INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base)
             VALUES (\(layout.number), NEW.id,
             coalesce((SELECT generation FROM optimist_remote WHERE \(isKey("NEW"))), 0),
-            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(bits(of: changed)), \(based(on: "'{}'", changed)))
+            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(mask), \(based(on: "'{}'", changed)))
             ON CONFLICT(tbl, id) DO UPDATE SET
             stamps = CASE WHEN dirty & ~excluded.dirty = 0 THEN NULL
             WHEN stamps IS NULL AND stamp = excluded.stamp THEN NULL
