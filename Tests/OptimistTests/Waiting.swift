@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistTesting
 import Testing
 
 extension AsyncSequence where Failure == Never {
@@ -9,5 +10,18 @@ extension AsyncSequence where Failure == Never {
     ) async throws {
         for await element in self where try await condition(element) { return }
         Issue.record("the sequence ended before the element came", sourceLocation: sourceLocation)
+    }
+}
+
+extension ManualClock {
+    /// Lets time pass until something holds: by one step, or to the next sleeper, whenever a task sleeps. A step lasts
+    /// long enough for the tasks that woke to have their turns, on one core too: a deadline does not pass before an
+    /// answer is read.
+    func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
+        while try await !holds() {
+            for _ in 0..<50 { await Task.yield() }
+            await sleepers(atLeast: 1)
+            advance(by: step ?? untilNextSleeper ?? .zero)
+        }
     }
 }

@@ -84,14 +84,7 @@ struct AccountTests {
         let engine = phone.start()
         while !engine.isRunning { await Task.yield() }
         let signingOut = Task { try await engine.signOut(decide) }
-        let passing = Task {
-            while !Task.isCancelled {
-                await phone.clock.sleepers(atLeast: 1)
-                // A second lasts long enough for an answer to be read.
-                for _ in 0..<50 { await Task.yield() }
-                phone.clock.advance(by: .seconds(1))
-            }
-        }
+        let passing = Task { await phone.clock.pass(.seconds(1)) { Task.isCancelled } }
         let left = await signingOut.result
         passing.cancel()
         await passing.value

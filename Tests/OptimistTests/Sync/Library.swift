@@ -108,11 +108,7 @@ final class Reader: Sendable {
         backend.settings.withLock { $0.answers = 1 + run % 2 }
         start()
         let before = backend.requests.count
-        while backend.requests.count < before + 3 {
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: clock.untilNextSleeper ?? .zero)
-            await Task.yield()
-        }
+        await clock.pass { backend.requests.count >= before + 3 }
         await stop()
         try reopen()
     }
@@ -137,11 +133,9 @@ final class Reader: Sendable {
     /// passes meanwhile, for whatever waits.
     func untilSettled() async throws {
         let pages = backend.pages
-        while true {
-            if backend.pages > pages, try await isIdle(store), try await store.counts().pending == 0 { return }
-            for _ in 0..<50 { await Task.yield() }
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: .seconds(1))
+        try await clock.pass(.seconds(1)) {
+            guard backend.pages > pages, try await isIdle(store) else { return false }
+            return try await store.counts().pending == 0
         }
     }
 

@@ -284,11 +284,7 @@ struct ResyncTests {
         goOn()
         backend.settings.withLock { $0.answers = 3 }
         reader.start()
-        while backend.requests.count < 12 {
-            await reader.clock.sleepers(atLeast: 1)
-            reader.clock.advance(by: reader.clock.untilNextSleeper ?? .zero)
-            await Task.yield()
-        }
+        await reader.clock.pass { backend.requests.count >= 12 }
         await reader.stop()
         backend.write("book", [id(17)], nil)
         backend.write("book", [id(18)], ["title": "Later"], at: 1_790_000_060_000)
@@ -309,13 +305,9 @@ extension Reader {
         backend.settings.withLock { $0.pushFailures = 1_000 }
         let pages = backend.pages
         start()
-        while true {
-            if backend.pages > pages, try await store.tableProgress().allSatisfy({ $0.isComplete && $0.at == nil }) {
-                break
-            }
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: .seconds(30))
-            await Task.yield()
+        try await clock.pass(.seconds(30)) {
+            guard backend.pages > pages else { return false }
+            return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
         }
         await stop()
         backend.settings.withLock { $0.pushFailures = 0 }

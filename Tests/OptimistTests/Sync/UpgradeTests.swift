@@ -30,11 +30,7 @@ struct UpgradeTests {
             let pending = try await reader.store.counts().pending
             return try await reader.rows("book").isEmpty || pending != 1
         }
-        while try await isWaiting() {
-            await reader.clock.sleepers(atLeast: 1)
-            for _ in 0..<50 { await Task.yield() }
-            reader.clock.advance(by: .seconds(1))
-        }
+        try await reader.clock.pass(.seconds(1)) { try await !isWaiting() }
         let status = try await engine.status.current()
         #expect(status.upgradeRequired == (reason == .upgradeRequired ? ["tag"] : []))
         #expect(status.refused == (reason == .refused ? ["tag"] : []))
@@ -59,9 +55,9 @@ struct UpgradeTests {
         func hasFailed() async throws -> Bool {
             if case .failed = try await engine.status.current().phase { true } else { false }
         }
-        while try await !hasFailed(), backend.requests.count < 20 {
-            await Task.yield()
-            reader.clock.advance(by: .milliseconds(100))
+        try await reader.clock.pass(.milliseconds(100)) {
+            if try await hasFailed() { return true }
+            return backend.requests.count >= 20
         }
         #expect(try await hasFailed())
         await reader.stop()

@@ -59,11 +59,7 @@ struct WaitingRowsTests {
         #expect(inspection.pending.first?.nextAttempt == row.nextAttempt)
         // The next server knows the column.
         let engine = again.start()
-        while try await again.store.counts().pending > 0 {
-            await again.clock.sleepers(atLeast: 1)
-            again.clock.advance(by: .seconds(1))
-            await Task.yield()
-        }
+        try await again.clock.pass(.seconds(1)) { try await again.store.counts().pending == 0 }
         try await engine.status.reach { $0.phase == .idle }
         #expect(try await engine.status.current().waiting.isEmpty)
         #expect(try await again.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_wait") } == 0)
@@ -132,11 +128,7 @@ struct WaitingRowsTests {
             logger: Logger(label: "test") { _ in log })
         let running = Task { await engine.run() }
         await remote.untilAsked()
-        while server.rows("todo").isEmpty {
-            await phone.clock.sleepers(atLeast: 1)
-            phone.clock.advance(by: .seconds(60))
-            for _ in 0..<50 { await Task.yield() }
-        }
+        await phone.clock.pass(.seconds(60)) { !server.rows("todo").isEmpty }
         try await phone.untilClean()
         #expect(phone.clock.elapsed >= .seconds(900))
         #expect(log.lines.withLock { $0 }.contains { $0.contains("has not answered") })
