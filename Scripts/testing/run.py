@@ -2,7 +2,6 @@
 """Runs stages, several at a time where they may, and counts."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,8 +27,15 @@ def scratch_folder():
     """A folder for the files of a stage, which are removed with it. It is in memory where that has more than 4 GB free, because
     the tests make many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
     memory = Path("/dev/shm")
-    is_plenty = memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30
-    return TemporaryDirectory(prefix="o-", dir=memory if is_plenty else None, ignore_cleanup_errors=True)
+    return TemporaryDirectory(prefix="o-", dir=memory if is_roomy(memory) else None, ignore_cleanup_errors=True)
+
+
+def is_roomy(memory):
+    """Whether there is such a file system with more than 4 GB free, from which programs may run: a test writes a hook there."""
+    if not memory.is_dir():
+        return False
+    space = os.statvfs(memory)
+    return space.f_bavail * space.f_frsize > 4 << 30 and not space.f_flag & os.ST_NOEXEC
 
 
 class Run:
