@@ -42,7 +42,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 phase: try self.phase(state, counts, db), counts: counts,
                 progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
                 withheld: state.withheld,
-                waiting: try WaitTable(db).summary(of: store.layouts), isCaughtUp: state.isCaughtUp)
+                waiting: try WaitTable(db).summary(of: store.layouts),
+                isCaughtUp: state.isCaughtUp && !state.phase.isDisconnected)
         }
     }
 
