@@ -20,8 +20,7 @@ extension ManualClock {
     func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
         while try await !holds() {
             for _ in 0..<50 { await Task.yield() }
-            await sleepers(atLeast: 1)
-            advance(by: step ?? untilNextSleeper ?? .zero)
+            if let next = untilNextSleeper { advance(by: step ?? next) }
         }
     }
 }

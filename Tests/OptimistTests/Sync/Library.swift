@@ -108,7 +108,9 @@ final class Reader: Sendable {
         backend.settings.withLock { $0.answers = 1 + run % 2 }
         start()
         let before = backend.requests.count
-        await clock.pass { backend.requests.count >= before + 3 }
+        let passing = Task { [clock] in await clock.pass { Task.isCancelled } }
+        while backend.requests.count < before + 3 { await Task.yield() }
+        passing.cancel()
         await stop()
         try reopen()
     }
