@@ -112,6 +112,7 @@ final class Reader: Sendable {
         while backend.requests.count < before + 3 { await Task.yield() }
         passing.cancel()
         await stop()
+        await passing.value
         try reopen()
     }
 
