@@ -1,8 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Dispatch
+import HTTPTypes
+import HummingbirdCore
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import OptimistServer
@@ -100,6 +104,23 @@ struct ConnectionTests {
         #expect(!working.isActive)
     }
 
+    @Test func `an answer gets a few pieces ahead of a busy event loop, and no more`() async throws {
+        let (loop, gate, log) = (NIOAsyncTestingEventLoop(), DispatchSemaphore(value: 0), Log())
+        loop.execute {
+            gate.wait()
+            log.note("loop")
+        }
+        let writing = Task {
+            var pieces = AnswerPieces(log, on: loop)
+            try await pieces.write(ByteBuffer(repeating: 0, count: 6 * AnswerPieces.bytes))
+        }
+        while log.lines.count < 4 { await Task.yield() }
+        for _ in 0..<1_000 { await Task.yield() }
+        gate.signal()
+        try await writing.value
+        #expect(log.lines == ["piece", "piece", "piece", "piece", "loop", "piece", "piece"])
+    }
+
     @Test func `a body that waits to be asked for is asked for once, when a route reads it`() throws {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(RequestHeads())
@@ -167,4 +188,14 @@ struct ConnectionTests {
         #expect(FileLimit.connections(under: 64) == 32)
         #expect(FileLimit.raise() >= 256)
     }
+}
+
+/// Notes each piece that is written.
+private final class Log: ResponseBodyWriter, Sendable {
+    private let state = Mutex<[String]>([])
+    var lines: [String] { state.withLock(\.self) }
+
+    func note(_ line: String) { state.withLock { $0.append(line) } }
+    func write(_ buffer: ByteBuffer) async throws { note("piece") }
+    func finish(_ trailingHeaders: HTTPFields?) async throws { note("end") }
 }

@@ -17,17 +17,20 @@ extension Hummingbird.Response {
 
     /// An answer that is written piece by piece, as fast as the client reads it.
     ///
-    /// - Parameter end: Called when the last piece is on its way, or when the client has left.
-    init(body: [UInt8], until end: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - eventLoop: The connection's.
+    ///   - end: Called when the last piece is on its way, or when the client has left.
+    init(body: [UInt8], on eventLoop: any EventLoop, until end: @escaping @Sendable () -> Void) {
         self.init(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
             body: ResponseBody(contentLength: body.count) { writer in
                 defer { end() }
+                var pieces = AnswerPieces(writer, on: eventLoop)
                 for start in stride(from: 0, to: body.count, by: AnswerPieces.bytes) {
                     let piece = body[start..<min(start + AnswerPieces.bytes, body.count)]
-                    try await writer.write(ByteBuffer(bytes: piece))
+                    try await pieces.write(ByteBuffer(bytes: piece))
                 }
-                try await writer.finish(nil)
+                try await pieces.finish(nil)
             })
     }
 

@@ -67,7 +67,7 @@ extension Routes {
                 AppRoute.Call(request: request, parameters: context.parameters, account: account))
             let bytes = response.body.contentLength ?? 0
             try share.keepIfThereIsRoom(answer: bytes)
-            response.body = response.body.inPieces(until: share.leave)
+            response.body = response.body.inPieces(on: context.server.channel.eventLoop, until: share.leave)
             return response
         }
     }

@@ -95,7 +95,7 @@ struct Routes: Sendable {
         let share = memory.share(of: identity.account)
         let bytes = try await answer(request, share, account: identity.account, context.server)
         share.keep(answer: bytes.count)
-        return Response(body: bytes) {
+        return Response(body: bytes, on: context.server.channel.eventLoop) {
             share.leave()
             slot.leave()
         }
