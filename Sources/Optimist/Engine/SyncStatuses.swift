@@ -16,6 +16,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     private struct State {
         var phase = SyncStatus.Phase.stopped
         var withheld: [String: Withholding] = [:]
+        /// While the phase is disconnected, the newest answer decides, and counts from the next phase on.
         var isCaughtUp = false
     }
 
@@ -77,8 +78,9 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     /// - Parameter hasMore: Whether the server's latest answer said that there is more to receive.
     func received(hasMore: Bool) {
         let isNews = state.withLock { state in
-            defer { state.isCaughtUp = state.isCaughtUp || !hasMore }
-            return !state.isCaughtUp && !hasMore
+            let before = state.isCaughtUp
+            state.isCaughtUp = !hasMore || (before && !state.phase.isDisconnected)
+            return state.isCaughtUp != before
         }
         if isNews { store.changes.send() }
     }
