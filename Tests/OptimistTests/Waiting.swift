@@ -16,9 +16,9 @@ extension AsyncSequence where Failure == Never {
 extension ManualClock {
     /// Lets time pass until something holds: by one step, or to the next sleeper, whenever a task sleeps. A step lasts
     /// long enough for the tasks that woke to have their turns, on one core too: a deadline does not pass before an
-    /// answer is read.
+    /// answer is read. It ends when its task is cancelled, too.
     func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
-        while try await !holds() {
+        while !Task.isCancelled, try await !holds() {
             for _ in 0..<50 { await Task.yield() }
             if let next = untilNextSleeper { advance(by: step ?? next) }
         }
