@@ -24,14 +24,14 @@ AT_ONCE = (os.cpu_count() or 2) + 2
 
 
 def scratch_folder():
-    """A folder for the files of a stage, which are removed with it. It is in memory where that has more than 4 GB free, because
-    the tests make many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
+    """A folder for the files of a stage, which are removed with it. It is in memory where that is roomy, because the tests make
+    many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
     memory = Path("/dev/shm")
     return TemporaryDirectory(prefix="o-", dir=memory if is_roomy(memory) else None, ignore_cleanup_errors=True)
 
 
 def is_roomy(memory):
-    """Whether there is such a file system with more than 4 GB free, from which programs may run: a test writes a hook there."""
+    """Whether a folder is there, has more than 4 GB free, and may hold programs: a test writes a hook there."""
     if not memory.is_dir():
         return False
     space = os.statvfs(memory)
