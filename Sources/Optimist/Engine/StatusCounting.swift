@@ -2,7 +2,8 @@
 
 import OptimistCore
 
-/// Reads the status once per change, for all followers.
+/// Reads the status once per change, for all followers. All statuses come from here, so a follower never sees an older one
+/// after a newer one.
 ///
 /// The cost of counting is proportional to the number of pending rows. From 10,000 rows on there is a pause after each
 /// count, so that a long outbox is not counted again for each of its pushes. The last state always arrives.
@@ -18,9 +19,11 @@ final class StatusCounting: Sendable {
 
     init(store: Store) { self.store = store }
 
-    /// The statuses from now on, buffering only the newest. The stream ends when its consumer is cancelled.
+    /// The status now and after each change, buffering only the newest. The stream ends when its consumer is cancelled.
     func follow(_ statuses: SyncStatuses) -> AsyncStream<SyncStatus> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+        // For the first status. A count that is under way may have begun before the latest write.
+        defer { store.changes.send() }
+        return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let id = state.withLock { state in
                 state.nextID += 1
                 state.followers[state.nextID] = continuation
@@ -45,17 +48,15 @@ final class StatusCounting: Sendable {
         let (changes, clock) = (store.changes.stream(), store.surroundings.clock)
         return store.surroundings.spawn { [weak self, weak statuses] in
             for await _ in changes {
+                let followers = self?.followers ?? []
                 guard let status = await statuses?.whenReadable() else { continue }
-                self?.show(status)
+                for follower in followers { follower.yield(status) }
                 if let pause = Self.pause(after: status.counts.pending) { try? await clock.sleep(for: pause) }
             }
         }
     }
 
-    private func show(_ status: SyncStatus) {
-        let followers = state.withLock { Array($0.followers.values) }
-        for follower in followers { follower.yield(status) }
-    }
+    private var followers: [AsyncStream<SyncStatus>.Continuation] { state.withLock { Array($0.followers.values) } }
 
     /// A pause of about ten times the time that counting took. Nil: no pause.
     static func pause(after pending: Int) -> Duration? { pending < 10_000 ? nil : .nanoseconds(pending * 200) }

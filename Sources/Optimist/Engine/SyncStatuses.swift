@@ -6,7 +6,8 @@ import OptimistCore
 /// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
 /// a row are equal.
 ///
-/// Any number of tasks may follow it. A slow one skips states; the last one always arrives.
+/// Any number of tasks may follow it. A slow one skips states, none sees an older status after a newer one, and the last one
+/// always arrives.
 public final class SyncStatuses: AsyncSequence, Sendable {
     /// What the sequence emits.
     public typealias Element = SyncStatus
@@ -97,6 +98,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     /// Follows the status from now on, until its task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
+        /// Kept here, because the counting does not keep it.
         private let statuses: SyncStatuses
         private let followed: AsyncStream<SyncStatus>
         private var last: SyncStatus?
@@ -109,10 +111,6 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         public mutating func next() async -> SyncStatus? { await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> SyncStatus? {
-            if last == nil, let first = await statuses.whenReadable() {
-                last = first
-                return first
-            }
             var following = followed.makeAsyncIterator()
             while let status = await following.next() {
                 if status == last { continue }

@@ -107,7 +107,7 @@ struct FirstSyncTests {
         }
         await reader.stop()
         let progress = seen.compactMap(\.progress)
-        #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.rows <= $1.rows })
+        #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.rows <= $1.rows }, "\(seen)")
         let fractions = progress.compactMap(\.fraction)
         #expect(zip(fractions, fractions.dropFirst()).allSatisfy { $0 <= $1 })
         #expect(fractions.allSatisfy { (0...1).contains($0) })

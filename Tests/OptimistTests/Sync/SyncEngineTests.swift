@@ -136,6 +136,25 @@ struct SyncEngineTests {
         #expect(try await statuses.current().isCaughtUp == (answers.last == false))
     }
 
+    @Test func `Q3: who follows the status sees no older one after a newer one`() async throws {
+        let phone = try SyncedPhone(server)
+        let statuses = SyncStatuses(store: phone.store)
+        let writing = Task {
+            for number in 0..<500 { try await phone.store.write { try Todo(content: "\(number)").insert($0) } }
+        }
+        var last = 0
+        while last < 500 {
+            var seen: [Int] = []
+            for await status in statuses {
+                seen.append(status.counts.pending)
+                if seen.count == 3 || status.counts.pending == 500 { break }
+            }
+            #expect(seen == seen.sorted() && seen[0] >= last)
+            last = seen.last ?? 0
+        }
+        try await writing.value
+    }
+
     @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws
     {
         let phone = try SyncedPhone(server)
