@@ -7,7 +7,7 @@ import NIOCore
 /// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier ones.
 ///
 /// The base writer hands a piece to the connection's event loop, and returns before the event loop has written it. Only
-/// when it has, the base writer learns that the client does not read. After a few pieces this writer therefore waits until
+/// then does the base writer learn that the client does not read. After a few pieces this writer therefore waits until
 /// the event loop has written them: otherwise a whole answer could wait in memory for a busy event loop.
 struct AnswerPieces: ResponseBodyWriter {
     /// The connection holds two or three pieces. The next one waits until there is room.
