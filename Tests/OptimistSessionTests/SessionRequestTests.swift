@@ -276,14 +276,11 @@ struct SessionRequestTests {
                 for try await _ in body { heard.withLock { $0 += 1 } }
             }
         }
-        let time = Task {
-            while !Task.isCancelled {
-                if bench.clock.untilNextSleeper != nil { bench.clock.advance(by: .seconds(30)) }
-                await Task.yield()
-            }
+        await #expect {
+            try await bench.whileTimePasses { try await stream.value }
+        } throws: {
+            ($0 as? TransportError)?.kind == .timedOut
         }
-        await #expect { try await stream.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
-        time.cancel()
         feed.finish()
     }
 }
