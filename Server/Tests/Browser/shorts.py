@@ -37,6 +37,12 @@ class Shorts:
         for place in range(6):
             expect(self.ahead.nth(place)).to_contain_text("here")
 
+    def stands_at(self, index):
+        """The list shows this video, and has had a frame to say so."""
+        self.list.evaluate("() => new Promise(requestAnimationFrame)")
+        position = self.list.evaluate("list => Math.round(list.scrollTop / list.clientHeight)")
+        assert position == index, position
+
     def facts(self):
         """The server's view: the things that were asked for, and in how many requests."""
         return self.phone.page.request.get(f"{self.phone.page.url}lab/devices/{self.name}/loading").json()
@@ -89,6 +95,7 @@ def gives_up_what_flew_past(page, address):
     for index in range(4, 40, 4):
         page.request.post(f"{address}/lab/devices/A/shorts/visible", data={"index": index})
     expect(new.shown).to_have_attribute("data-index", "36")
+    new.stands_at(36)
     expect(new.shown.locator("img")).to_be_visible()
     expect(new.shown.locator(".place")).not_to_have_text("…")
     given_up = sum(loader["cancelled"] for loader in new.facts()["loaders"])
@@ -110,6 +117,27 @@ def works_by_keyboard_and_offline(page, address):
     expect(new.shown.get_by_text("failed").first).to_be_visible()
     new.phone.network("Online")
     expect(new.shown.locator("img")).to_be_visible()
+
+
+@claims.full
+def tells_the_last_one(page, address):
+    """The phone is told of one video at a time, and of none that was left meanwhile."""
+    new, _ = open_shorts(page, address)
+    told = []
+    page.route("**/devices/A/shorts/visible", lambda route: told.append(route))
+    new.list.focus()
+    with page.expect_request("**/devices/A/shorts/visible"):
+        page.keyboard.press("ArrowDown")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    new.stands_at(7)
+    with page.expect_request("**/devices/A/shorts/visible"):
+        told[0].continue_()
+    expect(new.shown).to_have_attribute("data-index", "1")
+    new.stands_at(7)
+    told[1].continue_()
+    expect(new.shown).to_have_attribute("data-index", "7")
+    assert [route.request.post_data_json["index"] for route in told] == [1, 7]
 
 
 @claims.full

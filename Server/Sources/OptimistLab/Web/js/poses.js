@@ -29,7 +29,8 @@ export class PosesScreen {
   #count = el('span', { class: 'faint' });
   #list = el('div', { class: 'feed', tabIndex: 0 });
   #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list });
-  #tell = soon(60, () => this.#tellVisible());
+  /** One request at a time, so that the newest is the one that stays. */
+  #tell = soon(60, coalesced(() => this.#tellVisible()));
 
   constructor(name, api, { attempt }) {
     this.#api = api;

@@ -10,30 +10,28 @@ export class ShortsScreen {
   #api;
   #attempt;
   #device;
-  #index = null;
-  #count = 0;
+  #index;  // Undefined while there is none.
   #moves = 0;
-  #asked = 0;
-  #isOurs = false;  // The list is being moved by the page, not by a hand.
+  #told = 0;  // So many of the moves the phone has heard of.
   #list = el('ol', { class: 'shorts', tabIndex: 0 });
   #problem = el('p', { class: 'empty', role: 'status', hidden: true });
   #credit = el('p', { class: 'source faint' });
   #ahead = el('ol', { class: 'plain ahead', 'aria-label': 'Coming next' });
-  #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list, threshold: 0.6 });
 
   constructor(name, api, { attempt }) {
     this.#api = api;
     this.#attempt = attempt;
     this.#list.setAttribute('aria-label', `Short videos on phone ${name}`);
     this.#list.addEventListener('keydown', (event) => this.#onKey(event));
+    this.#list.addEventListener('scroll', () => this.#choose(this.#position));
     this.element = el('div', { class: 'shorts-screen' },
       this.#list,
       this.#problem,
       this.#credit,
       el('div', { class: 'coming' }, this.#ahead,
         el('div', { class: 'steps-buttons' },
-          el('button', { type: 'button', 'aria-label': 'Previous video', onclick: () => this.#go(this.#index - 1) }, '↑'),
-          el('button', { type: 'button', 'aria-label': 'Next video', onclick: () => this.#go(this.#index + 1) }, '↓'))));
+          el('button', { type: 'button', 'aria-label': 'Previous video', onclick: () => this.#scrollTo(this.#position - 1) }, '↑'),
+          el('button', { type: 'button', 'aria-label': 'Next video', onclick: () => this.#scrollTo(this.#position + 1) }, '↓'))));
   }
 
   show(device) {
@@ -43,17 +41,16 @@ export class ShortsScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
-    const moves = this.#moves;
+    const told = this.#told;
     const shorts = await this.#api.shorts().catch(() => null);  // The phone may have crashed meanwhile.
     // Where the phone stood before a hand moved on says nothing.
-    if (shorts) this.#draw(shorts, moves === this.#moves && this.#asked === 0);
+    if (shorts) this.#draw(shorts, told === this.#moves);
   });
 
   #draw({ items, index, problem, credit }, isNewest) {
     setText(this.#credit, credit ? `Places: ${credit}` : '');
     this.#problem.hidden = !problem;
     setText(this.#problem, problem ?? '');
-    this.#count = items.length;
     keyed(this.#list, items, {
       key: (item) => item.id,
       make: (item) => this.#card(item, items.indexOf(item)),
@@ -68,7 +65,7 @@ export class ShortsScreen {
         part(element.children[2], 'place', item.place);
       },
     });
-    if (isNewest && index !== undefined && index !== null && index !== this.#index) this.#follow(index);
+    if (isNewest && index !== this.#index) this.#follow(index);
   }
 
   #card(item, index) {
@@ -79,7 +76,6 @@ export class ShortsScreen {
           el('strong', {}, item.author), el('span', {}, item.title), el('span', { class: 'place' }))),
       el('p', { class: 'ways' }, el('span', { class: 'part' }), el('span', { class: 'part' })));
     card.style.setProperty('--hue', item.hue);
-    this.#seen.observe(card);
     return card;
   }
 
@@ -98,38 +94,45 @@ export class ShortsScreen {
     part(other, 'place', place);
   }
 
-  /** The phone shows another one, as automation may have asked: the list moves there. */
-  #follow(index) {
-    this.#index = index;
-    const card = this.#list.children[index];
-    if (!card || this.#list.clientHeight === 0) return;
-    this.#isOurs = true;
-    this.#list.scrollTo({ top: card.offsetTop - this.#list.offsetTop, behavior: 'instant' });
-    requestAnimationFrame(() => requestAnimationFrame(() => { this.#isOurs = false; }));
+  /** The video that fills most of the list now. */
+  get #position() {
+    return Math.round(this.#list.scrollTop / this.#list.scrollHeight * this.#list.children.length);
   }
 
-  #onSeen(entries) {
-    if (this.#isOurs || this.element.hidden) return;
-    const seen = entries.filter((entry) => entry.isIntersecting).at(-1);
-    if (seen) this.#go(Number(seen.target.dataset.index));
+  /** The phone shows another one, as automation may have asked: the list moves there. */
+  #follow(index) {
+    if (this.#list.clientHeight === 0) return;
+    this.#index = index;
+    this.#scrollTo(index);
+  }
+
+  #scrollTo(index) {
+    const card = this.#list.children[index];
+    if (card) this.#list.scrollTo({ top: card.offsetTop - this.#list.offsetTop, behavior: 'instant' });
   }
 
   #onKey(event) {
     const next = { ArrowDown: 1, PageDown: 1, ArrowUp: -1, PageUp: -1 }[event.key];
     if (!next) return;
     event.preventDefault();
-    this.#go(this.#index + next);
+    this.#scrollTo(this.#position + next);
   }
 
-  async #go(index) {
-    if (index === this.#index || index < 0 || index >= this.#count) return;
-    this.#follow(index);
+  /** The list stands at another video, by a hand, a key or a button. */
+  #choose(index) {
+    if (index === this.#index || !this.#list.children[index]) return;
+    this.#index = index;
     this.#moves += 1;
-    this.#asked += 1;
-    await this.#attempt(() => this.#api.showShort(index));
-    this.#asked -= 1;
-    this.refresh();
+    this.#tell();
   }
+
+  /** Tells the phone, in one request after another, since two may overtake each other. Videos between are left out. */
+  #tell = coalesced(async () => {
+    const moves = this.#moves;
+    await this.#attempt(() => this.#api.showShort(this.#index));
+    this.#told = moves;
+    this.refresh();
+  });
 }
 
 /** What became of a thing that a video needs: `portrait: asked for · 2 requests`. One request is as it should be. */
