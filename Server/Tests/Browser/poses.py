@@ -1,6 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """The poses of the phones in a real browser, against a running lab: poses.py http://127.0.0.1:8080"""
 
+import re
+
 from playwright.sync_api import expect
 
 from planner import Claims, keeps_to_itself, open_emptied, run, take_pictures
@@ -50,12 +52,11 @@ def one_hangs_and_seven_show(page, address):
     expect(new.chosen).not_to_have_count(0)
     expect(new.first_page()).to_have_count(7)
     expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
-    page.request.put(f"{address}/lab/server/pictures", data={"id": "c3"})
     old.open()
     expect(old.feed).to_contain_text("Loading …")
-    page.get_by_role("button", name="Let them go").wait_for()
+    # A phone may ask twice: for a picture that it fetched ahead, and gave up while it was not near.
+    expect(page.get_by_text(re.compile("[2-9] held back"))).to_be_visible()
     expect(old.pictures).to_have_count(0)
-    expect(page.get_by_text("2 held back")).to_be_visible()
     page.get_by_role("button", name="Let them go").click()
     expect(new.first_page()).to_have_count(8)
     expect(old.first_page()).to_have_count(8)

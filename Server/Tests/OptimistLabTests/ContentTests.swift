@@ -144,12 +144,19 @@ struct ContentTests {
     @Test func `a held picture waits until it is let go, and only so many are held`() async {
         let held = HeldPictures()
         held.hold("c3")
+        #expect(held.counts == (toCome: 1, held: 0))
         await held.pass("c1")
-        let waiting = Task { await held.pass("c3") }
-        while held.counts.held == 0 { await Task.yield() }
-        await held.pass("c3")
+        let waiting = (0..<2).map { _ in Task { await held.pass("c3") } }
+        while held.counts.held < 2 { await Task.yield() }
+        #expect(held.counts == (toCome: 0, held: 2))
         held.hold(next: 0)
-        await waiting.value
+        for one in waiting { await one.value }
+        held.hold(next: 1)
+        let next = Task { await held.pass("c1") }
+        while held.counts.held == 0 { await Task.yield() }
+        await held.pass("c1")
+        held.hold(next: 0)
+        await next.value
         held.hold(next: 5)
         held.end()
         await held.pass("c1")

@@ -7,15 +7,18 @@ final class HeldPictures: Sendable {
     private struct State {
         var toCome = 0
         var names: Set<String> = []
-        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-        var last = 0
+        var waiting: [(name: String, request: CheckedContinuation<Void, Never>)] = []
         var isOver = false
     }
 
     private let state = Mutex(State())
 
-    /// How many pictures have yet to be held, and how many are.
-    var counts: (toCome: Int, held: Int) { state.withLock { ($0.toCome + $0.names.count, $0.waiting.count) } }
+    /// How many pictures have yet to be held, and how many requests are.
+    var counts: (toCome: Int, held: Int) {
+        state.withLock { state in
+            (state.toCome + state.names.subtracting(state.waiting.map(\.name)).count, state.waiting.count)
+        }
+    }
 
     /// Holds so many of the requests to come. Zero lets all go that are held.
     func hold(next count: Int) {
@@ -23,13 +26,13 @@ final class HeldPictures: Sendable {
             state.toCome = count
             if count == 0 { state.names = [] }
             if count > 0 { return [] as [CheckedContinuation<Void, Never>] }
-            defer { state.waiting = [:] }
-            return Array(state.waiting.values)
+            defer { state.waiting = [] }
+            return state.waiting.map(\.request)
         }
         for one in released { one.resume() }
     }
 
-    /// Holds the next request for one picture.
+    /// Holds every request for one picture, until all are let go.
     ///
     /// - Parameter name: The id of a pose or of an author.
     func hold(_ name: String) { _ = state.withLock { $0.names.insert(name) } }
@@ -45,12 +48,11 @@ final class HeldPictures: Sendable {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
                 guard !state.isOver else { return false }
-                if state.names.remove(name) == nil {
+                if !state.names.contains(name) {
                     guard state.toCome > 0 else { return false }
                     state.toCome -= 1
                 }
-                state.last += 1
-                state.waiting[state.last] = continuation
+                state.waiting.append((name, continuation))
                 return true
             }
             if !isHeld { continuation.resume() }
