@@ -183,7 +183,6 @@ public actor SyncEngine {
         await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
         for await signal in events {
             if let work = signal.work, !works.values.contains(work) { continue }
-            if case .pulled(.page(let hasMore)) = signal.event { status.received(hasMore: hasMore) }
             await perform(machine.handle(signal.event, at: elapsed()))
             if let waiter = signal.waiter { waiters.append(waiter) }
             if machine.isSettled { tellWaiters() }
@@ -289,7 +288,7 @@ public actor SyncEngine {
         case .setAside(let isRejected): try await setAside(isRejected: isRejected)
         case .renewDeviceID: try await store.renewDeviceID()
         case .reconnect: account = nil
-        case .publish(let phase): status.show(phase)
+        case .publish(let phase, let isCaughtUp): status.show(phase, isCaughtUp: isCaughtUp)
         }
     }
 

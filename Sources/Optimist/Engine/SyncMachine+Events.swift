@@ -80,6 +80,6 @@ extension SyncMachine {
         /// The server refuses the only unit of the last push: reject it as too large, or hold it for a day.
         case setAside(isRejected: Bool)
         case renewDeviceID, reconnect
-        case publish(SyncStatus.Phase)
+        case publish(SyncStatus.Phase, isCaughtUp: Bool)
     }
 }

@@ -18,6 +18,9 @@ struct SyncMachine: Sendable {
     static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped
+    /// Whether this device has received everything that the server had at some time since they last connected.
+    private(set) var isCaughtUp = false
+    private var contact = Contact()
     private(set) var lanes: [Lane: RetrySchedule] = [:]
     private var isRunning = false
     private var isOnline = true
@@ -58,7 +61,7 @@ struct SyncMachine: Sendable {
     mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
         effects = []
         decide(event, now)
-        updatePhase()
+        updateStatus()
         return effects
     }
 
@@ -90,6 +93,7 @@ struct SyncMachine: Sendable {
             let isNews = hasHeardOfNetwork || !isOnline
             hasHeardOfNetwork = true
             self.isOnline = isOnline
+            if !isOnline { contact.lost() }
             if isOnline, isNews { bringForward(Lane.allCases, by: .online) }
         case .foreground:
             if isHalted { restart(now) } else { bringForward(Lane.allCases, by: .foreground) }
@@ -159,7 +163,9 @@ struct SyncMachine: Sendable {
 
     private mutating func pulled(_ outcome: PullOutcome, _ now: Duration) {
         switch outcome {
-        case .page(let hasMore): worked(.pull, wantsMore: hasMore)
+        case .page(let hasMore):
+            if !hasMore { contact.receivedAll() }
+            worked(.pull, wantsMore: hasMore)
         case .failed(let failure): failed(.pull, failure, now)
         }
         isPolling = false
@@ -175,6 +181,7 @@ struct SyncMachine: Sendable {
         if lasted >= Self.leastStream { lanes[.stream]?.forgetFailures() }
         failed(.stream, failure, now)
         if lanes[.stream]?.failures == 1 { hasWorkedBesideStream = false }
+        if isStreamAlone { contact.lost() }
     }
 
     private mutating func waited(_ timer: Timer, _ token: Int, _ now: Duration) {
@@ -233,7 +240,9 @@ struct SyncMachine: Sendable {
         ticks[lane] = 0
         switch lane {
         case .push: effects.append(.push(rowLimit: rowLimit))
-        case .pull: effects.append(.pull)
+        case .pull:
+            contact.asked()
+            effects.append(.pull)
         case .stream: effects.append(.openStream)
         }
     }
@@ -268,7 +277,9 @@ struct SyncMachine: Sendable {
             guard isSignedIn == true else { return halt(pause: reason) }
             effects.append(.reconnect)
         case .fatal(let message): return halt(failure: message)
+        case .transient: if lane != .stream { contact.lost() }
         case .protocolError(let message):
+            contact.lost()
             protocolErrors += 1
             if protocolErrors > 1 { return halt(failure: message) }
             effects.append(.reconnect)
@@ -292,6 +303,7 @@ struct SyncMachine: Sendable {
     private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
         self.pause = pause ?? self.pause
         self.failure = failure ?? self.failure
+        contact.lost()
         streamOpened = nil
         effects.append(.abandon)
         for lane in Lane.allCases {
@@ -300,7 +312,7 @@ struct SyncMachine: Sendable {
         }
     }
 
-    // MARK: - Timers and phase
+    // MARK: - Timers and status
 
     private mutating func set(_ timer: Timer, _ wait: Duration) {
         lastToken += 1
@@ -313,11 +325,13 @@ struct SyncMachine: Sendable {
         effects.append(.cancelWait(timer))
     }
 
-    private mutating func updatePhase() {
-        let now = currentPhase
-        if now == phase { return }
-        phase = now
-        effects.append(.publish(now))
+    /// Tells what has changed. A server that can be reached is asked for what this device may have missed.
+    private mutating func updateStatus() {
+        if !currentPhase.isDisconnected, !contact.isComplete, lanes[.pull]?.phase == .idle { want(.pull) }
+        let before = (phase, isCaughtUp)
+        phase = currentPhase
+        isCaughtUp = contact.isComplete && !phase.isDisconnected
+        if before != (phase, isCaughtUp) { effects.append(.publish(phase, isCaughtUp: isCaughtUp)) }
     }
 
     private var currentPhase: SyncStatus.Phase {

@@ -17,7 +17,6 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     private struct State {
         var phase = SyncStatus.Phase.stopped
         var withheld: [String: Withholding] = [:]
-        /// While the phase is disconnected, the newest answer decides, and counts from the next phase on.
         var isCaughtUp = false
     }
 
@@ -45,7 +44,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
                 withheld: state.withheld,
                 waiting: try WaitTable(db).summary(of: store.layouts),
-                isCaughtUp: state.isCaughtUp && !state.phase.isDisconnected)
+                isCaughtUp: state.isCaughtUp)
         }
     }
 
@@ -68,22 +67,12 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return nil
     }
 
-    func show(_ phase: SyncStatus.Phase) {
+    func show(_ phase: SyncStatus.Phase, isCaughtUp: Bool = false) {
         state.withLock { state in
             state.phase = phase
-            if phase.isDisconnected { state.isCaughtUp = false }
+            state.isCaughtUp = isCaughtUp
         }
         store.changes.send()
-    }
-
-    /// - Parameter hasMore: Whether the server's latest answer said that there is more to receive.
-    func received(hasMore: Bool) {
-        let isNews = state.withLock { state in
-            let before = state.isCaughtUp
-            state.isCaughtUp = !hasMore || (before && !state.phase.isDisconnected)
-            return state.isCaughtUp != before
-        }
-        if isNews { store.changes.send() }
     }
 
     func show(withheld tables: [String: Withholding]) {

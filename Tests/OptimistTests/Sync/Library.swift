@@ -109,7 +109,7 @@ final class Reader: Sendable {
         start()
         let before = backend.requests.count
         let passing = Task { [clock] in await clock.pass { false } }
-        while backend.requests.count < before + 3 { await Task.yield() }
+        while !Task.isCancelled, backend.requests.count < before + 3 { await Task.yield() }
         passing.cancel()
         await stop()
         await passing.value

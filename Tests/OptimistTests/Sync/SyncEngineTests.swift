@@ -123,19 +123,6 @@ struct SyncEngineTests {
         #expect(try await engine.status.current().isCaughtUp == false)
     }
 
-    @Test(arguments: [[false], [true, false], [false, true]])
-    func `Q3: the newest answer that comes while the server counts as out of reach is told with the next phase`(
-        answers: [Bool]
-    ) async throws {
-        let phone = try SyncedPhone(server)
-        let statuses = SyncStatuses(store: phone.store)
-        statuses.show(.offline)
-        for hasMore in answers { statuses.received(hasMore: hasMore) }
-        #expect(try await statuses.current().isCaughtUp == false)
-        statuses.show(.idle)
-        #expect(try await statuses.current().isCaughtUp == (answers.last == false))
-    }
-
     @Test func `Q3: who follows the status sees no older one after a newer one`() async throws {
         let phone = try SyncedPhone(server)
         let statuses = SyncStatuses(store: phone.store)

@@ -384,5 +384,8 @@ struct SyncMachineTests {
             }
         }
         #expect(run.timers[.watchdog] != nil)
+        if !run.machine.phase.isDisconnected, !run.machine.isCaughtUp {
+            #expect(run.machine.lanes[.pull]?.phase != .idle, "nobody asks what this device has missed")
+        }
     }
 }

@@ -1,0 +1,109 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistCore
+import Testing
+
+@testable import Optimist
+
+/// Whether the device has caught up since it connected.
+extension SyncMachineTests {
+    private static let failedPush = SyncMachine.Event.pushed(.failed(.transient, rows: 1, units: 1))
+
+    /// A device that is connected and has received everything, and has nothing to send.
+    private func caughtUp() -> MachineRun {
+        var run = MachineRun(seed: 15)
+        run.handle(.started([:]))
+        run.finish(.stream, .streamEnded(.noPokes))
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.pull, .pulled(.page(hasMore: true)))
+        #expect(!run.machine.isCaughtUp, "there is more")
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+        run.handle(.poked)
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.pull, .pulled(.page(hasMore: true)))
+        #expect(run.machine.isCaughtUp, "new rows take nothing back")
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.working.isEmpty)
+        return run
+    }
+
+    /// The same device, whose pushes have failed so often that the next one waits.
+    private func unreached() -> MachineRun {
+        var run = caughtUp()
+        run.handle(.wrote)
+        while run.working.contains(.push) { run.finish(.push, Self.failedPush) }
+        #expect(run.machine.phase == .offline)
+        #expect(!run.machine.isCaughtUp)
+        return run
+    }
+
+    @Test func `Q3 a device that was out of reach asks what it has missed, also when it has nothing left to send`() {
+        var run = unreached()
+        while !run.working.contains(.push) { run.step() }
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        #expect(!run.machine.isCaughtUp)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+    }
+
+    @Test func `Q3 a complete answer that comes while pushes still fail counts as soon as one succeeds`() {
+        var run = unreached()
+        run.handle(.foreground)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(!run.machine.isCaughtUp, "it is still offline")
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        #expect(run.machine.isCaughtUp)
+        #expect(!run.working.contains(.pull), "nothing is asked twice")
+    }
+
+    @Test(
+        arguments: [
+            [.online(false), .online(true)], [failedPush], [.signedOut(PauseReason(.signedOut, "revoked")), .signedIn],
+            [.pulled(.failed(.transient))],
+        ] as [[SyncMachine.Event]])
+    func `Q3 what a device had received before it lost the server again does not count`(losses: [SyncMachine.Event]) {
+        var run = unreached()
+        run.handle(.foreground)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        for loss in losses { run.handle(loss) }
+        run.working.remove(.push)
+        run.handle(.pushed(.nothing(nextDue: nil)))
+        #expect(!run.machine.isCaughtUp)
+        while !run.working.contains(.pull) { run.step() }
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+    }
+
+    @Test func `Q3 an answer does not count if the device lost the server after it had asked`() {
+        var run = caughtUp()
+        run.handle(.poked)
+        run.handle(.online(false))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.phase != .offline)
+        #expect(!run.machine.isCaughtUp)
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+    }
+
+    @Test func `Q3 a stream that cannot be opened again is a loss, also while the disk fails`() {
+        var run = caughtUp()
+        run.handle(.foreground)
+        run.finish(.push, .pushed(.failed(.device("The database is busy."), rows: 1, units: 1)))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+        for _ in 0..<RetrySchedule.promptAttempts { run.finish(.stream, .streamEnded(.transient)) }
+        #expect(!run.machine.isCaughtUp)
+        #expect(run.working.contains(.pull))
+    }
+
+    @Test func `Q3 trouble of this device's that a push meets does not hide that nothing is received`() {
+        var run = caughtUp()
+        run.handle(.poked)
+        run.finish(.push, .pushed(.failed(.device("The database is busy."), rows: 1, units: 1)))
+        run.finish(.pull, .pulled(.failed(.transient)))
+        #expect(run.machine.phase == .deviceTrouble(message: "The database is busy."))
+        #expect(!run.machine.isCaughtUp)
+    }
+}
