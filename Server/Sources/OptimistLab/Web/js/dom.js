@@ -68,6 +68,16 @@ export function soon(delay, work) {
   };
 }
 
+/** Returns a function that runs each work after the one before: two requests at once may overtake each other. */
+export function inTurn() {
+  let last = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
 /** Runs `work` soon, once for however many calls, and again if called while it runs. */
 export function coalesced(work) {
   let isWaiting = false;

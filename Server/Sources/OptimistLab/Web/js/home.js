@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import { coalesced, el, keyed, setText } from './dom.js';
+import { coalesced, el, inTurn, keyed, setText } from './dom.js';
 import { times } from './format.js';
 
 const titles = {
@@ -21,6 +21,7 @@ export class HomeScreen {
   #sections = el('div', { class: 'sections' });
   #clock = el('time', { class: 'wall' });
   #ticks;
+  #turn = inTurn();
 
   constructor(name, api, { attempt }) {
     this.#api = api;
@@ -44,13 +45,16 @@ export class HomeScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
-    const home = await this.#api.home().catch(() => null);  // The phone may have crashed meanwhile.
-    if (home) this.#draw(home);
+    await this.#drawNext(() => this.#api.home().catch(() => null));  // The phone may have crashed meanwhile.
   });
 
-  async #do(work) {
-    const home = await this.#attempt(work);
-    if (home) this.#draw(home);
+  #do(work) { return this.#drawNext(() => this.#attempt(work)); }
+
+  #drawNext(ask) {
+    return this.#turn(async () => {
+      const home = await ask();
+      if (home) this.#draw(home);
+    });
   }
 
   #draw({ home, parts, drawn, answers, clock, problem }) {

@@ -41,7 +41,12 @@ const kept = (work) => coalesced(async () => {
 });
 
 const refreshDevices = kept(async () => {
-  for (const device of await lab.devices()) phoneFor(device).show(device);
+  const switched = new Map([...phones].map(([name, phone]) => [name, phone.switched]));
+  for (const device of await lab.devices()) {
+    const phone = phoneFor(device);
+    if ((switched.get(device.name) ?? 0) === phone.switched) phone.show(device);
+    else refreshDevices();
+  }
 });
 
 const refreshServer = kept(() => server.refresh(phones.values().next().value?.account));

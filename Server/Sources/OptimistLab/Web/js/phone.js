@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { lab } from './api.js';
-import { el, setText } from './dom.js';
+import { el, inTurn, setText } from './dom.js';
 import { lastEnds, networkNames, unsentRows } from './format.js';
 import { HomeScreen } from './home.js';
 import { LoadingPanel } from './loading.js';
@@ -41,15 +41,17 @@ export class Phone {
   #oldWayWords = el('small');
   #off;
   #tabs;
-  /** The crash or restart that came last. */
-  #turned = Promise.resolve();
-  /** How many of them are under way. Meanwhile the phone is dark, whatever is heard of it. */
-  #turns = 0;
+  /** Its crashes, restarts, networks and ways, one after another. */
+  #turn = inTurn();
+  /** How many crashes and restarts are under way. Meanwhile the phone is dark, whatever is heard of it. */
+  #switching = 0;
+  /** How many have ended. What was asked of the lab before that may be older. */
+  switched = 0;
 
   constructor(device, { attempt, wrote }) {
     this.#api = lab.device(device.name);
     this.#attempt = attempt;
-    this.#network = new NetworkPanel(device.name, (change) => attempt(() => this.#api.setNetwork(change)));
+    this.#network = new NetworkPanel(device.name, (change) => this.#act(() => this.#api.setNetwork(change)));
     this.#outbox = new OutboxPanel(this.#api);
     this.#rejections = new RejectionsPanel(this.#api, attempt);
     this.#session = new SessionPanel(device.name, this.#api, attempt);
@@ -65,7 +67,7 @@ export class Phone {
 
   /** Shows the device as the lab describes it. */
   show(described) {
-    const device = { ...described, running: described.running && this.#turns === 0 };
+    const device = { ...described, running: described.running && this.#switching === 0 };
     const wasRunning = this.#device?.running;
     this.#device = device;
     this.element.classList.toggle('is-off', !device.running);
@@ -141,18 +143,21 @@ export class Phone {
   #toggleRunning(fromScreen = false, end = () => this.#api.crash()) {
     return this.#attempt(async () => {
       const { running } = this.#device;
-      this.#turns += 1;
+      this.#switching += 1;
       this.show(this.#device);  // Dark at once: nothing more is asked of it.
-      // One after another: two requests may overtake each other.
-      const turned = this.#turned.then(() => (running ? end() : this.#api.restart()));
-      this.#turned = turned.catch(() => {});
-      await turned.finally(() => { this.#turns -= 1; });
+      await this.#turn(() => (running ? end() : this.#api.restart())).finally(() => {
+        this.#switching -= 1;
+        this.switched += 1;
+      });
       if (!running) this.show({ ...this.#device, running: true });
       if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
     });
   }
 
   #setOldWay() {
-    return this.#attempt(() => this.#api.setOldWay(this.#oldWay.checked));
+    const isOn = this.#oldWay.checked;
+    return this.#act(() => this.#api.setOldWay(isOn));
   }
+
+  #act(work) { return this.#attempt(() => this.#turn(work)); }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import { coalesced, el, keyed, setText, soon } from './dom.js';
+import { coalesced, el, inTurn, keyed, setText, soon } from './dom.js';
 import { times } from './format.js';
 
 const names = { chosen: 'Chosen', recommended: 'Recommended' };
@@ -22,14 +22,12 @@ export class PosesScreen {
   /** What the phone shows, or what a person has chosen and the phone has not heard of yet. */
   #filter = {};
   #isChosen = false;
-  #asked = 0;
-  #drawn = 0;
   #visible = new Set();
   #chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Filter' });
   #count = el('span', { class: 'faint' });
   #list = el('div', { class: 'feed', tabIndex: 0 });
   #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list });
-  /** One request at a time, so that the newest is the one that stays. */
+  #turn = inTurn();
   #tell = soon(60, coalesced(() => this.#tellVisible()));
 
   constructor(name, api, { attempt }) {
@@ -52,19 +50,16 @@ export class PosesScreen {
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
     // The phone may have crashed meanwhile.
-    await this.#drawNewest(() => this.#api.feed().catch(() => null));
+    await this.#drawNext(() => this.#api.feed().catch(() => null));
   });
 
-  #do(work) { return this.#drawNewest(() => this.#attempt(work)); }
+  #do(work) { return this.#drawNext(() => this.#attempt(work)); }
 
-  /** Draws an answer, unless one to a later question has been drawn. */
-  async #drawNewest(ask) {
-    this.#asked += 1;
-    const number = this.#asked;
-    const feed = await ask();
-    if (!feed || number < this.#drawn) return;
-    this.#drawn = number;
-    this.#draw(feed);
+  #drawNext(ask) {
+    return this.#turn(async () => {
+      const feed = await ask();
+      if (feed) this.#draw(feed);
+    });
   }
 
   #draw({ sections, choices, filter, drawn }) {
@@ -147,15 +142,15 @@ export class PosesScreen {
     this.#sendFilter();
   }
 
-  /** One request at a time, so that the last choice is the one that stays. */
-  #sendFilter = coalesced(async () => {
+  /** Only the last choice counts. */
+  #sendFilter = coalesced(() => this.#do(async () => {
     const filter = this.#filter;
-    await this.#drawNewest(async () => {
-      const feed = await this.#attempt(() => this.#api.filterFeed(filter));
+    try {
+      return await this.#api.filterFeed(filter);
+    } finally {
       if (this.#filter === filter) this.#isChosen = false;
-      return feed;
-    });
-  });
+    }
+  }));
 
   #onSeen(entries) {
     for (const { target, isIntersecting } of entries) {
