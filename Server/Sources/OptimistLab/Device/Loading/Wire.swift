@@ -7,13 +7,20 @@ import Synchronization
 /// A phone's transport, which counts how often each thing was asked for, in whichever way. What never left the phone does
 /// not count.
 final class Wire: Transport {
+    /// How long a picture is waited for, since a person may have the server hold it back.
+    static let held = Duration.seconds(3_600)
+    /// Where these pictures are.
+    private static let pictures = ["/poses/", "/authors/"]
+
     private let transport: any Transport
     private let sent = Mutex<[String: Int]>([:])
 
     init(_ transport: any Transport) { self.transport = transport }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var request = request
         let target = request.head.path ?? ""
+        if Self.pictures.contains(where: target.hasPrefix) { request.headTimeout = Self.held }
         sent.withLock { $0[target, default: 0] += 1 }
         do {
             return try await transport.send(request)
