@@ -105,6 +105,7 @@ def fits(page, site):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for path in ("", "#/accounts", f"#/accounts/{account}", f"#/accounts/{account}/rows?type=todo", "#/refusals"):
+            page.goto("about:blank")  # Else the page before is there until the next one has loaded.
             page.goto(f"{site.admin}/admin{path}")
             expect(page.locator("main .panel").first).to_be_visible()
             width = page.evaluate("document.documentElement.scrollWidth")

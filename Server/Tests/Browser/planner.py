@@ -161,14 +161,18 @@ def restarts_after_the_crash(page, address):
     crashes, restarts = [], []
     page.route("**/crash", lambda route: crashes.append(route))
     page.route("**/restart", lambda route: (restarts.append(route), route.continue_()))
-    a.press("Crash")
+    with page.expect_request("**/crash"):
+        a.press("Crash")
     expect(a.off).to_be_visible()
     a.press("Restart phone A")
     page.evaluate("() => new Promise(requestAnimationFrame)")
     assert crashes and not restarts, "the restart has overtaken the crash"
     crashes[0].continue_()
     expect(a.off).to_be_hidden()
-    a.write(fresh("On again"))
+    page.unroute_all()
+    text = fresh("On again")
+    a.write(text)
+    a.has(text, "synced")
 
 
 def tab_to(page, name, key="Tab"):
@@ -216,6 +220,8 @@ def text_is_text(page, address):
     text = fresh("<img src=x onerror=document.title='broken'><b>bold</b>")
     a.write(text)
     b.has(text, "synced")
+    for name in "Server", "Timeline":
+        expect(page.get_by_role("region", name=name, exact=True)).to_contain_text(text)
     assert page.locator("main img, main b").count() == 0
     assert page.title() == "Optimist lab"
 
@@ -246,7 +252,8 @@ def keeps_to_itself(page, address, *excused):
 def watched(browser):
     """A page that remembers what it asked for and what it complained about."""
     page = browser.new_page(viewport={"width": 1440, "height": 1100})
-    page.set_default_timeout(300_000)
+    # Also for the requests that a claim makes by itself.
+    page.context.set_default_timeout(300_000)
     expect.set_options(timeout=300_000)
     page.requested, page.complaints = [], []
     page.on("request", lambda request: page.requested.append(request.url))
