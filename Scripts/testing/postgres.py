@@ -51,7 +51,7 @@ class Postgres:
         as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
         done = subprocess.run(
             [*as_user, f"{self.bin}/{program}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            cwd="/")
+            cwd="/", env=os.environ | {"PGCTLTIMEOUT": "300"})
         if done.returncode:
             raise OSError(f"{program}: {done.stdout}")
         return done.stdout

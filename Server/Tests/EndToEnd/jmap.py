@@ -106,7 +106,7 @@ class Site:
 
     def curl(self, path, body=None, token=""):
         """Asks with curl, and returns the JSON of the answer."""
-        command = ["curl", "-sS", "--max-time", "30", self.server + path]
+        command = ["curl", "-sS", "--max-time", str(PATIENCE), self.server + path]
         token = self.token if token == "" else token
         if token:
             command += ["-H", f"Authorization: Bearer {token}"]
@@ -271,11 +271,11 @@ def events_to_jmapc(site):
 def events_to_curl(site):
     """curl's event stream says that jmapc has changed something"""
     command = [
-        "curl", "-sSN", "--max-time", "30", "-H", f"Authorization: Bearer {site.token}",
+        "curl", "-sSN", "--max-time", str(PATIENCE), "-H", f"Authorization: Bearer {site.token}",
         f"{site.server}/jmap/eventsource?types=todo&closeafter=no&ping=30",
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as stream:
-        stop = threading.Timer(20, stream.kill)
+        stop = threading.Timer(PATIENCE, stream.kill)
         stop.start()
         data = (line for line in stream.stdout if line.startswith("data: "))
         next(data)

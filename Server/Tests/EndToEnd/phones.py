@@ -107,7 +107,10 @@ class Server:
 
     def rows(self, account="phones"):
         """What it holds, as phones say what they show; None if it cannot say at this moment."""
-        status, _, text = self.call("todo/get", account, ids=None)
+        try:
+            status, _, text = self.call("todo/get", account, ids=None)
+        except (OSError, http.client.HTTPException):
+            return None
         assert status in (200, 503), (status, text)
         if status == 503:
             return None

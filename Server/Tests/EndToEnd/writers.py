@@ -213,10 +213,18 @@ def judge(writers, node, port):
     for writer in writers:
         for write in writer.writes:
             sums[tally(account, write.number)[0]] += 1
-    status, answer = ask(port, "POST", "/jmap/", {
-        "using": USING, "methodCalls": [["tally/get", {"accountId": account, "ids": None}, "0"]]}, writers[0].access,
-        patience=60)
-    assert status == 200, (status, answer)
+
+    def counters():
+        try:
+            status, answer = ask(port, "POST", "/jmap/", {
+                "using": USING, "methodCalls": [["tally/get", {"accountId": account, "ids": None}, "0"]]},
+                writers[0].access, patience=60)
+        except (OSError, http.client.HTTPException):
+            return None
+        assert status in (200, 503), (status, answer)
+        return answer if status == 200 else None
+
+    answer = eventually("the counters", counters)
     counted = {row["id"]: row["count"] for row in answer["methodResponses"][0][1]["list"]}
     wrong = {row: (counted.get(row), count) for row, count in sums.items() if counted.get(row) != count}
     assert not wrong and counted.keys() == sums.keys(), f"counters: {wrong or counted.keys() ^ sums.keys()}"

@@ -10,11 +10,11 @@ import OptimistWire
 
 /// A server with hooks in a process of its own, for tests that kill it.
 ///
-/// Its arguments are `DIRECTORY PORT NOTES`, or `URL PORT NOTES` with the servers' secret in OPTIMIST_SECRET. It serves the
-/// planner's schema, and says `serving PORT` once it does.
+/// Its arguments are `DIRECTORY PORT NOTES SECONDS`, or `URL PORT NOTES SECONDS` with the servers' secret in OPTIMIST_SECRET.
+/// It serves the planner's schema, and says `serving PORT` once it does. A token is valid for a day.
 ///
 /// - `didApply` adds a line `ACCOUNT SEQ` to the file NOTES before it returns.
-/// - `willApply` decides by the text of a to-do: it refuses `refuse` with the code `refused` and makes `amended` of `amend`. On
+/// - `willApply` has so many seconds. It decides by the text of a to-do: it refuses `refuse` with the code `refused` and makes `amended` of `amend`. On
 ///   `fail` it fails, and on `hang` it waits until it is cancelled.
 @main
 struct HookProcess {
@@ -29,18 +29,18 @@ struct HookProcess {
 
     private static func run() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 4, let port = Int(arguments[2]) else {
-            return print("HookProcess DIRECTORY|URL PORT NOTES")
+        guard arguments.count == 5, let port = Int(arguments[2]), let seconds = Int(arguments[4]) else {
+            return print("HookProcess DIRECTORY|URL PORT NOTES SECONDS")
         }
         let notes = try FileHandle(forWritingTo: URL(filePath: arguments[3]))
         try notes.seekToEnd()
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: port, storage: try storage(arguments[1]), schema: .planner,
-                hook: GroupHook(willApply: willApply),
+                hook: GroupHook(deadline: .seconds(seconds), willApply: willApply),
                 didApply: { transaction in
                     try notes.write(contentsOf: Data("\(transaction.account) \(transaction.seq)\n".utf8))
-                }))
+                }, accessTokenLifetime: .seconds(86_400)))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await server.run() }
             FileHandle.standardOutput.write(Data("serving \(try await server.port)\n".utf8))
