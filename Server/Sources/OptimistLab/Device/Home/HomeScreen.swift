@@ -20,7 +20,7 @@ final class HomeScreen: HomeShowing {
         let board = HomeBoard(clock: clock, news: news)
         self.board = board
         sections = Sections(
-            Home(), patience: .seconds(2), surroundings: Surroundings(now: { clock.now }),
+            Home(), patience: .seconds(5), surroundings: Surroundings(now: { clock.now }),
             sources: [
                 ScreenSource(
                     [
