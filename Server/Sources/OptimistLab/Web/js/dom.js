@@ -78,6 +78,15 @@ export function inTurn() {
   };
 }
 
+/** Returns a function that asks in turn, and draws the answer before the next one asks. Without an answer nothing changes. */
+export function drawsInTurn(draw) {
+  const turn = inTurn();
+  return (ask) => turn(async () => {
+    const answer = await ask();
+    if (answer) draw(answer);
+  });
+}
+
 /** Runs `work` soon, once for however many calls, and again if called while it runs. */
 export function coalesced(work) {
   let isWaiting = false;

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import { coalesced, el, inTurn, keyed, setText } from './dom.js';
+import { coalesced, drawsInTurn, el, keyed, setText } from './dom.js';
 import { times } from './format.js';
 
 const titles = {
@@ -21,7 +21,7 @@ export class HomeScreen {
   #sections = el('div', { class: 'sections' });
   #clock = el('time', { class: 'wall' });
   #ticks;
-  #turn = inTurn();
+  #drawNext = drawsInTurn((home) => this.#draw(home));
 
   constructor(name, api, { attempt }) {
     this.#api = api;
@@ -49,13 +49,6 @@ export class HomeScreen {
   });
 
   #do(work) { return this.#drawNext(() => this.#attempt(work)); }
-
-  #drawNext(ask) {
-    return this.#turn(async () => {
-      const home = await ask();
-      if (home) this.#draw(home);
-    });
-  }
 
   #draw({ home, parts, drawn, answers, clock, problem }) {
     setText(this.#count, `drawn ${times(drawn)} for ${answers} ${answers === 1 ? 'answer' : 'answers'}`);

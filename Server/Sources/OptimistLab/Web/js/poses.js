@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import { coalesced, el, inTurn, keyed, setText, soon } from './dom.js';
+import { coalesced, drawsInTurn, el, keyed, setText, soon } from './dom.js';
 import { times } from './format.js';
 
 const names = { chosen: 'Chosen', recommended: 'Recommended' };
@@ -27,7 +27,7 @@ export class PosesScreen {
   #count = el('span', { class: 'faint' });
   #list = el('div', { class: 'feed', tabIndex: 0 });
   #seen = new IntersectionObserver((entries) => this.#onSeen(entries), { root: this.#list });
-  #turn = inTurn();
+  #drawNext = drawsInTurn((feed) => this.#draw(feed));
   #tell = soon(60, coalesced(() => this.#tellVisible()));
 
   constructor(name, api, { attempt }) {
@@ -54,13 +54,6 @@ export class PosesScreen {
   });
 
   #do(work) { return this.#drawNext(() => this.#attempt(work)); }
-
-  #drawNext(ask) {
-    return this.#turn(async () => {
-      const feed = await ask();
-      if (feed) this.#draw(feed);
-    });
-  }
 
   #draw({ sections, choices, filter, drawn }) {
     if (!this.#isChosen) this.#filter = filter;

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import { lab } from './api.js';
-import { coalesced, el, keyed, setText, uniqueID } from './dom.js';
+import { coalesced, el, inTurn, keyed, setText, uniqueID } from './dom.js';
 import { milliseconds } from './format.js';
 
 /** How the standby follows: a word, and what it means for a commit. */
@@ -34,7 +34,8 @@ export class ServersPanel {
     el('thead', {}, el('tr', {}, ...['all', 'lost', 'healed', 'missing', 'took'].map(
       (name) => el('th', { scope: 'col' }, name)))),
     this.#outcomes);
-  #waiting = new Map();
+  #waiting = new Set();
+  #turn = inTurn();
 
   /** @param phones Returns the names of the phones. */
   constructor(attempt, phones) {
@@ -116,17 +117,13 @@ export class ServersPanel {
    * One thing after the other, in the order of the clicks: a failover and a new standby take a while. A second click on
    * what still waits or runs is the same wish.
    */
-  #act(wish, work) {
+  async #act(wish, work) {
     if (this.#waiting.has(wish)) return;
+    this.#waiting.add(wish);
     this.element.setAttribute('aria-busy', 'true');
-    const before = [...this.#waiting.values()].at(-1);
-    const turn = (async () => {
-      await before?.catch(() => {});
-      await this.#attempt(work).finally(() => this.#waiting.delete(wish));
-      if (this.#waiting.size === 0) this.element.removeAttribute('aria-busy');
-      this.refresh();
-    })();
-    this.#waiting.set(wish, turn);
+    await this.#turn(() => this.#attempt(work)).finally(() => this.#waiting.delete(wish));
+    if (this.#waiting.size === 0) this.element.removeAttribute('aria-busy');
+    this.refresh();
   }
 
   #write(count) {
