@@ -4,6 +4,9 @@ import Synchronization
 
 /// Pictures that the lab's server is told not to answer, so that one can see what else waits for them.
 final class HeldPictures: Sendable {
+    /// How long a request for a picture waits, since a person may hold it for as long as they like.
+    static let patience = Duration.seconds(3_600)
+
     private struct State {
         var toCome = 0
         var names: Set<String> = []

@@ -21,8 +21,7 @@ struct ForwardedContent: Sendable {
             method: request.method, scheme: "http", authority: "127.0.0.1:\(port)", path: request.uri.string,
             headerFields: request.headers.filter { [.authorization, .ifNoneMatch].contains($0.name) })
         do {
-            // The page may hold a picture back for as long as a person likes.
-            let answer = try await transport.send(TransportRequest(head: asked, headTimeout: .seconds(3_600)))
+            let answer = try await transport.send(TransportRequest(head: asked, headTimeout: HeldPictures.patience))
             let bytes = try await answer.body.collect(upTo: 100_000_000)
             return Response(
                 status: answer.head.status, headers: answer.head.headerFields.filter { $0.name != .contentLength },

@@ -7,9 +7,7 @@ import Synchronization
 /// A phone's transport, which counts how often each thing was asked for, in whichever way. What never left the phone does
 /// not count.
 final class Wire: Transport {
-    /// How long a picture is waited for, since a person may have the server hold it back.
-    static let held = Duration.seconds(3_600)
-    /// Where these pictures are.
+    /// Where the pictures are that the server may be told to hold.
     private static let pictures = ["/poses/", "/authors/"]
 
     private let transport: any Transport
@@ -20,7 +18,7 @@ final class Wire: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         var request = request
         let target = request.head.path ?? ""
-        if Self.pictures.contains(where: target.hasPrefix) { request.headTimeout = Self.held }
+        if Self.pictures.contains(where: target.hasPrefix) { request.headTimeout = HeldPictures.patience }
         sent.withLock { $0[target, default: 0] += 1 }
         do {
             return try await transport.send(request)

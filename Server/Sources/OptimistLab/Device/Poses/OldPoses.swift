@@ -87,7 +87,7 @@ actor OldPoses: PosesShowing {
             let page = try await source.page(of: section, shown.filter, after: cursor)
             var pictures: [Picture] = []
             for pose in page.items {
-                let answer = try await session.send(SessionRequest(pose.picturePath, deadline: Wire.held))
+                let answer = try await session.send(SessionRequest(pose.picturePath, deadline: HeldPictures.patience))
                 guard answer.status == .ok else { throw CancellationError() }
                 pictures.append(try Picture(decoding: answer.body))
             }

@@ -71,7 +71,7 @@ actor OldShorts: ShortsShowing {
         // Unstructured, as it was: it goes on when the screen goes elsewhere.
         work[last] = Task { [last] in
             do {
-                let answer = try await session.send(SessionRequest(path, deadline: Wire.held))
+                let answer = try await session.send(SessionRequest(path, deadline: HeldPictures.patience))
                 here[path] = try text(of: thing, path, answer.status.code, answer.body)
                 if let text = here[path] { board.has(thing, text) }
             } catch {
