@@ -79,7 +79,8 @@ def fresh(text):
 
 
 def open_lab(page, address):
-    for name in "AB":  # Whatever the claim before left behind.
+    page.unroute_all()  # Whatever the claim before left behind.
+    for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": "online"})
     page.goto(address)
@@ -169,7 +170,6 @@ def restarts_after_the_crash(page, address):
     assert crashes and not restarts, "the restart has overtaken the crash"
     crashes[0].continue_()
     expect(a.off).to_be_hidden()
-    page.unroute_all()
     text = fresh("On again")
     a.write(text)
     a.has(text, "synced")

@@ -138,7 +138,6 @@ def tells_the_last_one(page, address):
     told[1].continue_()
     expect(new.shown).to_have_attribute("data-index", "7")
     assert [route.request.post_data_json["index"] for route in told] == [1, 7]
-    page.unroute_all()
 
 
 @claims.full
