@@ -9,8 +9,8 @@ import pathlib
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
+from urllib.parse import urlsplit
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -20,10 +20,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from claims import Claims  # noqa: E402
 from form import form  # noqa: E402
 from program import PATIENCE, Program  # noqa: E402
+from writers import enter  # noqa: E402
 
 claims = Claims()
 EXAMPLES = form(short=10, full=200, soak=2_000)
-ENTRY = {"email": "a@example.org", "password": "correct horse battery", "device": {"id": "e2e", "name": "Test"}}
 # It answers without end, so there is nothing to compare.
 ENDLESS = "/jmap/eventsource"
 
@@ -36,18 +36,13 @@ class Site:
         self.enter("sign-up")
 
     def enter(self, way):
-        request = urllib.request.Request(f"{self.address}/auth/{way}", json.dumps(ENTRY).encode(), method="POST")
         self.entered = time.monotonic()
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            self.token = json.loads(answer.read())["access_token"]
+        self.token = enter(urlsplit(self.address).port, way, "a@example.org", "e2e")["access_token"]
 
     def headers(self):
         """Those of the user. A token is valid for 15 minutes, and all requests may take longer."""
         if time.monotonic() - self.entered > 300:
-            try:
-                self.enter("sign-in")
-            except urllib.error.HTTPError:
-                pass  # The drawn requests have used up this address. It tries again before the token ends.
+            self.enter("sign-in")
         return {"Authorization": f"Bearer {self.token}"}
 
     def get(self, path):

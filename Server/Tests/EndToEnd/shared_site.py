@@ -206,7 +206,7 @@ class Site:
         for server in self.servers:
             assert server.program.is_running, server.program.said
         return sum(
-            judge(self.writers[first:first + WRITERS_OF_AN_ACCOUNT], self.pair.primary, self.servers[0].port)
+            judge(self.writers[first:first + WRITERS_OF_AN_ACCOUNT], self.pair.primary)
             for first in range(0, WRITERS, WRITERS_OF_AN_ACCOUNT)), seconds
 
     def write_again(self):

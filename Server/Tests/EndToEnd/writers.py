@@ -199,7 +199,7 @@ class Writer(threading.Thread):
 FIRST = f"{1:016x}-device"
 
 
-def judge(writers, node, port):
+def judge(writers, node):
     """Everything that the writers of an account were told is stored is there, once, and no more. Returns how many to-dos."""
     account = writers[0].account
     found = node.sql(f"SELECT id, content::json->>'content' FROM optimist_rows "
@@ -213,19 +213,8 @@ def judge(writers, node, port):
     for writer in writers:
         for write in writer.writes:
             sums[tally(account, write.number)[0]] += 1
-
-    def counters():
-        try:
-            status, answer = ask(port, "POST", "/jmap/", {
-                "using": USING, "methodCalls": [["tally/get", {"accountId": account, "ids": None}, "0"]]},
-                writers[0].access, patience=60)
-        except (OSError, http.client.HTTPException):
-            return None
-        assert status in (200, 503), (status, answer)
-        return answer if status == 200 else None
-
-    answer = eventually("the counters", counters)
-    counted = {row["id"]: row["count"] for row in answer["methodResponses"][0][1]["list"]}
+    [(_, answer)] = writers[0].jmap([("tally/get", {"ids": None})])
+    counted = {row["id"]: row["count"] for row in answer["list"]}
     wrong = {row: (counted.get(row), count) for row, count in sums.items() if counted.get(row) != count}
     assert not wrong and counted.keys() == sums.keys(), f"counters: {wrong or counted.keys() ^ sums.keys()}"
     return len(wanted)
