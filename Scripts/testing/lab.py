@@ -8,10 +8,7 @@ import tempfile
 import time
 import urllib.request
 
-from .process import ended
-
-# Against hanging only: a busy machine takes its time.
-PATIENCE = 300
+from .process import PATIENCE, ended
 
 
 class Lab:

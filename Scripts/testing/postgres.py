@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .process import PATIENCE
+
 
 def programs():
     """The directory of PostgreSQL's programs. None: PostgreSQL is not installed."""
@@ -51,7 +53,7 @@ class Postgres:
         as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
         done = subprocess.run(
             [*as_user, f"{self.bin}/{program}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            cwd="/", env=os.environ | {"PGCTLTIMEOUT": "300"})
+            cwd="/", env=os.environ | {"PGCTLTIMEOUT": str(PATIENCE)})
         if done.returncode:
             raise OSError(f"{program}: {done.stdout}")
         return done.stdout

@@ -5,6 +5,9 @@ import os
 import signal
 import threading
 
+# Against hanging only, in seconds: a busy machine takes its time.
+PATIENCE = 300
+
 
 def ended(process, patience=None, give_up=None):
     """Waits for a process. Returns its exit status, and its processors' time with that of its children, in seconds.
