@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import tempfile
 import uuid
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from program import PATIENCE, Program, eventually  # noqa: E402
 
 CORE, ROWS = "urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"
 ERROR = "urn:ietf:params:jmap:error:"
+# How many requests a session may have under way.
+PLACES = 8
 claims = Claims()
 
 
@@ -146,22 +149,37 @@ def too_large(account, _):
 def broken_body(account, _):
     """A body that breaks the framing of HTTP is the client's fault, and is told so."""
     lines = ["POST /jmap/ HTTP/1.1", "Host: x", f"Authorization: Bearer {account.token}", "Transfer-Encoding: chunked"]
-    head = "\r\n".join([*lines, "", ""])
+    chunked = "\r\n".join([*lines, "", ""]).encode()
     for body in (b"no chunk", b"ffffffffffffffffffff\r\n", b"5\r\n12345 and more"):
-        host, port = account.server.host.split(":")
-        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-            connection.sendall(head.encode() + body)
+        with sent(account.server, chunked + body) as connection:
             answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 400 "), answer[:200]
     assert account.changes() == account.before, "something was stored"
 
 
-def raw(server, text):
-    """Sends bytes as they are, and returns all that comes until the server closes."""
+def sent(server, data):
+    """A connection on which these bytes were sent as they are."""
     host, port = server.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-        connection.sendall(text.encode())
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    connection.sendall(data)
+    return connection
+
+
+def raw(server, text):
+    """Sends a text as it is, and returns all that comes until the server closes."""
+    with sent(server, text.encode()) as connection:
         return connection.makefile("rb").read().decode()
+
+
+def head(token, length, *more):
+    """The head of a request whose body has this length."""
+    lines = ["POST /jmap/ HTTP/1.1", "Host: x", f"Authorization: Bearer {token}", f"Content-Length: {length}", *more]
+    return "\r\n".join([*lines, "", ""])
+
+
+def waiting_head(token, length):
+    """The head of a request that sends its body when it is told to, which it is when it has a place."""
+    return head(token, length, "Expect: 100-continue")
 
 
 @claims
@@ -188,19 +206,12 @@ def heads_without_bodies(account, _):
 def asks_for_bodies(account, other):
     """A client that waits is told to send its body, or is refused at once without it."""
     body = json.dumps(account.calling("Core/echo", {}))
-
-    def head(token, length):
-        return (f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nExpect: 100-continue\r\n"
-                f"Content-Length: {length}\r\n\r\n")
-
-    host, port = account.server.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-        connection.sendall(head(account.token, len(body)).encode())
+    with sent(account.server, waiting_head(account.token, len(body)).encode()) as connection:
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body.encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
     for token, length, status in ((account.token, 11_000_000, 413), ("none", len(body), 401)):
-        answer = raw(account.server, head(token, length))
+        answer = raw(account.server, waiting_head(token, length))
         assert answer.startswith(f"HTTP/1.1 {status} ") and "connection: close" in answer.lower(), answer
 
 
@@ -209,16 +220,18 @@ def leaves_early(account, _):
     """A waiting write whose client leaves is not stored and frees its place; a client that stays is answered."""
 
     def asking(one, text):
-        body = json.dumps(one.writing(text)).encode()
-        host, port = one.server.host.split(":")
-        connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
-        connection.sendall(
-            f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {one.token}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        return connection
+        body = json.dumps(one.writing(text))
+        return sent(one.server, (head(one.token, len(body)) + body).encode())
 
     def status():
         return account.post(account.calling("todo/get", {"ids": []}))[0]
+
+    def all_are_free():
+        """Whether as many requests as the account has places get one at the same time."""
+        with ExitStack() as asked:
+            connections = [asked.enter_context(sent(account.server, waiting_head(account.token, 2).encode()))
+                           for _ in range(PLACES)]
+            return all(connection.recv(100).startswith(b"HTTP/1.1 100 ") for connection in connections)
 
     friend = account.server.sign_up()
     lock = sqlite3.connect(account.server.database, isolation_level=None)
@@ -238,7 +251,8 @@ def leaves_early(account, _):
         eventually("all places are taken", are_taken)
         for connection in leaving:
             connection.close()
-        eventually("the places are free", lambda: status() == 200)
+        eventually("all places are free", all_are_free)
+        eventually("a place is free again", lambda: status() == 200)
         # A write waits for some seconds, which may be over on a machine that stands still.
         return None if select.select([staying], [], [], 0)[0] else (staying, half)
 
