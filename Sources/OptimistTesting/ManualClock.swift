@@ -15,7 +15,7 @@ public final class ManualClock: Clock, Sendable {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: (deadline: Instant, wake: CheckedContinuation<Void, any Error>)] = [:]
-        var watchers: [(count: Int, wake: CheckedContinuation<Void, Never>)] = []
+        var watchers: [Int: (count: Int, wake: CheckedContinuation<Void, Never>)] = [:]
         var cancelled: Set<Int> = []
     }
 
@@ -31,10 +31,7 @@ public final class ManualClock: Clock, Sendable {
     public var elapsed: Duration { now.offset }
 
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
+        let id = makeID()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { wake in fallAsleep(id, until: deadline, wake: wake) }
         } onCancel: {
@@ -47,15 +44,32 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Suspends until at least `count` tasks are asleep on this clock.
+    private func makeID() -> Int {
+        state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+    }
+
+    /// Suspends until at least `count` tasks are asleep on this clock, or the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
-        await withCheckedContinuation { wake in
-            let isReady = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.watchers.append((count, wake))
-                return false
+        let id = makeID()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { wake in
+                let isReady = state.withLock { state in
+                    if state.cancelled.remove(id) != nil || state.sleepers.count >= count { return true }
+                    state.watchers[id] = (count, wake)
+                    return false
+                }
+                if isReady { wake.resume() }
             }
-            if isReady { wake.resume() }
+        } onCancel: {
+            let watcher = state.withLock { state in
+                let watcher = state.watchers.removeValue(forKey: id)
+                if watcher == nil { state.cancelled.insert(id) }
+                return watcher?.wake
+            }
+            watcher?.resume()
         }
     }
 
@@ -87,9 +101,9 @@ public final class ManualClock: Clock, Sendable {
             if deadline <= state.now { return .due }
             state.sleepers[id] = (deadline, wake)
             let count = state.sleepers.count
-            let ready = state.watchers.filter { $0.count <= count }.map(\.wake)
-            state.watchers.removeAll { $0.count <= count }
-            return .asleep(watchers: ready)
+            let ready = state.watchers.filter { $0.value.count <= count }
+            for id in ready.keys { state.watchers[id] = nil }
+            return .asleep(watchers: ready.values.map(\.wake))
         }
         switch bedtime {
         case .asleep(let watchers): for watcher in watchers { watcher.resume() }

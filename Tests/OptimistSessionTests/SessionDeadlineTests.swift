@@ -44,7 +44,9 @@ struct SessionDeadlineTests {
         let bench = Bench()
         for _ in 0..<1000 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
         let request = SessionRequest("/rows", method: .post, urgency: .background, deadline: .seconds(60))
-        let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
+        let error = await failure {
+            try await bench.whileTimePasses(asleep: 2) { try await bench.session.send(request) }
+        }
         #expect(error?.kind == .timedOut)
         #expect(error?.phase == .notSent)
     }
@@ -69,7 +71,9 @@ struct SessionDeadlineTests {
         bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
         bench.server.onRequest { throw TransportError(.refused, .notSent) }
         let request = SessionRequest("/rows", attempts: 2)
-        let error = await failure { try await bench.whileTimePasses { try await bench.session.send(request) } }
+        let error = await failure {
+            try await bench.whileTimePasses(asleep: 2) { try await bench.session.send(request) }
+        }
         #expect(error?.kind == .refused)
         #expect(error?.phase == .maybeProcessed)
     }

@@ -277,7 +277,7 @@ struct SessionRequestTests {
             }
         }
         await #expect {
-            try await bench.whileTimePasses { try await stream.value }
+            try await bench.whileTimePasses(asleep: 1) { try await stream.value }
         } throws: {
             ($0 as? TransportError)?.kind == .timedOut
         }

@@ -26,7 +26,7 @@ struct SessionSilenceTests {
     func `T7: a stream's refusal whose body never comes counts by its head`(idleTimeout: Duration?) async throws {
         let bench = Bench()
         bench.server.onRequest { Self.silent(.notFound) }
-        let answer = try await bench.whileTimePasses {
+        let answer = try await bench.whileTimePasses(asleep: 2) {
             try await bench.session.stream(SessionRequest("/events"), idleTimeout: idleTimeout) { head, body in
                 (head.status, try await body.collect(upTo: 100))
             }
@@ -45,7 +45,7 @@ struct SessionSilenceTests {
             }
             return TransportResponse(head: HTTPResponse(status: .notFound), body: ResponseBody(drops))
         }
-        let status = try await bench.whileTimePasses {
+        let status = try await bench.whileTimePasses(asleep: 3) {
             try await bench.session.stream(SessionRequest("/events"), idleTimeout: .seconds(30)) { head, _ in
                 head.status
             }
@@ -68,7 +68,7 @@ struct SessionSilenceTests {
         let request = SessionRequest("/rows", method: .post)
         let status =
             if isStream {
-                try await bench.whileTimePasses {
+                try await bench.whileTimePasses(asleep: 2) {
                     try await bench.session.stream(request, idleTimeout: .seconds(30)) { head, _ in head.status }
                 }
             } else { try await bench.session.send(request).head.status }
@@ -91,7 +91,7 @@ struct SessionSilenceTests {
                         feed.finish()
                     }))
         }
-        let read = try await bench.whileTimePasses {
+        let read = try await bench.whileTimePasses(asleep: 2) {
             try await bench.session.stream(SessionRequest("/events"), idleTimeout: .seconds(30)) { _, body in
                 var read: [UInt8] = []
                 for try await chunk in body {
@@ -115,16 +115,17 @@ struct SessionSilenceTests {
 }
 
 extension Bench {
-    /// Does something, and moves the clock towards the next sleeper whenever a task sleeps: in small steps, so that a far
-    /// deadline does not pass while work that could go on has not had its turn.
+    /// Does something, and moves the clock to the next sleeper whenever as many tasks sleep as do when all of them wait:
+    /// no deadline passes while work that could go on has not had its turn.
     func whileTimePasses<Result: Sendable>(
-        _ work: @escaping @Sendable () async throws -> Result
+        asleep count: Int, _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let clock = clock
         let time = Task {
-            while !Task.isCancelled {
-                for _ in 0..<1000 { await Task.yield() }
-                if let next = clock.untilNextSleeper { clock.advance(by: min(next, .milliseconds(500))) }
+            while true {
+                await clock.sleepers(atLeast: count)
+                if Task.isCancelled { return }
+                clock.advance(by: clock.untilNextSleeper ?? .zero)
             }
         }
         defer { time.cancel() }

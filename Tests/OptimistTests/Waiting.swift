@@ -3,6 +3,8 @@
 import OptimistTesting
 import Testing
 
+@testable import Optimist
+
 extension AsyncSequence where Failure == Never {
     /// Waits for an element that satisfies a condition. A sequence that ends before that is an issue.
     func reach(
@@ -15,11 +17,16 @@ extension AsyncSequence where Failure == Never {
 
 extension ManualClock {
     /// Lets time pass until something holds: by one step, or to the next sleeper, whenever a task sleeps. A step lasts
-    /// long enough for the tasks that woke to have their turns, on one core too: a deadline does not pass before an
-    /// answer is read. It ends when its task is cancelled, too.
-    func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
+    /// long enough for the tasks that woke to have their turns, on one core too. It ends when its task is cancelled, too.
+    ///
+    /// - Parameter engine: Time stands still while it pushes or pulls: no deadline passes before an answer is read,
+    ///   however slow the machine is. Nil: time passes in any case.
+    func pass(
+        _ step: Duration? = nil, for engine: SyncEngine?, until holds: () async throws -> Bool
+    ) async rethrows {
         while !Task.isCancelled, try await !holds() {
             for _ in 0..<50 { await Task.yield() }
+            if await engine?.isSettled == false { continue }
             if let next = untilNextSleeper { advance(by: step ?? next) }
         }
     }

@@ -18,7 +18,8 @@ struct OtherProcess {
         let arguments = CommandLine.arguments
         guard arguments.count == 3 else { return print("OtherProcess write|sync FILE") }
         endWithTheTests()
-        let store = try Store(at: URL(filePath: arguments[2]), synced: [Todo.self]) { migrator in
+        // A process that is killed loses nothing of this, and the tests' own app does not wait long for the disk.
+        let store = try Store(at: URL(filePath: arguments[2]), synced: [Todo.self], durability: .normal) { migrator in
             // As the tests' own app has it.
             migrator.registerMigration("todo") { _ in }
         }

@@ -18,6 +18,9 @@ final class SharedWork<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// How many tasks wait for the running work.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Joins the running work, or starts it.
     ///
     /// - Throws: Whatever the work throws; `CancellationError` when the calling task is cancelled.

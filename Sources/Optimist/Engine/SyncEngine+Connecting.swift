@@ -10,23 +10,24 @@ extension SyncEngine {
         await untilRestored()
         if let account, remote.signedIn == connectedAs { return account }
         account = nil
-        let present = try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
-        account = present
-        return present
+        return try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
     }
 
+    /// The account is kept before the attempt ends: no lane comes in between and connects once more.
     private func connectAndBind() async throws -> RemoteAccount {
         let person = remote.signedIn
-        let account = try await connect()
+        let present = try await connect()
         // A remote may ignore that its task was cancelled.
         try Task.checkCancellation()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
-        try await store.bind(to: account.id, as: person) { [remote] in remote.signedIn }
+        try await store.bind(to: present.id, as: person) { [remote] in remote.signedIn }
         try await store.note(remote.guarantees)
         connectedAs = person
-        if let schema = account.schema { try await store.check(against: schema) }
-        if let served = account.tables { try await store.skip(tablesBut: served) }
-        return account
+        if let schema = present.schema { try await store.check(against: schema) }
+        if let served = present.tables { try await store.skip(tablesBut: served) }
+        try Task.checkCancellation()
+        account = present
+        return present
     }
 
     /// Waits until the session has read its credentials. From then on the engine knows whose account the answers belong to.

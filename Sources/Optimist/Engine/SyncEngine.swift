@@ -356,6 +356,9 @@ public actor SyncEngine {
     /// Pulls soon.
     nonisolated func poke() { inbox.put(.poked) }
 
+    /// Whether no push or pull is under way: each has ended, or waits.
+    var isSettled: Bool { machine.isSettled }
+
     /// Whether a call of ``run()`` is under way, so that pending rows are sent when possible.
     nonisolated var isRunning: Bool { inbox.isOpen }
 }

@@ -84,7 +84,7 @@ struct AccountTests {
         let engine = phone.start()
         while !engine.isRunning { await Task.yield() }
         let signingOut = Task { try await engine.signOut(decide) }
-        let passing = Task { await phone.clock.pass(.seconds(1)) { false } }
+        let passing = Task { await phone.clock.pass(.seconds(1), for: engine) { false } }
         let left = await signingOut.result
         passing.cancel()
         await passing.value

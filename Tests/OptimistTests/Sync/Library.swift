@@ -106,9 +106,9 @@ final class Reader: Sendable {
     /// - Parameter run: Which of many it is.
     func syncKilled(run: Int) async throws {
         backend.settings.withLock { $0.answers = 1 + run % 2 }
-        start()
+        let engine = start()
         let before = backend.requests.count
-        let passing = Task { [clock] in await clock.pass { false } }
+        let passing = Task { [clock] in await clock.pass(for: engine) { false } }
         while !Task.isCancelled, backend.requests.count < before + 3 { await Task.yield() }
         passing.cancel()
         await stop()
@@ -136,14 +136,20 @@ final class Reader: Sendable {
     /// passes meanwhile, for whatever waits.
     func untilSettled() async throws {
         let pages = backend.pages
-        try await clock.pass(.seconds(1)) {
+        try await pass(.seconds(1)) {
             guard backend.pages > pages, try await isIdle(store) else { return false }
             return try await store.counts().pending == 0
         }
     }
 
+    /// Lets time pass until something holds, and while the engine neither pushes nor pulls.
+    func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
+        try await clock.pass(step, for: engine, until: holds)
+    }
+
+    private var engine: SyncEngine? { running.withLock { $0?.engine } }
+
     private func isIdle(_ store: Store) async throws -> Bool {
-        let engine = running.withLock { $0?.engine }
         guard let engine, try await engine.status.current().phase == .idle else { return false }
         return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
     }

@@ -38,6 +38,8 @@ struct NetworkPolicyTests {
         while !phone.store.network.withheld(of: phone.store.layouts).contains(where: { $0.name == "todo" }) {
             await Task.yield()
         }
+        // A pull that began on the better network may still be under way.
+        try await engine.status.reach { $0.phase == .idle }
         try await phone.store.write { try Todo(content: "mine").insert($0) }
         try await other.store.write { try Todo(content: "theirs").insert($0) }
         try await other.untilClean()

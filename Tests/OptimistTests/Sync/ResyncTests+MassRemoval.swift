@@ -27,7 +27,7 @@ extension ResyncTests {
         let reader = try await empty()
         backend.settings.withLock { $0.pageRows = 1000 }
         reader.start(onMassRemoval: nil)
-        try await reader.clock.pass(.seconds(60)) {
+        try await reader.pass(.seconds(60)) {
             try await reader.store.massRemoval().rows.isEmpty && backend.rows("tag").count >= 149
         }
         try await reader.untilSettled()
@@ -65,7 +65,7 @@ extension ResyncTests {
         }
         #expect(try await reader.rows("tag").count >= 149, "nothing went yet")
         backend.write("shelf", [id(50)], ["name": "Meanwhile"])
-        try await reader.clock.pass(.seconds(60)) { try await reader.rows("shelf").count == 4 }
+        try await reader.pass(.seconds(60)) { try await reader.rows("shelf").count == 4 }
         answers.continuation.yield(answer)
         try await reader.untilSettled()
         await reader.stop()
@@ -86,9 +86,9 @@ extension ResyncTests {
         }
         var questions = asked.stream.makeAsyncIterator()
         #expect(await questions.next()?.rows["shelf"] == nil)
-        try await reader.clock.pass(.seconds(60)) { try await reader.rows("shelf").count == 153 }
+        try await reader.pass(.seconds(60)) { try await reader.rows("shelf").count == 153 }
         backend.deleteUnheard("shelf", (1...150).map { id(3000 + $0) })
-        try await reader.clock.pass(.seconds(60)) { try await reader.store.massRemoval().rows["shelf"] != nil }
+        try await reader.pass(.seconds(60)) { try await reader.store.massRemoval().rows["shelf"] != nil }
         answers.continuation.yield(.remove)
         #expect(await questions.next()?.rows["shelf"] == 150)
         #expect(try await reader.rows("shelf").count == 153, "nothing went yet")

@@ -284,7 +284,7 @@ struct ResyncTests {
         goOn()
         backend.settings.withLock { $0.answers = 3 }
         reader.start()
-        await reader.clock.pass { backend.requests.count >= 12 }
+        await reader.pass { backend.requests.count >= 12 }
         await reader.stop()
         backend.write("book", [id(17)], nil)
         backend.write("book", [id(18)], ["title": "Later"], at: 1_790_000_060_000)
@@ -305,7 +305,7 @@ extension Reader {
         backend.settings.withLock { $0.pushFailures = 1_000 }
         let pages = backend.pages
         start()
-        try await clock.pass(.seconds(30)) {
+        try await pass(.seconds(30)) {
             guard backend.pages > pages else { return false }
             return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
         }

@@ -33,15 +33,15 @@ struct SharedWorkTests {
             }
         }
 
-        /// Long enough for tasks to come as far as they can.
-        func settle() async { for _ in 0..<200 { await Task.yield() } }
+        /// Returns when so many tasks wait for the run.
+        func untilJoined(by count: Int) async { while work.waitingCount < count { await Task.yield() } }
     }
 
     @Test func `work that several need runs once, and the next who comes begins it again`() async throws {
         let bench = Bench()
         let tasks = (0..<5).map { _ in bench.join() }
         await bench.clock.sleepers(atLeast: 1)
-        await bench.settle()
+        await bench.untilJoined(by: 5)
         bench.clock.advance(by: .seconds(1))
         for task in tasks { #expect(try await task.value == 1) }
         let later = bench.join()
@@ -54,7 +54,7 @@ struct SharedWorkTests {
         let bench = Bench()
         let (first, second) = (bench.join(), bench.join())
         await bench.clock.sleepers(atLeast: 1)
-        await bench.settle()
+        await bench.untilJoined(by: 2)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(bench.cancelled == 0)

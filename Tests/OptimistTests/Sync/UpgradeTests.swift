@@ -30,7 +30,7 @@ struct UpgradeTests {
             let pending = try await reader.store.counts().pending
             return try await reader.rows("book").isEmpty || pending != 1
         }
-        try await reader.clock.pass(.seconds(1)) { try await !isWaiting() }
+        try await reader.pass(.seconds(1)) { try await !isWaiting() }
         let status = try await engine.status.current()
         #expect(status.upgradeRequired == (reason == .upgradeRequired ? ["tag"] : []))
         #expect(status.refused == (reason == .refused ? ["tag"] : []))
@@ -55,7 +55,7 @@ struct UpgradeTests {
         func hasFailed() async throws -> Bool {
             if case .failed = try await engine.status.current().phase { true } else { false }
         }
-        try await reader.clock.pass(.milliseconds(100)) {
+        try await reader.pass(.milliseconds(100)) {
             if try await hasFailed() { return true }
             return backend.requests.count >= 20
         }

@@ -59,7 +59,7 @@ struct WaitingRowsTests {
         #expect(inspection.pending.first?.nextAttempt == row.nextAttempt)
         // The next server knows the column.
         let engine = again.start()
-        try await again.clock.pass(.seconds(1)) { try await again.store.counts().pending == 0 }
+        try await again.clock.pass(.seconds(1), for: engine) { try await again.store.counts().pending == 0 }
         try await engine.status.reach { $0.phase == .idle }
         #expect(try await engine.status.current().waiting.isEmpty)
         #expect(try await again.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_wait") } == 0)
@@ -128,7 +128,7 @@ struct WaitingRowsTests {
             logger: Logger(label: "test") { _ in log })
         let running = Task { await engine.run() }
         await remote.untilAsked()
-        await phone.clock.pass(.seconds(60)) { !server.rows("todo").isEmpty }
+        await phone.clock.pass(.seconds(60), for: nil) { !server.rows("todo").isEmpty }
         try await phone.untilClean()
         #expect(phone.clock.elapsed >= .seconds(900))
         #expect(log.lines.withLock { $0 }.contains { $0.contains("has not answered") })
