@@ -302,6 +302,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Optimist", package: "optimist"),
                 .product(name: "OptimistCore", package: "optimist"),
+                .product(name: "OptimistHealth", package: "optimist"),
                 .product(name: "OptimistLoading", package: "optimist"),
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),

@@ -127,13 +127,15 @@ public final class AppHealth: Sendable {
     /// Notes how many rows the server does not have yet, so that a crash tells whether it met unsent data. A negative
     /// number counts as zero. Call it when the number changes: with the store, `SyncStatus` tells it.
     public func note(unsentRows: Int) {
-        let known = present.withLock { $0.record.unsentRows }
-        if max(0, unsentRows) != known { change { $0.unsentRows = max(0, unsentRows) } }
+        if max(0, unsentRows) != self.unsentRows { change { $0.unsentRows = max(0, unsentRows) } }
     }
 
     /// Notes what the app is under, so that a kill tells the cause: the system has warned of low memory, or the main thread
     /// does not answer. Nil: it is over.
     public func note(_ strain: Strain?) { change { $0.strain = strain } }
+
+    /// How many rows were unsent when it was last noted.
+    var unsentRows: Int { present.withLock { $0.record.unsentRows } }
 
     private func change(_ change: (inout LaunchRecord) -> Void) {
         guard let kept else { return }

@@ -6,6 +6,7 @@ import OptimistCore
 import OptimistProxy
 import Testing
 
+@testable import OptimistHealth
 @testable import OptimistLab
 @testable import OptimistServer
 
@@ -30,6 +31,7 @@ struct LaunchEndTests {
             ]
             for (number, (ending, kind)) in endings.enumerated() {
                 _ = try await device.phone().add(todo("Before \(ending)"))
+                while await device.health?.present?.unsentRows != number + 1 { await Task.yield() }
                 await device.end(ending)
                 try await device.start()
                 let found = try #require(await device.foundEnd)

@@ -128,6 +128,7 @@ struct TestedPhone: Sendable {
 /// Carries a phone's requests, and notes how they were answered.
 final class Wire: Transport {
     private let hasStream: Bool
+    private let isShut = Mutex(false)
     private let answered = Mutex<[Int]>([])
     private let sent = Mutex(0)
 
@@ -139,9 +140,15 @@ final class Wire: Transport {
     /// How many of them were refused for their token.
     var refusals: Int { answered.withLock { $0.count { $0 == 401 } } }
 
+    /// Holds back what asks for anything but the event stream, or lets it go.
+    func shut(_ shuts: Bool) { isShut.withLock { $0 = shuts } }
+
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        if !hasStream, request.head.path?.contains("eventsource") == true {
-            throw TransportError(.broken, .maybeProcessed)
+        let isStream = request.head.path?.contains("eventsource") == true
+        if isStream, !hasStream { throw TransportError(.broken, .maybeProcessed) }
+        while !isStream, isShut.withLock(\.self) {
+            try Task.checkCancellation()
+            await Task.yield()
         }
         sent.withLock { $0 += 1 }
         var request = request

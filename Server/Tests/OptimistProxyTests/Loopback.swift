@@ -79,6 +79,7 @@ final class Upstream: Sendable {
 /// Connects to a port of this machine.
 func connect(to port: Int) async throws -> Bytes {
     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connectTimeout(.minutes(5))
         .channelOption(.allowRemoteHalfClosure, value: true)
         .connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {

@@ -28,7 +28,7 @@ actor LabDevice {
     /// Nil: no health is kept.
     nonisolated let app: PhoneApp?
     private var running: RunningPhone?
-    private var health: PhoneHealth?
+    private(set) var health: PhoneHealth?
     private var starting: Task<Void, any Error>?
     /// The end that came last, under way or over. It comes to the rows that were unsent.
     private var dropping: Task<Set<UUID>?, Never>?

@@ -29,11 +29,11 @@ final class PhoneHealth: Sendable {
     }
 
     /// Counts how the launch before ended, and returns it. Nil: this is the first launch, or it has ended.
-    func settle() async throws -> LaunchEnd? { try await health.withLock { $0 }?.settle() }
+    func settle() async throws -> LaunchEnd? { try await present?.settle() }
 
     /// Sends totals, and notes how many rows are unsent, until ``end(_:)``.
     func follow(_ statuses: SyncStatuses) {
-        guard let health = health.withLock({ $0 }) else { return }
+        guard let health = present else { return }
         // Unstructured on purpose: a phone lives until it is ended, whichever request switched it on.
         let task = Task {
             await withTaskGroup(of: Void.self) { group in
@@ -45,6 +45,9 @@ final class PhoneHealth: Sendable {
         }
         work.withLock { $0 = task }
     }
+
+    /// The launch. Nil: it has ended.
+    var present: AppHealth? { health.withLock { $0 } }
 
     /// Ends the launch, and leaves behind what such an end leaves: a marker, a note, a report, or nothing.
     func end(_ ending: LaunchEnding) async {

@@ -7,12 +7,16 @@ import Synchronization
 final class PhoneClock: Sendable {
     static let chapelZone = "Europe/Berlin"
 
+    private let time: @Sendable () -> Date
     private let ahead = Mutex<TimeInterval>(0)
 
-    var now: Date { Date() + ahead.withLock { $0 } }
+    /// - Parameter time: The real time.
+    init(_ time: @escaping @Sendable () -> Date = { Date() }) { self.time = time }
+
+    var now: Date { time() + ahead.withLock { $0 } }
 
     /// - Parameter date: Nil: right again.
-    func set(to date: Date?) { ahead.withLock { $0 = date?.timeIntervalSinceNow ?? 0 } }
+    func set(to date: Date?) { ahead.withLock { $0 = date?.timeIntervalSince(time()) ?? 0 } }
 
     /// What a clock on the wall shows of a time zone.
     func text(in zone: String) -> String {
@@ -27,6 +31,6 @@ final class PhoneClock: Sendable {
         guard texts.count == 3, parts.count == 3, let zone = TimeZone(identifier: zone) else { return nil }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone
-        return calendar.date(bySettingHour: parts[0], minute: parts[1], second: parts[2], of: Date())
+        return calendar.date(bySettingHour: parts[0], minute: parts[1], second: parts[2], of: time())
     }
 }

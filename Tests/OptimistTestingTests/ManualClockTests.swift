@@ -1,0 +1,28 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(20)))
+struct ManualClockTests {
+    @Test func `who waits for sleepers goes on when enough sleep`() async throws {
+        let clock = ManualClock()
+        let sleeping = (1...2).map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
+        await clock.sleepers(atLeast: 2)
+        #expect(clock.untilNextSleeper == .seconds(1))
+        clock.advance(by: .seconds(2))
+        for task in sleeping { try await task.value }
+        #expect(clock.untilNextSleeper == nil)
+    }
+
+    /// - Parameter yields: With none the task is mostly cancelled before it waits, with many while it waits.
+    @Test(arguments: [0, 100])
+    func `who waits for sleepers and is cancelled goes on`(yields: Int) async {
+        let clock = ManualClock()
+        let waiting = Task { await clock.sleepers(atLeast: 1) }
+        for _ in 0..<yields { await Task.yield() }
+        waiting.cancel()
+        await waiting.value
+        #expect(clock.untilNextSleeper == nil)
+    }
+}
