@@ -69,7 +69,8 @@ public final class OptimistServer: Service {
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
             trouble: storage.trouble, metrics: metrics, refusals: refusals,
             health: configuration.health.map {
-                HealthReception(store: health, settings: $0, attempts: attempts)
+                HealthReception(
+                    store: health, settings: $0, attempts: attempts, interval: configuration.attemptIntervals.health)
             })
     }
 
@@ -221,9 +222,9 @@ extension ServerConfiguration {
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
             allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp,
             attempts: [
-                .address: AttemptRate(burst: signInBurstPerAddress, interval: .seconds(2)),
-                .account: AttemptRate(burst: signInBurstPerAccount, interval: .seconds(10)),
-                .reset: AttemptRate(burst: 3, interval: .seconds(600)),
+                .address: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
+                .account: AttemptRate(burst: signInBurstPerAccount, interval: attemptIntervals.account),
+                .reset: AttemptRate(burst: 3, interval: attemptIntervals.reset),
             ])
     }
 }

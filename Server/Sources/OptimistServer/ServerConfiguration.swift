@@ -91,6 +91,8 @@ public struct ServerConfiguration: Sendable {
 
     /// How long one request may keep all others from writing. Tests change it.
     var workBudget: WorkBudget = .standard
+    /// Tests on a database that counts attempts by its own clock make them long.
+    var attemptIntervals = AttemptIntervals()
     /// How long after the server was asked to end a client may let it wait.
     var endPatience: Duration = .seconds(5)
     /// Receives the server's figures. Nil: the process's `MetricsSystem` does. Tests name their own.

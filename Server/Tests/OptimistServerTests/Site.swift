@@ -83,6 +83,10 @@ final class Site: Sendable {
         configuration.passwordCost = .trivial
         // Tests wait for their neighbours: the machine's time says nothing about a request.
         configuration.workBudget = .unlimited
+        if database != nil {
+            let hour = Duration.seconds(3600)
+            configuration.attemptIntervals = AttemptIntervals(address: hour, account: hour, reset: hour, health: hour)
+        }
         change(&configuration)
         let end = ContinuousClock.now + .seconds(300)
         while true {
@@ -167,6 +171,12 @@ extension Invocation {
 struct HTTPSide: Sendable {
     let base: String
 
+    /// Against hanging only: a busy machine takes its time.
+    private static let patience = TimeAmount.minutes(5)
+    private static let client = HTTPClient(
+        eventLoopGroupProvider: .singleton,
+        configuration: HTTPClient.Configuration(timeout: HTTPClient.Configuration.Timeout(connect: patience)))
+
     struct Answer: Sendable {
         var status: Int
         var headers: Headers
@@ -227,7 +237,7 @@ struct HTTPSide: Sendable {
     private func send(_ request: HTTPClientRequest, token: String?) async throws -> Answer {
         var request = request
         if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
+        let response = try await Self.client.execute(request, timeout: Self.patience)
         let body = try await response.body.collect(upTo: 100_000_000)
         expectDocumented(request, Int(response.status.code))
         let fields = Dictionary(response.headers.map { ($0.name.lowercased(), [$0.value]) }, uniquingKeysWith: +)
@@ -256,7 +266,7 @@ struct HTTPSide: Sendable {
     ) async throws {
         var request = HTTPClientRequest(url: base + "/jmap/eventsource?" + query)
         request.headers.add(name: "authorization", value: "Bearer \(token)")
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
+        let response = try await Self.client.execute(request, timeout: Self.patience)
         var text = ""
         for try await chunk in response.body {
             text += String(buffer: chunk)

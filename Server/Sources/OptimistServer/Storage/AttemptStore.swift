@@ -14,6 +14,14 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case health
 }
 
+/// How long it takes until one more attempt of each kind is allowed.
+struct AttemptIntervals: Sendable {
+    var address = Duration.seconds(2)
+    var account = Duration.seconds(10)
+    var reset = Duration.seconds(600)
+    var health = Duration.seconds(1)
+}
+
 /// A limit on attempts with one key.
 package struct AttemptRate: Hashable, Sendable {
     /// How many attempts may follow each other at once.
