@@ -115,8 +115,10 @@ struct SessionSilenceTests {
 }
 
 extension Bench {
-    /// Does something, and moves the clock to the next sleeper whenever as many tasks sleep as do when all of them wait:
-    /// no deadline passes while work that could go on has not had its turn.
+    /// Does something, and moves the clock to the next sleeper whenever `count` tasks sleep.
+    ///
+    /// - Parameter count: How many sleep when nothing else can go on. The alarm of an earlier request with a deadline still
+    ///   counts as one.
     func whileTimePasses<Result: Sendable>(
         asleep count: Int, _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

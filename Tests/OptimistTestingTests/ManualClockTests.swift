@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ManualClockTests {
-    @Test func `who waits for sleepers goes on when enough sleep`() async throws {
+    @Test func `a task that waits for sleepers goes on when enough sleep`() async throws {
         let clock = ManualClock()
         let sleeping = (1...2).map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
         await clock.sleepers(atLeast: 2)
@@ -17,7 +17,7 @@ struct ManualClockTests {
 
     /// - Parameter yields: With none the task is mostly cancelled before it waits, with many while it waits.
     @Test(arguments: [0, 100])
-    func `who waits for sleepers and is cancelled goes on`(yields: Int) async {
+    func `a task that waits for sleepers goes on when it is cancelled`(yields: Int) async {
         let clock = ManualClock()
         let waiting = Task { await clock.sleepers(atLeast: 1) }
         for _ in 0..<yields { await Task.yield() }

@@ -19,8 +19,8 @@ extension ManualClock {
     /// Lets time pass until something holds: by one step, or to the next sleeper, whenever a task sleeps. A step lasts
     /// long enough for the tasks that woke to have their turns, on one core too. It ends when its task is cancelled, too.
     ///
-    /// - Parameter engine: Time stands still while it pushes or pulls: no deadline passes before an answer is read,
-    ///   however slow the machine is. Nil: time passes in any case.
+    /// - Parameter engine: Time stands still while the engine knows of a push or pull under way, so that none is given up
+    ///   because the machine is slow. Nil: time passes in any case.
     func pass(
         _ step: Duration? = nil, for engine: SyncEngine?, until holds: () async throws -> Bool
     ) async rethrows {

@@ -178,7 +178,7 @@ def head(token, length, *more):
 
 
 def waiting_head(token, length):
-    """The head of a request that sends its body when it is told to, which it is when it has a place."""
+    """The head of a request that waits for 100 Continue, which the server sends when the request has a place."""
     return head(token, length, "Expect: 100-continue")
 
 

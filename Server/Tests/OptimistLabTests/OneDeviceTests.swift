@@ -24,10 +24,10 @@ struct OneDeviceTests {
             while bench.server.listenerCount == 0 { await Task.yield() }
             await older.untilSynced()
             _ = await older.said(upTo: "signed in")
-            older.wire.shut(true)
+            await older.wire.shut()
             try await newer.phone.session.signIn(email: email, password: password)
             #expect(await older.untilSignedOut() == .signedInElsewhere)
-            older.wire.shut(false)
+            older.wire.open()
             #expect(older.wire.refusals == 0, "no request of its own told it")
             try await staysSilent(older, newer)
 

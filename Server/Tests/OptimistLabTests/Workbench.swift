@@ -128,7 +128,7 @@ struct TestedPhone: Sendable {
 /// Carries a phone's requests, and notes how they were answered.
 final class Wire: Transport {
     private let hasStream: Bool
-    private let isShut = Mutex(false)
+    private let gate = Mutex((isShut: false, underWay: 0))
     private let answered = Mutex<[Int]>([])
     private let sent = Mutex(0)
 
@@ -140,21 +140,35 @@ final class Wire: Transport {
     /// How many of them were refused for their token.
     var refusals: Int { answered.withLock { $0.count { $0 == 401 } } }
 
-    /// Holds back what asks for anything but the event stream, or lets it go.
-    func shut(_ shuts: Bool) { isShut.withLock { $0 = shuts } }
+    /// Holds back every request except those for the event stream. Returns when those under way are answered.
+    func shut() async {
+        gate.withLock { $0.isShut = true }
+        while gate.withLock({ $0.underWay > 0 }) { await Task.yield() }
+    }
+
+    /// Lets requests through again, except those that were held back.
+    func open() { gate.withLock { $0.isShut = false } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let isStream = request.head.path?.contains("eventsource") == true
         if isStream, !hasStream { throw TransportError(.broken, .maybeProcessed) }
-        while !isStream, isShut.withLock(\.self) {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+        if !isStream { try await pass() }
+        defer { if !isStream { gate.withLock { $0.underWay -= 1 } } }
         sent.withLock { $0 += 1 }
         var request = request
         request.headTimeout = .seconds(300)
         let answer = try await AsyncHTTPClientTransport.shared.send(request)
         answered.withLock { $0.append(answer.head.status.code) }
         return answer
+    }
+
+    private func pass() async throws {
+        let isHeld = gate.withLock { gate in
+            if !gate.isShut { gate.underWay += 1 }
+            return gate.isShut
+        }
+        guard isHeld else { return }
+        while gate.withLock(\.isShut), !Task.isCancelled { await Task.yield() }
+        throw TransportError(.broken, .notSent)
     }
 }

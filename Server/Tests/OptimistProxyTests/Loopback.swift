@@ -76,7 +76,7 @@ final class Upstream: Sendable {
     }
 }
 
-/// Connects to a port of this machine.
+/// Connects to a port of this machine, which may be busy.
 func connect(to port: Int) async throws -> Bytes {
     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.minutes(5))

@@ -82,7 +82,7 @@ struct AppRouteTests {
                 Expect: 100-continue\r\nConnection: close\r\nContent-Length: 4\r\n\r\n
                 """
             let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connectTimeout(.minutes(5))
+                .connectTimeout(HTTPSide.patience)
                 .connect(host: "127.0.0.1", port: server.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)

@@ -60,7 +60,7 @@ struct DataFileTests {
             try await site.serving { server, http async throws in
                 let person = try await http.signUp()
                 // A write joins a transaction that began before, such as the first of the housekeeping, which rests after it.
-                await site.sleepers(atLeast: 0)
+                await site.untilHousekeepingRests()
                 #expect(try await http.get("/readyz").status == 200)
                 let aside = site.directory.appending(path: "aside")
                 try FileManager.default.moveItem(at: site.file, to: aside)
@@ -84,7 +84,7 @@ struct DataFileTests {
             configuration.allowsUnsafeTransactions = true
             configuration.busyMode = .timeout(120)
             // The server's own first writes have ended: none waits for the lock.
-            await site.sleepers(atLeast: 0)
+            await site.untilHousekeepingRests()
             let other = try DatabaseQueue(path: site.file.path, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             let locked = try await http.get("/readyz")

@@ -116,7 +116,7 @@ final class Visitor: Sendable {
         let (statuses, heard) = AsyncStream.makeStream(of: Int.self)
         self.statuses = statuses
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.minutes(5))
+            .connectTimeout(HTTPSide.patience)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations

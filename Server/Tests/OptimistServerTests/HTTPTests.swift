@@ -39,7 +39,7 @@ struct HTTPTests {
             #expect(response.sessionState == session.state)
             #expect(response.serverTime.map(UTCDate.isValid) == true)
             #expect(try await http.get("/healthz").status == 200)
-            await site.sleepers(atLeast: 0)
+            await site.untilHousekeepingRests()
             #expect(try await http.get("/readyz").status == 200)
             let metadata = try await http.get("/.well-known/oauth-authorization-server").json
             #expect(metadata["token_endpoint"]?.string == http.base + "/auth/token")

@@ -68,7 +68,7 @@ struct HousekeepingTests {
                     try db.execute(sql: "PRAGMA max_page_count = \(count + pages)")
                 }
             }
-            await site.sleepers(atLeast: 0)
+            await site.untilHousekeepingRests()
             #expect(try await push(10).status == 200)
             try await room(1)
             let refused = try await push(60_000)

@@ -19,7 +19,7 @@ struct MannersTests {
         try await site.serving(change: { $0.routes = [AppRoute("/menu/:day") { _ in .init(status: .ok) }] }) {
             _, http async throws in
             let token = try await http.signUp().access
-            await site.sleepers(atLeast: 0)
+            await site.untilHousekeepingRests()
             for (path, status) in [
                 ("/healthz", 200), ("/readyz", 200), ("/.well-known/jmap", 200), ("/jmap/session", 200),
                 ("/jmap/eventsource?types=*&closeafter=no&ping=0", 200), ("/menu/friday", 200), ("/nowhere", 404),

@@ -122,7 +122,7 @@ struct ReportTests {
                 let fails = failing.withLock { $0 == transaction.account }
                 call.yield()
                 if !fails { return }
-                // The next attempt comes when nothing is in its way.
+                // It fails only after the test has repaired it, so that the next attempt succeeds.
                 for await _ in repairs {}
                 throw Trouble()
             }

@@ -46,13 +46,15 @@ final class Site: Sendable {
 
     var file: URL { directory.appending(path: "optimist.sqlite") }
 
+    /// Suspends until the server's housekeeping, which writes when the server starts, has ended and sleeps.
+    func untilHousekeepingRests() async { await sleepers(atLeast: 0) }
+
     /// Suspends until so many tasks are asleep beside the server's housekeeping.
     func sleepers(atLeast count: Int) async { await clock.sleepers(atLeast: count + 1) }
 
-    /// Keeps the writer of a server that runs busy until the result is signalled. The housekeeping, which writes when the
-    /// server starts, has ended.
+    /// Keeps the writer of a server that runs busy until the result is signalled.
     func holdWriter(of server: OptimistServer) async throws -> DispatchSemaphore {
-        await sleepers(atLeast: 0)
+        await untilHousekeepingRests()
         return try await server.database.pool.hold()
     }
 
@@ -171,11 +173,13 @@ extension Invocation {
 struct HTTPSide: Sendable {
     let base: String
 
-    /// Against hanging only: a busy machine takes its time.
-    private static let patience = TimeAmount.minutes(5)
-    private static let client = HTTPClient(
-        eventLoopGroupProvider: .singleton,
-        configuration: HTTPClient.Configuration(timeout: HTTPClient.Configuration.Timeout(connect: patience)))
+    /// Against hanging only: a busy machine takes its time to connect, too.
+    static let patience = TimeAmount.minutes(5)
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.timeout = HTTPClient.Configuration.Timeout(connect: patience)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     struct Answer: Sendable {
         var status: Int

@@ -13,7 +13,7 @@ extension SyncEngine {
         return try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
     }
 
-    /// The account is kept before the attempt ends: no lane comes in between and connects once more.
+    /// Sets `account` before the attempt ends. Otherwise another lane could connect again in between.
     private func connectAndBind() async throws -> RemoteAccount {
         let person = remote.signedIn
         let present = try await connect()
@@ -22,11 +22,10 @@ extension SyncEngine {
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: present.id, as: person) { [remote] in remote.signedIn }
         try await store.note(remote.guarantees)
-        connectedAs = person
         if let schema = present.schema { try await store.check(against: schema) }
         if let served = present.tables { try await store.skip(tablesBut: served) }
         try Task.checkCancellation()
-        account = present
+        (account, connectedAs) = (present, person)
         return present
     }
 

@@ -356,7 +356,7 @@ public actor SyncEngine {
     /// Pulls soon.
     nonisolated func poke() { inbox.put(.poked) }
 
-    /// Whether no push or pull is under way: each has ended, or waits.
+    /// Whether no push or pull is under way, as far as the engine has handled its events.
     var isSettled: Bool { machine.isSettled }
 
     /// Whether a call of ``run()`` is under way, so that pending rows are sent when possible.

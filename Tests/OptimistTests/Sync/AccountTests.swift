@@ -34,7 +34,7 @@ struct AccountTests {
     }
 
     /// Starts again with a network. A wait that an earlier attempt left is over then.
-    private func comeOnline(_ phone: SyncedPhone) async {
+    private func startOnline(_ phone: SyncedPhone) async {
         phone.remote.isOnline = true
         phone.start()
         await phone.clock.sleepers(atLeast: 1)
@@ -53,7 +53,7 @@ struct AccountTests {
         #expect(asked.withLock { $0 } == [3])
         #expect(try await engine.signOut() == 3)
         await phone.stop()
-        await comeOnline(phone)
+        await startOnline(phone)
         try await phone.untilClean()
         #expect(
             server.rows("todo").values.compactMap { $0["content"]?.string }.sorted() == [
@@ -137,7 +137,7 @@ struct AccountTests {
         #expect(try await engine.signOut { _ in .discard } == 0)
         #expect(try await phone.store.todos().map(\.content) == ["edited", "untouched"])
         #expect(try await phone.store.todos().map(\.priority) == [0, 0])
-        await comeOnline(phone)
+        await startOnline(phone)
         try await phone.untilContents(["deleted", "edited", "untouched"])
         #expect(server.pushes.flatMap(\.rows).count == 3)
         await phone.stop()

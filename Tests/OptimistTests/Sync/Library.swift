@@ -142,7 +142,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Lets time pass until something holds, and while the engine neither pushes nor pulls.
+    /// Lets time pass until something holds. Time stands still while the engine pushes or pulls.
     func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
         try await clock.pass(step, for: engine, until: holds)
     }

@@ -33,7 +33,7 @@ struct SharedWorkTests {
             }
         }
 
-        /// Returns when so many tasks wait for the run.
+        /// Waits until `count` tasks have joined the run.
         func untilJoined(by count: Int) async { while work.waitingCount < count { await Task.yield() } }
     }
 

@@ -63,7 +63,8 @@ final class SyncedPhone: Sendable {
         await running?.task.value
     }
 
-    /// Gets a network, and reports it until everything is sent: an attempt under way may still fail after a report.
+    /// Gets a network, and reports it until everything is sent: the engine may miss a report, and an attempt under way may
+    /// still fail after one.
     func comeOnline() async throws {
         remote.isOnline = true
         while !Task.isCancelled, try await store.counts().pending > 0 {
@@ -297,7 +298,7 @@ struct SyncEngineTests {
         for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }
         let engine = phone.start()
         await clock.sleepers(atLeast: 4)
-        // A wait of less than a millisecond would be none after the relaunch.
+        // A very short wait would be over at the relaunch.
         while clock.elapsed < .seconds(600) || (clock.untilNextSleeper ?? .zero) < .seconds(1) {
             clock.advance(by: clock.untilNextSleeper ?? .seconds(1))
             await clock.sleepers(atLeast: 4)
@@ -325,7 +326,7 @@ struct SyncEngineTests {
         phone.remote.isOnline = false
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         phone.start()
-        await phone.clock.sleepers(atLeast: 3)
+        await phone.clock.sleepers(atLeast: 4)
         try await phone.comeOnline()
         #expect(phone.clock.elapsed == .zero)
         await phone.stop()
