@@ -135,8 +135,8 @@ def whole_programs(level):
         Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
         Stage(
             f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
-            # It keeps every core busy to its end, so it is what fills the end of the run.
-            niceness=19, environment=environment(level)),
+            # It keeps every core busy to its end, so it is what fills the end of the run. It ends worlds that hang by itself.
+            niceness=19, patience=None, environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
                   environment=environment(level))

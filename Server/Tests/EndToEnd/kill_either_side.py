@@ -45,6 +45,7 @@ class Round:
         self.writers = {phone: threading.Thread(target=self.write, args=(phone, enough)) for phone in self.phones}
         for writer in self.writers.values():
             writer.start()
+        eventually("a write is acknowledged", lambda: self.acknowledged or self.problems)
         time.sleep(self.seconds)  # The moment is what is drawn here; nothing waits for anything.
         self.kill()
         if self.launch_seconds is not None:

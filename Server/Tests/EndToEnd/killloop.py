@@ -128,6 +128,7 @@ class Round:
         for writer in writers:
             writer.start()
         if self.seconds is not None:
+            eventually("a write is answered", lambda: any(writer.answered or writer.problem for writer in writers))
             time.sleep(self.seconds)  # The moment is what is drawn here; nothing waits for anything.
             process.kill()
         for writer in writers:

@@ -23,16 +23,24 @@ class Gone(Exception):
     """The process has ended."""
 
 
+# A UDP socket at each port that this process has drawn, so that no other test draws it while the server there is down.
+_drawn = []
+
+
 def free_port():
     """A port that the system gives to no connection by itself, so that it is free again after each kill."""
     while True:
         port = random.SystemRandom().randrange(20_000, 30_000)
+        mark = socket.socket(type=socket.SOCK_DGRAM)
         with socket.socket() as probe:
             try:
+                mark.bind(("127.0.0.1", port))
                 probe.bind(("127.0.0.1", port))
-                return port
             except OSError:
+                mark.close()
                 continue
+        _drawn.append(mark)
+        return port
 
 
 def email(account):

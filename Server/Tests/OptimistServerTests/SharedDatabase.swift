@@ -9,7 +9,10 @@ import Testing
 
 /// The PostgreSQL that these tests run on, if the environment names one. Without it the same tests run on the embedded store.
 enum SharedDatabase {
-    static let url = ProcessInfo.processInfo.environment["OPTIMIST_TEST_DATABASE"]
+    /// A busy machine takes its time to connect.
+    static let url = ProcessInfo.processInfo.environment["OPTIMIST_TEST_DATABASE"].map { url in
+        url + (url.contains("?") ? "&" : "?") + "connect_timeout=300"
+    }
 
     static var isUsed: Bool { url != nil }
 
@@ -21,8 +24,7 @@ enum SharedDatabase {
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
         try PostgresConnection(url).script("CREATE SCHEMA \(name)")
         return PostgresDatabase(
-            url: url + (url.contains("?") ? "&" : "?") + "options=-csearch_path%3D\(name)",
-            maxConnections: maxConnections)
+            url: url + "&options=-csearch_path%3D\(name)", maxConnections: maxConnections)
     }
 
     /// A statement that only a test needs.

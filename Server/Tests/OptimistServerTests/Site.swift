@@ -26,7 +26,10 @@ final class Site: Sendable {
 
     init() {
         directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
-        database = SharedDatabase.isUsed ? try? SharedDatabase.make() : nil
+        do { database = SharedDatabase.isUsed ? try SharedDatabase.make() : nil } catch {
+            Issue.record(error, "The database gives the test no place.")
+            database = nil
+        }
     }
 
     private var storage: ServerStorage {

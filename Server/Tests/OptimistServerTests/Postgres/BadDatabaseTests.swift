@@ -98,7 +98,7 @@ struct BadDatabaseTests {
             store,
             {
                 try PostgresConnection(database.url).script(
-                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '\(name)'")
+                    "SELECT pg_terminate_backend(pid, 300000) FROM pg_stat_activity WHERE application_name = '\(name)'")
             }
         )
     }
