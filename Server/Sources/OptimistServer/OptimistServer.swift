@@ -70,7 +70,8 @@ public final class OptimistServer: Service {
             trouble: storage.trouble, metrics: metrics, refusals: refusals,
             health: configuration.health.map {
                 HealthReception(
-                    store: health, settings: $0, attempts: attempts, interval: configuration.attemptIntervals.health)
+                    store: health, settings: $0, attempts: attempts,
+                    rate: AttemptRate(burst: $0.burstPerAddress, interval: configuration.attemptIntervals.health))
             })
     }
 

@@ -149,25 +149,25 @@ def too_large(account, _):
 def broken_body(account, _):
     """A body that breaks the framing of HTTP is the client's fault, and is told so."""
     lines = ["POST /jmap/ HTTP/1.1", "Host: x", f"Authorization: Bearer {account.token}", "Transfer-Encoding: chunked"]
-    chunked = "\r\n".join([*lines, "", ""]).encode()
-    for body in (b"no chunk", b"ffffffffffffffffffff\r\n", b"5\r\n12345 and more"):
+    chunked = "\r\n".join([*lines, "", ""])
+    for body in ("no chunk", "ffffffffffffffffffff\r\n", "5\r\n12345 and more"):
         with sent(account.server, chunked + body) as connection:
             answer = connection.recv(4096)
         assert answer.startswith(b"HTTP/1.1 400 "), answer[:200]
     assert account.changes() == account.before, "something was stored"
 
 
-def sent(server, data):
-    """A connection on which these bytes were sent as they are."""
+def sent(server, text):
+    """A connection on which a text was sent as it is."""
     host, port = server.host.split(":")
     connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    connection.sendall(data)
+    connection.sendall(text.encode())
     return connection
 
 
 def raw(server, text):
     """Sends a text as it is, and returns all that comes until the server closes."""
-    with sent(server, text.encode()) as connection:
+    with sent(server, text) as connection:
         return connection.makefile("rb").read().decode()
 
 
@@ -206,7 +206,7 @@ def heads_without_bodies(account, _):
 def asks_for_bodies(account, other):
     """A client that waits is told to send its body, or is refused at once without it."""
     body = json.dumps(account.calling("Core/echo", {}))
-    with sent(account.server, waiting_head(account.token, len(body)).encode()) as connection:
+    with sent(account.server, waiting_head(account.token, len(body))) as connection:
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body.encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
@@ -221,7 +221,7 @@ def leaves_early(account, _):
 
     def asking(one, text):
         body = json.dumps(one.writing(text))
-        return sent(one.server, (head(one.token, len(body)) + body).encode())
+        return sent(one.server, head(one.token, len(body)) + body)
 
     def status():
         return account.post(account.calling("todo/get", {"ids": []}))[0]
@@ -229,7 +229,7 @@ def leaves_early(account, _):
     def all_are_free():
         """Whether as many requests as the account has places get one at the same time."""
         with ExitStack() as asked:
-            connections = [asked.enter_context(sent(account.server, waiting_head(account.token, 2).encode()))
+            connections = [asked.enter_context(sent(account.server, waiting_head(account.token, 2)))
                            for _ in range(PLACES)]
             return all(connection.recv(100).startswith(b"HTTP/1.1 100 ") for connection in connections)
 

@@ -150,10 +150,16 @@ final class Wire: Transport {
     func open() { gate.withLock { $0.isShut = false } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let isStream = request.head.path?.contains("eventsource") == true
-        if isStream, !hasStream { throw TransportError(.broken, .maybeProcessed) }
-        if !isStream { try await pass() }
-        defer { if !isStream { gate.withLock { $0.underWay -= 1 } } }
+        if request.head.path?.contains("eventsource") == true {
+            guard hasStream else { throw TransportError(.broken, .maybeProcessed) }
+            return try await carry(request)
+        }
+        try await pass()
+        defer { gate.withLock { $0.underWay -= 1 } }
+        return try await carry(request)
+    }
+
+    private func carry(_ request: TransportRequest) async throws -> TransportResponse {
         sent.withLock { $0 += 1 }
         var request = request
         request.headTimeout = .seconds(300)
@@ -162,6 +168,7 @@ final class Wire: Transport {
         return answer
     }
 
+    /// Counts a request as under way. Throws when one that was held back is let go.
     private func pass() async throws {
         let isHeld = gate.withLock { gate in
             if !gate.isShut { gate.underWay += 1 }

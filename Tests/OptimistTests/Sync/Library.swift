@@ -106,9 +106,9 @@ final class Reader: Sendable {
     /// - Parameter run: Which of many it is.
     func syncKilled(run: Int) async throws {
         backend.settings.withLock { $0.answers = 1 + run % 2 }
-        let engine = start()
+        start()
         let before = backend.requests.count
-        let passing = Task { [clock] in await clock.pass(for: engine) { false } }
+        let passing = Task { await pass { false } }
         while !Task.isCancelled, backend.requests.count < before + 3 { await Task.yield() }
         passing.cancel()
         await stop()

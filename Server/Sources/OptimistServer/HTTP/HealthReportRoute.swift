@@ -14,15 +14,14 @@ struct HealthReception: Sendable {
     let store: any HealthStore
     let settings: HealthSettings
     let attempts: any AttemptStore
-    /// How long it takes until one more report of an address is taken.
-    let interval: Duration
+    /// How many reports one address may send.
+    let rate: AttemptRate
 
     /// How far ahead of the server's the day of a device may be: its clock may be off, and its day begins earlier.
     static let daysAhead = 2
 
     /// - Parameter address: The sender.
     func receive(_ body: some Sequence<UInt8>, from address: String, at date: Date) async throws -> JSON {
-        let rate = AttemptRate(burst: settings.burstPerAddress, interval: interval)
         if try await attempts.attempt(.health, AddressOwner.name(of: address), rate) != nil {
             throw RequestProblem(
                 type: "about:blank", status: 429, detail: "Too many reports came from this address. Try again later.")
