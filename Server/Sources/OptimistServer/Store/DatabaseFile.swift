@@ -4,19 +4,19 @@ import Foundation
 import Logging
 import OptimistWire
 import Synchronization
+import SystemPackage
 
 /// The database's file as it was opened. One that is put in its place while the server runs is noticed: what is written
 /// from then on would go into the old file, and be gone with it.
 final class DatabaseFile: Sendable {
     private struct Identity: Equatable {
-        let device: dev_t
-        let number: ino_t
+        let device: DeviceID
+        let number: Inode
 
         init?(_ path: String) {
-            var found = stat()
-            guard stat(path, &found) == 0 else { return nil }
-            device = found.st_dev
-            number = found.st_ino
+            guard let found = try? Stat(FilePath(path)) else { return nil }
+            device = found.deviceID
+            number = found.inode
         }
     }
 

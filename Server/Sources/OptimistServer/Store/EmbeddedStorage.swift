@@ -3,6 +3,7 @@
 public import Foundation
 import OptimistCore
 import OptimistServing
+import SystemPackage
 
 extension ServerStorage {
     /// One directory with an embedded database. One server at a time can have it.
@@ -62,8 +63,7 @@ extension ServerStorage {
 
 /// The size of a file in bytes. Nil: there is none.
 private func fileSize(_ path: String) -> Int64? {
-    var found = stat()
-    return stat(path, &found) == 0 ? Int64(found.st_size) : nil
+    try? Stat(FilePath(path)).size
 }
 
 extension Surroundings {

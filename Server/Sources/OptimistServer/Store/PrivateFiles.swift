@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import SystemPackage
 
 /// Sees to it that only the server's own user can read its data: the directory is 0700 and its files are 0600.
 enum PrivateFiles {
@@ -24,7 +25,7 @@ enum PrivateFiles {
             throw OptimistError(
                 .unreadableData, "The data directory \(directory.path) cannot be made.", cause: error)
         }
-        guard let found = status(directory.path), isOpen(found) else { return }
+        guard let found = try? Stat(FilePath(directory.path)), isOpen(found) else { return }
         if holdsOnlyOwnFiles(directory, found), chmod(directory.path, 0o700) == 0 { return }
         throw OptimistError(
             .exposedData,
@@ -45,23 +46,18 @@ enum PrivateFiles {
     /// - Throws: ``OptimistError`` `exposedData` with the command that closes a file of another user.
     static func closeFiles(in directory: URL) throws {
         for path in secrets.map({ directory.appending(path: $0).path }) {
-            guard let found = status(path), isOpen(found), chmod(path, 0o600) != 0 else { continue }
+            guard let found = try? Stat(FilePath(path)), isOpen(found), chmod(path, 0o600) != 0 else { continue }
             throw OptimistError(
                 .exposedData,
                 "Other users of this machine can read \(path). Close it with  chmod 600 '\(path)'  and start again.")
         }
     }
 
-    private static func status(_ path: String) -> stat? {
-        var found = stat()
-        return stat(path, &found) == 0 ? found : nil
-    }
-
-    private static func isOpen(_ found: stat) -> Bool { found.st_mode & 0o077 != 0 }
+    private static func isOpen(_ found: Stat) -> Bool { found.permissions.rawValue & 0o077 != 0 }
 
     /// Whether no other program uses the directory. A directory like /tmp is shared by all.
-    private static func holdsOnlyOwnFiles(_ directory: URL, _ found: stat) -> Bool {
-        guard found.st_uid == geteuid(), found.st_mode & S_ISVTX == 0,
+    private static func holdsOnlyOwnFiles(_ directory: URL, _ found: Stat) -> Bool {
+        guard found.userID.rawValue == geteuid(), !found.permissions.contains(.saveText),
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path)
         else { return false }
         return names.allSatisfy { secrets.contains($0) || others.contains($0) }
