@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 # `make run` and `make test` are all that a newcomer needs: both install what is missing.
 
-.PHONY: help run quick test test-all soak bench docs format install
+.PHONY: help run quick test ci test-all soak bench docs format install
 
 help:  ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -19,7 +19,10 @@ quick:  ## Builds, and runs the unit tests of client and server.
 test:  ## Builds client and server and runs every test, the long ones in a short form.
 	@Scripts/test
 
-test-all:  ## Every test in its full form, and the gates: format, documentation, interface, Apple's systems.
+ci:  ## The tests of `make test`, the gates, and the release form where time allows: what CI runs.
+	@Scripts/test ci
+
+test-all:  ## Every test in its full form, the gates, and the release form: format, documentation, interface, Apple's systems.
 	@Scripts/test all
 
 soak:  ## The long campaigns: hundreds of kills, thousands of seeds.

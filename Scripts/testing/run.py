@@ -42,6 +42,7 @@ class Run:
     def __init__(self, stages):
         self.waiting = stages
         self.passed = set()
+        self.skipped = set()
         self.ended = set()
         self.total = Count()
         # What the stages took of the processors, in seconds.
@@ -79,10 +80,10 @@ class Run:
         running = list(running)
         begun = []
         for stage in list(self.waiting):
-            if any(need not in self.passed for need in stage.needs if need in self.ended):
+            missing = {need for need in stage.needs if need in self.ended and need not in self.passed}
+            if missing:
                 self.waiting.remove(stage)
-                self.ended.add(stage.name)
-                self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
+                self.leave_out(stage, missing)
                 continue
             busy = running + begun
             is_free = not busy if stage.alone else stage.niceness or sum(not other.niceness for other in busy) < AT_ONCE
@@ -95,6 +96,16 @@ class Run:
                 break
         return begun
 
+    def leave_out(self, stage, missing):
+        """Counts a stage that cannot run, because stages that it needs were skipped or have failed."""
+        self.ended.add(stage.name)
+        if missing <= self.skipped:
+            self.skipped.add(stage.name)
+            self.total.add(Count(skipped=1))
+            print(f"{self.at():>6}  {stage.name}: skipped, as was what it needs", flush=True)
+        else:
+            self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
+
     def carry_out(self, stage):
         """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds.
 
@@ -103,6 +114,8 @@ class Run:
         started = time.monotonic()
         if stage.postgres and not programs():
             return None, "There is no PostgreSQL on this machine.", 0, 0
+        if stage.latest is not None and started - self.started > stage.latest:
+            return None, f"It begins within {stage.latest // 60} minutes of the run or not at all.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
         with log.open("w") as output, scratch_folder() as scratch:
             # A test that runs as root starts PostgreSQL as another user, which must reach its folder in here.
@@ -145,7 +158,9 @@ class Run:
         if status is None:
             print(f"{self.at():>6}  {stage.name}: skipped. {log}", flush=True)
         self.ended.add(stage.name)
-        if not found.failures:
+        if status is None:
+            self.skipped.add(stage.name)
+        elif not found.failures:
             self.passed.add(stage.name)
         else:
             self.why.append((stage.name, telling(log)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from . import count
 
-LEVELS = ["quick", "usual", "all", "soak"]
+LEVELS = ["quick", "usual", "ci", "all", "soak"]
 
 SERVER = ["--package-path", "Server"]
 PYTHON = ".venv/bin/python"
@@ -59,6 +59,8 @@ class Stage:
     environment: dict[str, str] = field(default_factory=dict)
     # Against hanging only, in seconds: no stage takes half as long.
     patience: float | None = 60 * 60
+    # The latest second of the run at which it may begin. After that it is skipped.
+    latest: float | None = None
 
 
 # Swift names a test Target.Suite/name. These take about as long as all others.
@@ -68,13 +70,12 @@ STORE = r"^OptimistTests\."
 def environment(level):
     """What every test is told: its form, and that the order of sets and dictionaries is the same in every run. A simulated
     world then runs the same way again."""
-    form = {"quick": "short", "usual": "short", "all": "full", "soak": "soak"}[level]
+    form = {"all": "full", "soak": "soak"}.get(level, "short")
     return {"OPTIMIST_TESTS": form, "SWIFT_DETERMINISTIC_HASHING": "1", "OPTIMIST": optimist()}
 
 
 def stages(level):
     """The stages of a level, in the order in which they begin."""
-    everything = level in ("all", "soak")
     found = [
         Stage("system packages", ["Scripts/install"], alone=True),
         Stage("build", ["swift", "build", *SERVER, "--build-tests"], builds=True),
@@ -88,7 +89,7 @@ def stages(level):
             [*test_program("Server"), "--no-parallel", "--filter", r"^OptimistServerTests\."], count.swift_tests, ["build"],
             postgres=True, environment=environment(level))]
         found += whole_programs(level)
-    if everything:
+    if level in ("ci", "all", "soak"):
         found += gates(level)
     if level == "soak":
         for stage in found:
@@ -127,10 +128,11 @@ def checks():
 
 def whole_programs(level):
     """The simulation, and the tests that start the command."""
-    seeds = "40" if level == "usual" else "200"
+    is_whole = level in ("all", "soak")
+    seeds = "200" if is_whole else "40"
     needs = ["build", "Python packages"]
-    with_a_lab = SCREENS + (ASKED_OF_A_LAB if level != "usual" else [])
-    on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if level != "usual" else [])
+    with_a_lab = SCREENS + (ASKED_OF_A_LAB if is_whole else [])
+    on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if is_whole else [])
     return [
         Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
         Stage(
@@ -147,12 +149,15 @@ def whole_programs(level):
 
 def gates(level):
     """What holds beyond the tests' claims."""
+    # What CI tests with the server's package, the full form tests again with the client's.
+    also_tests = ["--build-tests"] if level != "ci" else []
     found = [
         Stage("format", ["Scripts/format", "--check"]),
         *apple(),
+        Stage("every module compiles in release form", ["Scripts/typecheck-release"], count.counted, ["build"]),
         # App developers build this package, without the server's traits and packages.
-        Stage("build the client by itself", ["swift", "build", "--build-tests"], alone=True, builds=True),
-        *unit_tests(", the client by itself", "build the client by itself", test_program("."), "usual"),
+        Stage("build the client by itself", ["swift", "build", *also_tests], alone=True, builds=True),
+        *(unit_tests(", the client by itself", "build the client by itself", test_program("."), "usual") if also_tests else []),
         Stage("documentation builds", ["Scripts/docs"], needs=["build the client by itself"], alone=True,
               builds=True),
         Stage("public symbols are documented", ["Scripts/doc-coverage"], count.counted, ["build"]),
@@ -165,18 +170,31 @@ def gates(level):
         Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
         Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),
+        Stage("what a debug build overlooks is found", ["Scripts/typecheck-release", "--self-test"], count.counted, ["build"]),
+        *release(level),
     ]
     if level == "soak":
         found += [
             Stage("sanitizers", ["Scripts/sanitize"], alone=True, builds=True),
-            Stage("build for release", ["swift", "build", "-c", "release", *SERVER, "--product", "optimist"], alone=True,
-                  builds=True),
             Stage(
                 "simulate for an hour",
-                [optimist("release"), "simulate", "--seeds", "100000", "--minutes", "60", "--resume", ".build/seeds.json"],
+                [optimist_in("release"), "simulate", "--seeds", "100000", "--minutes", "60", "--resume", ".build/seeds.json"],
                 count.counted, ["build for release"], alone=True),
         ]
     return found
+
+
+def release(level):
+    """The form that operators run, built and tried."""
+    trial = "EndToEnd/commands.py"
+    return [
+        # It takes longest of all, so CI leaves it out where it would not end in time. The type-check above stands for it then.
+        Stage("build for release", ["Scripts/build-release"], alone=True, builds=True,
+              latest=25 * 60 if level == "ci" else None),
+        Stage(f"{trial}, in release form", [PYTHON, f"Server/Tests/{trial}"], count.counted,
+              ["build for release", "Python packages"],
+              environment={**environment(level), "OPTIMIST": optimist_in("release")}),
+    ]
 
 
 def apple():
@@ -186,6 +204,10 @@ def apple():
     return [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
 
 
-def optimist(configuration="debug"):
+def optimist():
     """Where the command is once it has been built."""
-    return os.environ.get("OPTIMIST", os.path.abspath(f"Server/.build/{configuration}/optimist"))
+    return os.environ.get("OPTIMIST", optimist_in("debug"))
+
+
+def optimist_in(configuration):
+    return os.path.abspath(f"Server/.build/{configuration}/optimist")

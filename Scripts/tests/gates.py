@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Tests of Scripts/rules and Scripts/tidy: each check lets good text pass and finds the fault in bad text."""
+"""Tests of Scripts/rules, Scripts/tidy and Scripts/test: good text passes, the fault in bad text is found, stages are counted."""
 
+import contextlib
+import io
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
 from checks import documents, found, public_types, rules, sizes, swift_text, systems, tutorial, voice  # noqa: E402
 from claims import Claims  # noqa: E402
+from testing.run import Run  # noqa: E402
+from testing.stages import Stage  # noqa: E402
 
 claims = Claims()
 PROMISES = "| | rule |\n|---|---|\n| W1 | A write is durable. |\n| Q1 | Reads are local. *No test: see its code.* |\n"
@@ -211,6 +215,17 @@ def lowers_and_never_raises():
     assert voice.lowered(moved, baseline) == {"Sources/B": {"turns": 2, "words": 100}}
     assert voice.lowered(counts[2] | moved, baseline) == baseline
     assert "Sources/B" in list(voice.problems({"Sources/B": counts[3]["Sources/A"]}, baseline))[0]
+
+
+@claims
+def a_late_stage_is_skipped():
+    """A stage that would begin too late is skipped with the stages that need it, and both are counted."""
+    late = [Stage("late", ["false"], latest=-1), Stage("trial", ["false"], needs=["late"]), Stage("other", ["true"])]
+    run = Run(late)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = run.to_the_end()
+    assert status == 0, said.getvalue()
+    assert (run.total.passed, run.total.skipped, run.total.failures) == (1, 2, []), run.total
 
 
 if __name__ == "__main__":
