@@ -117,11 +117,16 @@ def extract(name, modules, flags=()):
     - flags: what the compiler needs to find the modules that it imports.
     """
     with tempfile.TemporaryDirectory() as folder:
-        run(
-            "swift", "symbolgraph-extract", "-module-name", name, "-I", modules, *flags, *target_flags(),
-            "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", folder,
-        )  # fmt: skip
+        run_extract(name, modules, folder, *flags, "-skip-synthesized-members")
         return Library(name, [json.loads(file.read_text()) for file in sorted(Path(folder).iterdir())])
+
+
+def run_extract(name, modules, folder, *flags):
+    """Writes the graphs of a built module into a folder: its own, and one for each module that it extends."""
+    run(
+        "swift", "symbolgraph-extract", "-module-name", name, "-I", modules, *flags, *target_flags(),
+        "-minimum-access-level", "public", "-output-dir", folder,
+    )  # fmt: skip
 
 
 @cache
@@ -143,14 +148,23 @@ def library_names(package):
 
 def libraries(names=()):
     """Each library that the two packages offer, or those of the names."""
-    modules = BUILD / "debug/Modules"
     for package in (CLIENT, SERVER):
         for name in library_names(package):
-            if names and name not in names:
-                continue
-            if not (modules / f"{name}.swiftmodule").exists():
-                sys.exit(f"{name} is not built: `swift build --package-path Server --build-tests` comes first.")
-            yield extract(name, modules, build_flags())
+            if not names or name in names:
+                yield extract(name, built(name), build_flags())
+
+
+def write_graphs(name, folder):
+    """Writes the graphs of one of our libraries into a folder, with the members that it gets from protocols."""
+    run_extract(name, built(name), folder, *build_flags())
+
+
+def built(name):
+    """The folder with a library's module. Ends the script if there is none."""
+    modules = BUILD / "debug/Modules"
+    if not (modules / f"{name}.swiftmodule").exists():
+        sys.exit(f"{name} is not built: `swift build --package-path Server --build-tests` comes first.")
+    return modules
 
 
 def fixture(source, name="Fixture"):
