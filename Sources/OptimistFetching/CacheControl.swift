@@ -45,10 +45,10 @@ struct CacheControl {
     private func lifetime(at now: Date) -> TimeInterval {
         if directives["no-store"] != nil || directives["no-cache"] != nil { return 0 }
         if let text = directives["max-age"] { return Self.seconds(text) }
-        let date = head.headerFields[.date].flatMap(HTTPDate.parse) ?? now
+        let date = head.headerFields[.date].flatMap { HTTPDate.parse($0) } ?? now
         if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }
         // It does not say. A value that has not changed for long will not change soon.
-        guard let changed = head.headerFields[.lastModified].flatMap(HTTPDate.parse) else { return 0 }
+        guard let changed = head.headerFields[.lastModified].flatMap({ HTTPDate.parse($0) }) else { return 0 }
         return min(max(date.timeIntervalSince(changed) / 10, 0), Self.longestGuess)
     }
 

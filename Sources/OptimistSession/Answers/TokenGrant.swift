@@ -23,7 +23,7 @@ struct TokenGrant: Decodable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             let number =
-                (try? container.decode(Double.self)) ?? (try? container.decode(String.self)).flatMap { Double($0) }
+                (try? container.decode(Double.self)) ?? (try? container.decode(String.self)).flatMap(RetryAfter.decimal)
             value = number.flatMap { $0.isFinite ? $0 : nil }
         }
     }

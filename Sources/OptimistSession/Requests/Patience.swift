@@ -58,11 +58,12 @@ extension HTTPResponse {
 
     /// How long the server asks to be left alone: at most an hour, since what it says may be wrong.
     ///
-    /// > Source: RFC 9110, section 10.2.3.
+    /// A date counts by the clock of the answer itself: a server may have several machines, whose clocks differ.
+    ///
+    /// - Parameter now: The time if the answer has no date.
     package func retryAfter(now: Date) -> Duration? {
-        guard let value = headerFields[.retryAfter] else { return nil }
-        let seconds = Double(value) ?? HTTPDate.parse(value).map { $0.timeIntervalSince(now) }
-        guard let seconds, seconds.isFinite else { return nil }
-        return .seconds(min(max(seconds, 0), 3600))
+        let date = headerFields[.age] == nil ? headerFields[.date].flatMap { HTTPDate.parse($0) } : nil
+        let seconds = headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, since: date ?? now) }
+        return seconds.map { .seconds(min(max($0, 0), 3600)) }
     }
 }

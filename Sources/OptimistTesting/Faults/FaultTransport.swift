@@ -124,7 +124,7 @@ public final class FaultTransport: Transport {
             return try await base.send(request)
         case .clockAhead(let seconds):
             var answer = try await base.send(request)
-            let date = answer.head.headerFields[.date].flatMap(HTTPDate.parse) ?? Date()
+            let date = answer.head.headerFields[.date].flatMap { HTTPDate.parse($0) } ?? Date()
             answer.head.headerFields[.date] = HTTPDate.format(date + TimeInterval(seconds))
             return answer
         case .answered(let said):

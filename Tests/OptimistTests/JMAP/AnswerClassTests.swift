@@ -39,7 +39,7 @@ struct AnswerClassTests {
         }
     }
 
-    @Test(arguments: [nil, "", "nan", "-nan", "inf", "-inf", "soon", "30 s", "Sun, 06 Nov 1994 08:49:37 GMT"])
+    @Test(arguments: [nil, "", "0x10", "nan", "-nan", "inf", "-inf", "soon", "30 s", "Sun, 06 Nov 1994 08:49:37 GMT"])
     func `S5 an unreadable Retry-After is ignored`(text: String?) {
         #expect(failure(503, retryAfter: text) == .unreachable("HTTP 503"))
         #expect(failure(429, retryAfter: text) == .unreachable("HTTP 429"))

@@ -19,8 +19,10 @@ package enum AnswerClass {
         let name = problem?.type.split(separator: ":").last.map(String.init) ?? ""
         switch (status, name) {
         case (429, _), (503, _):
-            guard let seconds = retryAfter.flatMap({ Double($0) ?? secondsUntil($0, since: date) }), seconds.isFinite
-            else { return .unreachable("HTTP \(status)") }
+            let made = date.flatMap { HTTPDate.parse($0) }
+            guard let seconds = retryAfter.flatMap({ RetryAfter.seconds($0, since: made) }) else {
+                return .unreachable("HTTP \(status)")
+            }
             return .throttled(after: bounded(seconds, by: RetrySchedule.longestDemand))
         case (409, "pushRewound"): return .pushRewound
         case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
@@ -48,12 +50,6 @@ package enum AnswerClass {
             return nil
         }
         return .unreachable("The server answers \(type) where its event stream should be.")
-    }
-
-    /// The seconds until a date from the server, by the server's own clock. Nil: one of the dates cannot be read.
-    private static func secondsUntil(_ text: String, since date: String?) -> Double? {
-        guard let due = HTTPDate.parse(text), let now = date.flatMap({ HTTPDate.parse($0) }) else { return nil }
-        return due.timeIntervalSince(now)
     }
 
     /// The failure that an error of the session stands for.
