@@ -23,6 +23,8 @@ final class FakeServer: Sendable {
         var refreshAnswers: [@Sendable () async throws -> TransportResponse] = []
         /// What the next requests are answered with.
         var answers: [@Sendable () async throws -> TransportResponse] = []
+        /// Makes the `Date` of each answer from its time. Nil: answers have none.
+        var stamp: (@Sendable (Date) -> String)?
     }
 
     let books = Mutex(Books())
@@ -36,6 +38,15 @@ final class FakeServer: Sendable {
     }
     func onRequest(_ answer: @escaping @Sendable () async throws -> TransportResponse) {
         books.withLock { $0.answers.append(answer) }
+    }
+
+    func stamp(_ stamp: @escaping @Sendable (Date) -> String) { books.withLock { $0.stamp = stamp } }
+
+    /// Answers at a time.
+    func handle(_ request: TransportRequest, at time: Date) async throws -> TransportResponse {
+        var answer = try await handle(request)
+        if let stamp = books.withLock({ $0.stamp }) { answer.head.headerFields[.date] = stamp(time) }
+        return answer
     }
 
     func handle(_ request: TransportRequest) async throws -> TransportResponse {
@@ -117,15 +128,14 @@ struct Bench {
         let store = store ?? InMemoryCredentialStore(signedIn ? .first : nil)
         let server = server
         let clock = clock
-        let transport = InMemoryTransport.unhurried { try await server.handle($0) }
+        let now: @Sendable () -> Date = { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }
+        let transport = InMemoryTransport.unhurried { try await server.handle($0, at: now()) }
         self.store = store
         self.transport = transport
         session = Session(
             server: Self.address, transport: transport, credentials: store, configuration: configuration,
             reachability: reachability,
-            surroundings: Surroundings(
-                clock: clock, now: { Date(timeIntervalSince1970: 1_800_000_000 + clock.elapsed / .seconds(1)) }, seed: 7
-            ))
+            surroundings: Surroundings(clock: clock, now: now, seed: 7))
     }
 
     /// Sends `count` requests at once, and returns how each ended.

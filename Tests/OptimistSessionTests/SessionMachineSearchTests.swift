@@ -218,7 +218,9 @@ private struct World {
         let doubts = "\(life.isUnproven) \(min(life.failures, 2)) \(min(life.refusals, 2)) \(life.isPauseAwaited)"
         let time =
             "\(life.remainingPause(at: now) > 0) \(life.pause != nil) \(life.isDue(at: now)) \(life.hasExpired(at: now))"
-        return "\(life.trust) \(life.isRefreshing) \(min(life.stamp.generation, 2)) \(doubts) \(time) \(requests)"
+        let early = "\(min(life.earlyEnds, 1)) \(life.contradictions)"
+        return
+            "\(life.trust) \(early) \(life.isRefreshing) \(min(life.stamp.generation, 2)) \(doubts) \(time) \(requests)"
     }
 }
 

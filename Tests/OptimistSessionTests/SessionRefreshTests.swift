@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistSession
 import OptimistTesting
 import Testing
 
 @testable import OptimistCore
+@testable import OptimistSession
 
 @Suite(.timeLimit(.minutes(20)))
 struct SessionRefreshTests {
@@ -96,6 +96,80 @@ struct SessionRefreshTests {
         await store.erased.pass()
         #expect(store.load() == nil)
         #expect(bench.session.state == .signedOut(reason))
+    }
+
+    @Test func `T3 a token endpoint that refuses with 200 ends the session too`() async {
+        let bench = Bench()
+        bench.server.refuse(upTo: 1)
+        bench.server.onRefresh { TransportResponse(.ok, #"{"error":"invalid_grant","reason":"revoked"}"#) }
+        #expect(await bench.send(1).first?.error?.signOutReason == .revoked)
+        let own = AnswerTable(
+            ofRequest: { head, _ in head.status == .unauthorized ? .tokenRefused : .nothing },
+            ofRefresh: { _, body in
+                String(decoding: body, as: UTF8.self).contains("bad_refresh_token") ? .ended(.refused) : .nothing
+            })
+        let other = Bench(configuration: SessionConfiguration(answers: own))
+        other.server.refuse(upTo: 1)
+        other.server.onRefresh { TransportResponse(.ok, #"{"error":"bad_refresh_token"}"#) }
+        #expect(await other.send(1).first?.error?.signOutReason == .refused)
+    }
+
+    @Test(arguments: [-7200, 7200], [0.01, 10])
+    func `T5 a machine of the server whose clock is wrong costs one refresh, not one for each request`(
+        error: Int, step: Double
+    ) async throws {
+        let bench = Bench(signedIn: false)
+        let count = Mutex(0)
+        bench.server.stamp { time in
+            let isWrong = count.withLock { count in
+                count += 1
+                return count % 2 == 0
+            }
+            return HTTPDate.format(time + (isWrong ? TimeInterval(error) : 0))
+        }
+        try await bench.session.signIn(email: "ada@example.com", password: "secret")
+        for _ in 0..<300 {
+            bench.clock.advance(by: .seconds(step))
+            _ = try await bench.session.send(SessionRequest("/rows"))
+            while case .refreshing = bench.session.state { await Task.yield() }
+        }
+        let lives = Int(300 * step / 840)
+        #expect(bench.server.refreshes <= lives + 1)
+    }
+
+    @Test func `T2 a machine of the server that refuses every token costs ever fewer refreshes`() async {
+        let bench = Bench()
+        let count = Mutex(0)
+        for _ in 0..<2_000 {
+            bench.server.onRequest {
+                let isRefusing = count.withLock { count in
+                    count += 1
+                    return count % 2 == 0
+                }
+                return TransportResponse(isRefusing ? .unauthorized : .ok)
+            }
+        }
+        for _ in 0..<300 {
+            bench.clock.advance(by: .seconds(1))
+            #expect(await bench.send(1).first?.value == 200)
+        }
+        #expect(bench.server.refreshes <= 12)
+    }
+
+    @Test func `T2 a token that has ended before its time is replaced, though the ones before had ended early too`()
+        async
+    {
+        let bench = Bench()
+        var failures = 0
+        for life in 1...20 {
+            bench.server.refuse(upTo: bench.server.generation)
+            for _ in 0..<10 {
+                bench.clock.advance(by: .seconds(3))
+                if await bench.send(1).first?.value != 200 { failures += 1 }
+            }
+            #expect(bench.server.refreshes == life)
+        }
+        #expect(failures <= 20)
     }
 
     @Test(arguments: ["body", "header"])

@@ -18,8 +18,8 @@ public struct AnswerTable: Sendable {
     /// Reads the answer to an ordinary request. The session calls it only for a status outside of 200...299, on any
     /// thread.
     public var ofRequest: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
-    /// Reads the answer to a refresh. The session calls it only for a status outside of 200...299, on any thread. It
-    /// retries a refresh later unless the meaning is ``Meaning/ended(_:)``.
+    /// Reads an answer to a refresh that gives no tokens, on any thread. Its status may be that of a success: some servers
+    /// refuse with 200. The session retries the refresh later unless the meaning is ``Meaning/ended(_:)``.
     public var ofRefresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
 
     /// Makes a table of two functions. They must be quick and must not block.
@@ -33,7 +33,7 @@ public struct AnswerTable: Sendable {
 
     /// The meanings of the answers of Optimist's own server, and of any that follows RFC 6749 and RFC 6750.
     ///
-    /// A refresh answered with 400 `invalid_grant` ends the session, with the `reason` beside it. A 401 with one of our
+    /// A refresh answered with `invalid_grant` and 400 or 200 ends the session, with the `reason` beside it. A 401 with one of our
     /// reasons, in the body or in `WWW-Authenticate`, ends it too. Any other 401 means that the access token is refused.
     public static let optimist = AnswerTable(
         ofRequest: { head, body in
@@ -44,7 +44,7 @@ public struct AnswerTable: Sendable {
             switch head.status {
             case .unauthorized:
                 return terminalReason(head, body).map { .ended($0) } ?? .nothing
-            case .badRequest:
+            case .badRequest, .ok:
                 guard let refusal = Refusal(body), refusal.error == "invalid_grant" else { return .nothing }
                 return .ended(refusal.reason.map(SignOutReason.init(rawValue:)) ?? .refused)
             default:

@@ -4,19 +4,24 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// The time of day by the server's clock, as far as its answers tell (T5). Between answers it runs with a clock that
-/// cannot be set; before the first it is the device's, corrected as it had to be when the kept credentials came.
+/// The time of day by the server's clock (T5). From the first answer on it runs with a clock that cannot be set; before
+/// that it is the device's, corrected as it had to be when the kept credentials came.
+///
+/// Later answers do not change it. A server may have several machines, and one of them a wrong clock: if each answer counted,
+/// a token would end and be good again with every answer. One clock that is wrong all the time does no harm, since the lives
+/// of tokens are measured by it from their beginning to their end.
 final class ServerTime: Sendable {
-    private struct Heard {
-        var date: String?
-        /// Nil: nothing is known yet.
-        var ahead: TimeInterval?
+    private struct Ahead {
+        /// By the first answer of this launch.
+        var heard: TimeInterval?
+        /// By what an earlier launch knew.
+        var recalled: TimeInterval?
     }
 
     private let wallClock: @Sendable () -> Date
     private let launch: Date
     private let elapsed: Stopwatch
-    private let heard = Mutex(Heard())
+    private let aheadOfDevice = Mutex(Ahead())
 
     init(_ surroundings: Surroundings) {
         wallClock = surroundings.now
@@ -24,15 +29,13 @@ final class ServerTime: Sendable {
         elapsed = Stopwatch(surroundings.clock)
     }
 
-    var now: Date { steady + (heard.withLock { $0.ahead } ?? 0) }
+    var now: Date { steady + aheadOfDevice.withLock { $0.heard ?? $0.recalled ?? 0 } }
 
     /// How far the server's clock is ahead of the device's, as that is set now.
     var ahead: Duration { .seconds(now.timeIntervalSince(wallClock())) }
 
-    /// Takes what was known at an earlier launch, unless this one has heard of the server already.
-    func recall(_ ahead: Duration) {
-        heard.withLock { $0.ahead = $0.ahead ?? ahead / .seconds(1) }
-    }
+    /// Takes what was known at an earlier launch, until this one hears of the server.
+    func recall(_ ahead: Duration) { aheadOfDevice.withLock { $0.recalled = ahead / .seconds(1) } }
 
     private var steady: Date { launch + elapsed() / .seconds(1) }
 
@@ -40,14 +43,10 @@ final class ServerTime: Sendable {
     ///
     /// > Source: RFC 9110, section 6.6.1, `Date`; RFC 9111, section 5.1, `Age`.
     func hear(_ head: HTTPResponse) {
-        guard let date = head.headerFields[.date], head.headerFields[.age] == nil else { return }
-        // Most answers are of the second of the one before.
-        let isNews = heard.withLock { heard in
-            defer { heard.date = date }
-            return heard.date != date
-        }
-        guard isNews, let time = HTTPDate.parse(date) else { return }
+        guard aheadOfDevice.withLock({ $0.heard == nil }), let date = head.headerFields[.date],
+            head.headerFields[.age] == nil, let time = HTTPDate.parse(date)
+        else { return }
         let ahead = time.timeIntervalSince(steady)
-        heard.withLock { $0.ahead = ahead }
+        aheadOfDevice.withLock { $0.heard = $0.heard ?? ahead }
     }
 }

@@ -78,9 +78,10 @@ extension SessionMachine {
 
     mutating func accepted(_ stamp: Stamp) -> [Effect] {
         guard case .signedIn(var life) = phase, life.stamp == stamp else { return [] }
-        guard life.isUnproven || life.refusals > 0 else { return [] }
+        guard life.isUnproven || life.refusals > 0 || life.contradictions > 0 else { return [] }
         life.isUnproven = false
         life.refusals = 0
+        life.contradictions = 0
         if life.failures == 0 { life.endPause() }
         phase = .signedIn(life)
         return []
@@ -97,6 +98,7 @@ extension SessionMachine {
         guard case .signedIn(var life) = phase else { return [] }
         if refused == life.stamp, !life.isRefreshing {
             defer { phase = .signedIn(life) }
+            if isContradiction(&life, now: now) { return [] }
             let isPaused = life.remainingPause(at: now) > 0
             if life.isUnproven, !life.hasExpired(at: now), life.pause == nil || isPaused {
                 doubt(&life, now: now)
@@ -111,6 +113,17 @@ extension SessionMachine {
             life.trust = .refused
         }
         return renewIfDue(now: now)
+    }
+
+    /// Whether one machine of the server refuses what others accept, or one address what is good elsewhere: so it looks when
+    /// the tokens before this one also came to an early end. The request is then sent again with the same token. If the next
+    /// request is refused too, and none was accepted meanwhile, the token has ended after all.
+    private func isContradiction(_ life: inout TokenLife, now: Date) -> Bool {
+        guard life.trust == .good, life.earlyEnds > 0, !life.isUnproven, life.isEarly(at: now) else { return false }
+        let longerPause = backoff.limit(afterFailures: 2 + life.earlyEnds)
+        guard life.remainingFreshness(at: now, of: longerPause) > .zero else { return false }
+        life.contradictions += 1
+        return life.contradictions < 2
     }
 
     private mutating func renewIfDue(now: Date) -> [Effect] {

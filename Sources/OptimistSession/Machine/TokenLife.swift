@@ -25,6 +25,10 @@ struct TokenLife {
     var failures = 0
     /// Tokens in a row that were refused as soon as they were fetched.
     var refusals = 0
+    /// Tokens in a row that the server had accepted and then refused before their end.
+    var earlyEnds = 0
+    /// How many requests in a row the server has refused with this token, although it had accepted it.
+    var contradictions = 0
     /// Whether a request is told when the pause ends.
     var isPauseAwaited = false
     /// No new pair is asked for meanwhile.
@@ -61,6 +65,13 @@ struct TokenLife {
 
     func hasExpired(at now: Date) -> Bool { credentials.expiresAt.map { now >= $0 } ?? false }
 
+    /// Whether a refusal comes before the token's end. If the server did not say how long a token lives, it lives a minute at
+    /// least.
+    func isEarly(at now: Date) -> Bool {
+        if credentials.expiresAt != nil { return !hasExpired(at: now) }
+        return remainingFreshness(at: now, of: .seconds(60)) > .zero
+    }
+
     /// How long it is still too early for another refresh, since this pair came from one less than that ago.
     func remainingFreshness(at now: Date, of time: Duration) -> Duration {
         guard let renewedAt, renewedAt <= now else { return .zero }
@@ -71,6 +82,7 @@ struct TokenLife {
     func succeeded(by credentials: Credentials, at now: Date) -> Self {
         var next = Self(credentials: credentials, stamp: stamp.next)
         next.refusals = refusals
+        next.earlyEnds = trust == .refused && isEarly(at: now) ? earlyEnds + (isUnproven ? 0 : 1) : 0
         next.isUnproven = true
         next.renewedAt = now
         return next

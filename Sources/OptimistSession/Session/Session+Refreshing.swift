@@ -62,9 +62,7 @@ extension Session {
             case .ended(let reason): return .ended(stamp, reason)
             }
         }
-        if answer.head.status.kind != .successful,
-            case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body)
-        {
+        if case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body) {
             // A process that knows nothing of leases may have been faster.
             switch await standing(of: credentials, stamp) {
             case .settled(let event): return event
