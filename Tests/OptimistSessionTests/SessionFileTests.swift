@@ -108,4 +108,25 @@ final class SessionFileTests {
         }
         #expect(bench.transport.requests.filter { $0.head.path == "/picture" }.count == 2)
     }
+
+    @Test func `T12 an upload of a folder or of a pipe is refused before anything is sent`() async throws {
+        let bench = Bench()
+        let pipe = folder.appending(path: "pipe")
+        #expect(mkfifo(pipe.path, 0o600) == 0)
+        let link = folder.appending(path: "link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder)
+        for target in [folder, pipe, link] {
+            await #expect {
+                try await bench.session.upload(SessionRequest("/picture", method: .put), from: target)
+            } throws: {
+                ($0 as? OptimistError)?.code == .fileUnreadable
+            }
+        }
+        #expect(bench.transport.requests.isEmpty)
+        try Data("picture".utf8).write(to: file)
+        let good = folder.appending(path: "good")
+        try FileManager.default.createSymbolicLink(at: good, withDestinationURL: file)
+        let answer = try await bench.session.upload(SessionRequest("/picture", method: .put), from: good)
+        #expect(answer.status == .ok)
+    }
 }

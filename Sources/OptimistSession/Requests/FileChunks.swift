@@ -9,9 +9,11 @@ struct FileChunks: AsyncSequence, Sendable {
 
     private static let chunkBytes = 64 << 10
 
-    /// - Throws: `OptimistError` with code `fileUnreadable`.
+    /// - Throws: `OptimistError` with code `fileUnreadable`, also for a folder or a pipe.
     static func sizeBytes(of file: URL) throws -> Int64 {
         do {
+            let kind = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey])
+            guard kind.isRegularFile == true else { throw CocoaError(.fileReadUnknown) }
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
             return Int64(clamping: try handle.seekToEnd())
