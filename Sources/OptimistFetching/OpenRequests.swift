@@ -21,7 +21,7 @@ struct OpenRequests: Sendable {
         _ target: String, _ fields: HTTPFields, idleTimeout: Duration,
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result
     ) async throws -> Result {
-        guard var url = URL(string: target) else { throw OptimistError.noAddress }
+        guard var url = URL(target: target) else { throw OptimistError.noAddress }
         for _ in 0...Self.mostRedirects {
             guard let head = HTTPRequest(method: .get, url: url, headerFields: fields) else {
                 throw OptimistError.noAddress
@@ -56,9 +56,12 @@ struct OpenRequests: Sendable {
     private func redirect(_ head: HTTPResponse, from url: URL) throws -> URL? {
         guard [301, 302, 303, 307, 308].contains(head.status.code) else { return nil }
         guard let location = head.headerFields[.location],
-            let next = URL(string: location, relativeTo: url)?.absoluteURL
+            let next = URL(target: location, relativeTo: url)?.absoluteURL
         else {
             throw OptimistError.badRedirect("The server redirects and does not say where to.")
+        }
+        guard Origin(next) != nil else {
+            throw OptimistError.badRedirect("The server redirects to an address that is not one of http or https.")
         }
         if url.scheme?.lowercased() == "https", next.scheme?.lowercased() != "https" {
             throw OptimistError.badRedirect("The server redirects to an address that is not encrypted.")

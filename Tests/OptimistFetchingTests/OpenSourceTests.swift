@@ -59,4 +59,17 @@ struct OpenSourceTests {
         #expect(asked.requests.count == 6)
         await #expect { try await loader.value(for: "/a") } throws: { ($0 as? OptimistError)?.code == .noAddress }
     }
+
+    @Test(arguments: [
+        "http+unix://%2Ftmp%2Fsocket:80/", "http://127.0.0.1:99999/", "file:///etc/hosts", "http://127.0.0.1:65536/a",
+    ])
+    func `C11 no key and no redirect leads to an address other than http and https`(address: String) async {
+        let (loader, transport) = openLoader([{ _ in TransportResponse(.found, headerFields: [.location: address]) }])
+        await #expect { try await loader.value(for: address) } throws: { ($0 as? OptimistError)?.code == .noAddress }
+        #expect(transport.requests.isEmpty)
+        await #expect { try await loader.value(for: "http://cdn.example.com/a") } throws: {
+            ($0 as? OptimistError)?.code == .badRedirect
+        }
+        #expect(transport.requests.count == 1)
+    }
 }

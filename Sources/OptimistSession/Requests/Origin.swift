@@ -3,17 +3,19 @@
 package import Foundation
 package import HTTPTypes
 
-/// Scheme, host and port: what a credential may be sent to.
-struct Origin: Equatable, Sendable, CustomStringConvertible {
+/// Scheme, host and port: what a credential may be sent to. The scheme is http or https.
+package struct Origin: Equatable, Sendable, CustomStringConvertible {
     let scheme: String
     let host: String
     let port: Int
 
-    init?(_ url: URL) {
-        guard let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(), !host.isEmpty else {
-            return nil
-        }
-        guard let port = url.port ?? Self.defaultPorts[scheme] else { return nil }
+    /// Nil: the scheme is not http or https, or the port does not exist. Other schemes reach into this machine: `http+unix` names a socket in its files.
+    package init?(_ url: URL) {
+        guard let scheme = url.scheme?.lowercased(), let defaultPort = Self.defaultPorts[scheme],
+            let host = url.host()?.lowercased(), !host.isEmpty
+        else { return nil }
+        let port = url.port ?? defaultPort
+        guard 1...65535 ~= port else { return nil }
         self.scheme = scheme
         self.host = host
         self.port = port
@@ -25,7 +27,7 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
         return port == Self.defaultPorts[scheme] ? name : "\(name):\(port)"
     }
 
-    var description: String { "\(scheme)://\(authority)" }
+    package var description: String { "\(scheme)://\(authority)" }
 
     /// Whether no one between can read what is sent there: it is encrypted, or stays on this machine.
     var isPrivate: Bool {
@@ -63,7 +65,8 @@ struct Origin: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPRequest {
-    /// A request for a whole address. Nil when it has no host, or a scheme other than http and https.
+    /// A request for a whole address. Nil when it has no host, a scheme other than http and https, or a port that does not
+    /// exist.
     package init?(method: Method, url: URL, headerFields: HTTPFields) {
         guard let origin = Origin(url), let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return nil

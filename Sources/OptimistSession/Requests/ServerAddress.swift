@@ -35,7 +35,7 @@ package struct ServerAddress: Sendable {
             return HTTPRequest(
                 method: method, scheme: origin.scheme, authority: authority, path: target, headerFields: fields)
         }
-        guard let whole = URL(string: target, relativeTo: url),
+        guard let whole = URL(target: target, relativeTo: url),
             let head = HTTPRequest(method: method, url: whole, headerFields: fields), let found = Origin(whole),
             found == origin
         else {

@@ -2,6 +2,7 @@
 
 #if AsyncHTTPClient
     import AsyncHTTPClient
+    import Foundation
     import HTTPTypes
     import NIOCore
     import NIOHTTP1
@@ -12,6 +13,7 @@
     ///
     /// What it does otherwise than its library would by itself:
     /// - It follows no redirect, since one to another host would take the credential with it.
+    /// - It goes to http and https only; the library would also open a socket in the file system.
     /// - A refused connection is an error at once; the library would go on trying for ten seconds.
     /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
     /// - It asks for answers packed with gzip or deflate, unless the request says what it accepts, and unpacks them. One
@@ -71,8 +73,9 @@
 
     extension HTTPClientRequest {
         fileprivate init(_ request: TransportRequest) throws {
+            guard let url = request.url else { throw TransportError(.unsupported, .notSent) }
             let head = request.head
-            self.init(url: "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "/")")
+            self.init(url: url.absoluteString)
             method = HTTPMethod(rawValue: head.method.rawValue)
             for field in head.headerFields { headers.add(name: field.name.rawName, value: field.value) }
             if let file = request.bodyFile {

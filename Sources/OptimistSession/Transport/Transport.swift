@@ -5,8 +5,9 @@ public import HTTPTypes
 
 /// Carries one request to a server and brings back the answer, once: it never retries and follows no redirect.
 ///
-/// The session above it decides what is sent again. A transport keeps five promises:
+/// The session above it decides what is sent again. A transport keeps six promises, whatever the server sends:
 /// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
+/// - It goes to http and https only, and throws `unsupported` for any other address.
 /// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
 /// - The body of the answer is pulled: a body that the caller does not read is not buffered without bound.
@@ -42,6 +43,17 @@ public struct TransportRequest: Sendable {
         self.bodyFile = bodyFile
         self.headTimeout = headTimeout
         self.isRepeatable = isRepeatable
+    }
+}
+
+extension TransportRequest {
+    /// The whole address. Nil: it is not an address of http or https, or its parts together lead to another host.
+    var url: URL? {
+        guard let authority = head.authority, let path = head.path, path.utf8.first == UInt8(ascii: "/"),
+            !authority.utf8.contains(where: "/?#@\\".utf8.contains),
+            let url = URL(string: "\(head.scheme ?? "")://\(authority)\(path)"), Origin(url) != nil
+        else { return nil }
+        return url
     }
 }
 

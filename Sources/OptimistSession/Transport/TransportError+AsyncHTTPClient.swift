@@ -13,6 +13,8 @@
         static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
             switch error {
+            case let error as TransportError:
+                return error
             case let error as NIOConnectionError:
                 return TransportError(kind(of: error), .notSent, cause: error)
             case let error as IOError where error.errnoCode == ECONNREFUSED:

@@ -65,10 +65,8 @@
 
     extension URLRequest {
         fileprivate init?(_ request: TransportRequest) {
+            guard let url = request.url else { return nil }
             let head = request.head
-            guard let url = URL(string: "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "/")") else {
-                return nil
-            }
             self.init(url: url)
             // An event stream may be silent for hours. How long the head may take is measured above.
             timeoutInterval = 365 * 24 * 3600
