@@ -40,7 +40,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.45.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
     ],
     targets: [
@@ -48,6 +48,8 @@ let package = Package(
         .target(name: "OptimistWire", swiftSettings: settings),
         // OpenSSL, for Linux: Apple's systems have CryptoKit.
         .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
+        // zlib, for AsyncHTTPClient's transport: URLSession unpacks by itself.
+        .systemLibrary(name: "CLibZ", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "OptimistSession",
             dependencies: [
@@ -58,12 +60,12 @@ let package = Package(
                     name: "AsyncHTTPClient", package: "async-http-client",
                     condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+                .product(name: "NIOHPACK", package: "swift-nio-http2", condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
-                .product(
-                    name: "NIOHTTPCompression", package: "swift-nio-extras",
-                    condition: .when(traits: ["AsyncHTTPClient"])),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
+                .target(name: "CLibZ", condition: .when(traits: ["AsyncHTTPClient"])),
             ],
             resources: privacy,
             // URLSessionTransport is for Apple's systems; here it is tested as far as Linux can.

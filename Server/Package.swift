@@ -288,10 +288,12 @@ let package = Package(
         .testTarget(
             name: "OptimistTransportTests",
             dependencies: [
+                "TestForm",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "OptimistCore", package: "optimist"),
                 .product(name: "OptimistSession", package: "optimist"),
                 .product(name: "OptimistTesting", package: "optimist"),
             ],

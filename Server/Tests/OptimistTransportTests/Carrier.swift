@@ -2,8 +2,10 @@
 
 #if canImport(Glibc)
     import HTTPTypes
-    import OptimistSession
+    import NIOSSL
     import OptimistTesting
+
+    @testable import OptimistSession
 
     /// The transports that all do the same.
     enum Carrier: CaseIterable, Sendable {
@@ -34,16 +36,27 @@
             switch self {
             case .inMemory: return try await work(InMemoryTransport { _ in throw TransportError(.refused, .notSent) })
             case .urlSession: return try await work(URLSessionTransport())
-            case .asyncHTTPClient:
-                let transport = AsyncHTTPClientTransport()
-                do {
-                    let result = try await work(transport)
-                    try await transport.shutdown()
-                    return result
-                } catch {
-                    try? await transport.shutdown()
-                    throw error
-                }
+            case .asyncHTTPClient: return try await Self.with(AsyncHTTPClientTransport(), work)
+            }
+        }
+
+        /// A transport that trusts every server.
+        static func withUnverifiedTLS(_ work: (any Transport) async throws -> Void) async throws {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.certificateVerification = .none
+            try await with(AsyncHTTPClientTransport(tls: tls), work)
+        }
+
+        private static func with<Result>(
+            _ transport: AsyncHTTPClientTransport, _ work: (any Transport) async throws -> Result
+        ) async throws -> Result {
+            do {
+                let result = try await work(transport)
+                try await transport.shutdown()
+                return result
+            } catch {
+                try? await transport.shutdown()
+                throw error
             }
         }
     }
@@ -52,11 +65,11 @@
         /// A request with a credential.
         init(
             _ authority: String, _ path: String = "/", method: HTTPRequest.Method = .get, body: String = "",
-            headTimeout: Duration = .seconds(300)
+            headTimeout: Duration = .seconds(300), scheme: String = "http"
         ) {
             self.init(
                 head: HTTPRequest(
-                    method: method, scheme: "http", authority: authority, path: path,
+                    method: method, scheme: scheme, authority: authority, path: path,
                     headerFields: [.authorization: "Bearer abc"]),
                 body: Array(body.utf8), headTimeout: headTimeout, isRepeatable: method == .get)
         }

@@ -6,8 +6,8 @@
     import HTTPTypes
     import NIOCore
     import NIOHTTP1
-    import NIOHTTPCompression
     import NIOPosix
+    import NIOSSL
 
     /// The transport for Linux, on AsyncHTTPClient. Available with the package trait of that name.
     ///
@@ -16,23 +16,21 @@
     /// - It goes to http and https only; the library would also open a socket in the file system.
     /// - A refused connection is an error at once; the library would go on trying for ten seconds.
     /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
+    /// - A head with a status that HTTP does not know is an error; the library would stop the process.
     /// - It asks for answers packed with gzip or deflate, unless the request says what it accepts, and unpacks them. One
-    ///   that grows to more than 100 times its size is `tooLarge`: that bounds what one read can unpack.
+    ///   that grows to more than 100 times its size, beyond the first megabyte, is `tooLarge`.
     public final class AsyncHTTPClientTransport: Transport {
         /// One for the whole process, which is never shut down.
         public static let shared = AsyncHTTPClientTransport()
 
         private let client: HTTPClient
+        private let departures = Departures()
 
         /// Makes a transport with connections of its own. Call ``shutdown()`` before letting go of it.
-        public init() {
-            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-            configuration.connectionPool.retryConnectionEstablishment = false
-            configuration.timeout.connect = .seconds(10)
-            configuration.decompression = .enabled(limit: .ratio(100))
-            client = HTTPClient(
-                eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
-        }
+        public convenience init() { self.init(tls: nil) }
+
+        /// - Parameter tls: Whom to trust, for tests. Nil: the system's roots.
+        init(tls: TLSConfiguration?) { client = .make(tls, departures) }
 
         /// Closes every connection. Requests under way fail. Call it once.
         ///
@@ -40,47 +38,78 @@
         public func shutdown() async throws { try await client.shutdown() }
 
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
+            let departure = departures.begin()
+            defer { departures.end(departure) }
+            let prepared = try HTTPClientRequest(request, departure)
             do {
-                return try await execute(request)
+                return try await client.response(to: prepared, within: request.headTimeout)
             } catch  where request.isRepeatable && mayBeStaleConnection(error) {
-                return try await executeAgain(request)
+                return try await sendAgain(prepared, within: request.headTimeout, client)
             } catch {
-                throw try TransportError.translating(error, .maybeProcessed)
+                throw try TransportError.translating(
+                    error, departures.hasLeft(departure) ? .maybeProcessed : .notSent)
             }
         }
 
         /// Sends a request once more whose first attempt may have arrived: whatever becomes of this one, a failure is
         /// never ``TransportError/Phase/notSent``.
-        private func executeAgain(_ request: TransportRequest) async throws -> TransportResponse {
-            do { return try await execute(request) } catch {
+        private func sendAgain(
+            _ request: HTTPClientRequest, within headTimeout: Duration, _ client: HTTPClient
+        ) async throws -> TransportResponse {
+            do { return try await client.response(to: request, within: headTimeout) } catch {
                 let failure = try TransportError.translating(error, .maybeProcessed)
                 if failure.phase != .notSent { throw failure }
                 throw TransportError(failure.kind, .maybeProcessed, cause: failure.cause)
             }
         }
+    }
 
-        private func execute(_ request: TransportRequest) async throws -> TransportResponse {
-            let response = try await client.execute(
-                try HTTPClientRequest(request), deadline: .now() + TimeAmount(request.headTimeout))
+    extension HTTPClient {
+        /// A client with connections of its own.
+        fileprivate static func make(_ tls: TLSConfiguration?, _ departures: Departures) -> HTTPClient {
+            var configuration = Configuration(redirectConfiguration: .disallow)
+            configuration.tlsConfiguration = tls
+            configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.timeout.connect = .seconds(10)
+            configuration.http1_1ConnectionDebugInitializer = { WireWatch.add(to: $0, departures) }
+            configuration.http2ConnectionDebugInitializer = { ConnectionWatch.add(to: $0) }
+            configuration.http2StreamChannelDebugInitializer = { StreamWatch.add(to: $0, departures) }
+            return HTTPClient(
+                eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
+        }
+
+        fileprivate func response(
+            to request: HTTPClientRequest, within headTimeout: Duration
+        ) async throws -> TransportResponse {
+            let response = try await execute(request, deadline: .now() + TimeAmount(headTimeout))
             var head = HTTPResponse(status: .init(code: Int(response.status.code)))
             for (name, value) in response.headers {
                 guard let name = HTTPField.Name(name) else { continue }
                 head.headerFields.append(HTTPField(name: name, value: value))
             }
-            return TransportResponse(head: head, body: ResponseBody(Chunks(base: response.body)))
+            let body = ResponseBody(Chunks(base: response.body))
+            let unpacked = Inflater.Coding(head).map { ResponseBody(Unpacked(base: body, coding: $0)) }
+            return TransportResponse(head: head, body: unpacked ?? body)
         }
     }
 
     extension HTTPClientRequest {
-        fileprivate init(_ request: TransportRequest) throws {
+        /// - Parameter departure: By what it is known that the request has left.
+        /// - Throws: ``TransportError`` of kind `unsupported`.
+        fileprivate init(_ request: TransportRequest, _ departure: Int) throws {
             guard let url = request.url else { throw TransportError(.unsupported, .notSent) }
-            let head = request.head
             self.init(url: url.absoluteString)
-            method = HTTPMethod(rawValue: head.method.rawValue)
-            for field in head.headerFields { headers.add(name: field.name.rawName, value: field.value) }
+            method = HTTPMethod(rawValue: request.head.method.rawValue)
+            for field in request.head.headerFields { headers.add(name: field.name.rawName, value: field.value) }
+            if request.head.headerFields[.acceptEncoding] == nil {
+                headers.add(name: "Accept-Encoding", value: Inflater.Coding.accepted)
+            }
+            headers.replaceOrAdd(name: Departures.field, value: String(departure))
             if let file = request.bodyFile {
                 let buffers = FileChunks(file: file).map { ByteBuffer(bytes: $0) }
-                body = .stream(buffers, length: .known(try FileChunks.sizeBytes(of: file)))
+                do { body = .stream(buffers, length: .known(try FileChunks.sizeBytes(of: file))) } catch {
+                    throw TransportError(.unsupported, .notSent, cause: error)
+                }
             } else if !request.body.isEmpty {
                 body = .bytes(ByteBuffer(bytes: request.body))
             }

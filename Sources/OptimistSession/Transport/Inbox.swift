@@ -124,7 +124,7 @@
                 .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
                 .clientCertificateRequired:
                 TransportError(.untrusted, .notSent, cause: error)
-            case .badURL, .unsupportedURL, .appTransportSecurityRequiresSecureConnection:
+            case .appTransportSecurityRequiresSecureConnection:
                 TransportError(.unsupported, .notSent, cause: error)
             default: TransportError(.broken, phase, cause: error)
             }

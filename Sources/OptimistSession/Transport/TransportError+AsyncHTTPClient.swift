@@ -3,12 +3,13 @@
 #if AsyncHTTPClient
     import AsyncHTTPClient
     import NIOCore
-    import NIOHTTPCompression
+    import NIOHTTP2
     import NIOPosix
     import NIOSSL
 
     /// The errors of AsyncHTTPClient and of the layers below it, as ours.
     extension TransportError {
+        /// - Parameter phase: How far the request had got, unless the error itself says that it did nothing.
         /// - Throws: `CancellationError` instead of returning, when that is what happened.
         static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
@@ -28,8 +29,9 @@
                 return TransportError(error, phase)
             case is NIOSSLExtraError:
                 return TransportError(.untrusted, .notSent, cause: error)
-            case NIOHTTPDecompression.DecompressionError.limit:
-                return TransportError(.tooLarge, .responseStarted, cause: error)
+            // A server that goes away refuses the streams that it has not begun with.
+            case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:
+                return TransportError(.broken, phase == .responseStarted ? phase : .notSent, cause: error)
             default:
                 return TransportError(.broken, phase, cause: error)
             }
@@ -62,7 +64,7 @@
                 self.init(.timedOut, .notSent, cause: error)
             case .deadlineExceeded, .readTimeout, .writeTimeout:
                 self.init(.timedOut, phase, cause: error)
-            case .invalidURL, .emptyHost, .emptyScheme:
+            case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody, .alreadyShutdown:
                 self.init(.unsupported, .notSent, cause: error)
             default:
                 self.init(.broken, phase, cause: error)

@@ -93,8 +93,11 @@
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            guard let response = response as? HTTPURLResponse else { return completionHandler(.cancel) }
-            inbox(dataTask)?.receive(HTTPResponse(response))
+            guard let response = response as? HTTPURLResponse, let head = HTTPResponse(response) else {
+                inbox(dataTask)?.finish(TransportError(.broken, .maybeProcessed))
+                return completionHandler(.cancel)
+            }
+            inbox(dataTask)?.receive(head)
             completionHandler(.allow)
         }
 
@@ -115,7 +118,9 @@
     }
 
     extension HTTPResponse {
-        fileprivate init(_ response: HTTPURLResponse) {
+        /// Nil: HTTP does not know the status. To make a `Status` of it could stop the process.
+        fileprivate init?(_ response: HTTPURLResponse) {
+            guard 100...999 ~= response.statusCode, response.statusCode != 101 else { return nil }
             self.init(status: Status(code: response.statusCode))
             for (name, value) in response.allHeaderFields {
                 guard let name = name as? String, let value = value as? String else { continue }

@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if AsyncHTTPClient
+    import OptimistCore
+
+    /// Which requests have been written to a connection. The library's errors do not say: its deadline, for example,
+    /// may pass before there is a connection.
+    ///
+    /// A request carries its number in a header field, which ``WireWatch`` takes off as the last before the wire.
+    final class Departures: Sendable {
+        static let field = "optimist-departure"
+
+        private struct State {
+            var last = 0
+            /// Those that have not left yet.
+            var waiting: Set<Int> = []
+        }
+
+        private let state = Mutex(State())
+
+        /// A request begins.
+        func begin() -> Int {
+            state.withLock { state in
+                state.last += 1
+                state.waiting.insert(state.last)
+                return state.last
+            }
+        }
+
+        /// Its head was written to a connection.
+        func leaves(_ departure: Int) { state.withLock { _ = $0.waiting.remove(departure) } }
+
+        func hasLeft(_ departure: Int) -> Bool { state.withLock { !$0.waiting.contains(departure) } }
+
+        /// A request is over, or its answer has begun.
+        func end(_ departure: Int) { leaves(departure) }
+    }
+#endif

@@ -1,0 +1,52 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if AsyncHTTPClient
+    import NIOCore
+    import NIOHTTP1
+
+    /// Stands between AsyncHTTPClient and its connections: notes which requests leave, and keeps answers from the library
+    /// that would stop the process.
+    ///
+    /// The library takes a status below 200 for one before the real answer, and stops the process when the answer ends after
+    /// it. It takes 101 for the real answer, and stops at the one that follows.
+    final class WireWatch: ChannelDuplexHandler {
+        typealias InboundIn = HTTPClientResponsePart
+        typealias InboundOut = HTTPClientResponsePart
+        typealias OutboundIn = HTTPClientRequestPart
+        typealias OutboundOut = HTTPClientRequestPart
+
+        private let departures: Departures
+        private var hasRefused = false
+
+        init(_ departures: Departures) { self.departures = departures }
+
+        /// Adds it to a new connection of HTTP/1.1.
+        static func add(to channel: any Channel, _ departures: Departures) -> EventLoopFuture<Void> {
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+                try pipeline.addHandler(WireWatch(departures), position: .after(decoder))
+            }
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            guard case .head(var head) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+            if let departure = head.headers.first(name: Departures.field).flatMap({ Int($0) }) {
+                departures.leaves(departure)
+                head.headers.remove(name: Departures.field)
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            if case .head(let head) = unwrapInboundIn(data), !Self.isKnown(head.status.code) { hasRefused = true }
+            guard !hasRefused else { return context.fireErrorCaught(StrangeStatus()) }
+            context.fireChannelRead(data)
+        }
+
+        private static func isKnown(_ status: UInt) -> Bool { 100...999 ~= status && status != 101 }
+    }
+
+    /// An answer whose status HTTP does not know.
+    struct StrangeStatus: Error {}
+#endif
