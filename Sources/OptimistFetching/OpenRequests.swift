@@ -27,7 +27,7 @@ struct OpenRequests: Sendable {
                 throw OptimistError.noAddress
             }
             let answer = try await persistently(
-                TransportRequest(head: head, headTimeout: Self.headTimeout, isRepeatable: true))
+                TransportRequest(head: head, headTimeout: Self.headTimeout, isRepeatable: true, isLong: true))
             if let next = try redirect(answer.head, from: url) {
                 url = next
                 continue

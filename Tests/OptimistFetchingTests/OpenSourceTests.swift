@@ -72,4 +72,11 @@ struct OpenSourceTests {
         }
         #expect(transport.requests.count == 1)
     }
+
+    @Test func `C11 a picture takes no connection from calls`() async throws {
+        let (loader, transport) = openLoader([{ _ in TransportResponse(.ok, "hello") }])
+        #expect(try await loader.value(for: "https://cdn.example.com/a%20b c") == "hello")
+        #expect(transport.requests.map(\.isLong) == [true])
+        #expect(transport.requests.map(\.head.path) == ["/a%20b%20c"])
+    }
 }

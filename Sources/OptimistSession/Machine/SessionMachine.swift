@@ -5,7 +5,7 @@ import OptimistCore
 
 /// Decides everything a session decides. Each event returns what to do next; nothing here waits, sends or stores.
 struct SessionMachine {
-    /// Calls share the slots; a stream stays open for hours and takes none.
+    /// Calls share the slots. A stream stays open for hours and takes none, and files are as streams.
     enum LaneName: Int, CaseIterable { case calls, streams }
 
     enum Event {

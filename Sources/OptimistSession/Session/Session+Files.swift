@@ -45,7 +45,7 @@ extension Session {
 
     /// Sends a file as the body of a request, and returns the whole answer.
     ///
-    /// Each attempt reads the file again, so it must not change before this returns.
+    /// Each attempt reads the file again, so it must not change before this returns. An upload takes none of the slots.
     ///
     /// - Parameters:
     ///   - request: What to send, without a body. Its method is usually PUT or POST. Its ``SessionRequest/deadline`` counts

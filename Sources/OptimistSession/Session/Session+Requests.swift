@@ -6,7 +6,9 @@ import OptimistCore
 
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        try await untilSessionEnds(lane: .calls, request.urgency, deadline: request.deadline) { id, progress in
+        // An upload takes as long as a download does.
+        let lane = request.bodyFile == nil ? SessionMachine.LaneName.calls : .streams
+        return try await untilSessionEnds(lane: lane, request.urgency, deadline: request.deadline) { id, progress in
             let (answer, _) = try await self.answer(to: request, id, progress, .whole)
             return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
         }
@@ -53,7 +55,7 @@ extension Session {
     private func answer(
         to request: SessionRequest, _ id: RequestID, _ progress: RequestProgress, _ reading: Reading
     ) async throws -> (TransportResponse, Stamp) {
-        let unsigned = try transportRequest(request)
+        let unsigned = try transportRequest(request, reading)
         var ledger = Ledger(request)
         var refused: Stamp?
         while true {
@@ -142,10 +144,12 @@ extension Session {
         }
     }
 
-    private func transportRequest(_ request: SessionRequest) throws -> TransportRequest {
-        try TransportRequest(
+    private func transportRequest(_ request: SessionRequest, _ reading: Reading) throws -> TransportRequest {
+        let isStream = if case .refusals = reading { true } else { false }
+        return try TransportRequest(
             head: address.head(request.method, request.target, request.allFields), body: request.body,
-            bodyFile: request.bodyFile, headTimeout: request.headTimeout, isRepeatable: request.isRepeatable)
+            bodyFile: request.bodyFile, headTimeout: request.headTimeout, isRepeatable: request.isRepeatable,
+            isLong: isStream || request.bodyFile != nil)
     }
 }
 

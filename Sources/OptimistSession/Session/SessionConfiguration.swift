@@ -6,7 +6,8 @@ public import OptimistCore
 public struct SessionConfiguration: Sendable {
     /// The device's name, as the user's other devices show it. Default: ``systemName``.
     public var deviceName: String
-    /// The most requests on the wire at a time, from 1 on. Streams are not counted. Default: 6.
+    /// The most requests on the wire at a time, from 1 on. Streams, downloads and uploads are not counted: they have
+    /// connections of their own. Default: 6.
     public var slots: Int
     /// How long the session waits before it asks for new tokens again, after that failed. Default: 0.5 s, doubling to
     /// 60 s.

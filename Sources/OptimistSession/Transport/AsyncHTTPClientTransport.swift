@@ -17,30 +17,39 @@
     /// - A refused connection is an error at once; the library would go on trying for ten seconds.
     /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
     /// - A head with a status that HTTP does not know is an error; the library would stop the process.
+    /// - Long exchanges have connections of their own, up to 64 to a host over HTTP/1.1, so calls never wait for them.
     /// - It asks for answers packed with gzip or deflate, unless the request says what it accepts, and unpacks them. One
     ///   that grows to more than 100 times its size, beyond the first megabyte, is `tooLarge`.
     public final class AsyncHTTPClientTransport: Transport {
         /// One for the whole process, which is never shut down.
         public static let shared = AsyncHTTPClientTransport()
 
-        private let client: HTTPClient
+        private let calls: HTTPClient
+        private let longExchanges: HTTPClient
         private let departures = Departures()
 
         /// Makes a transport with connections of its own. Call ``shutdown()`` before letting go of it.
         public convenience init() { self.init(tls: nil) }
 
         /// - Parameter tls: Whom to trust, for tests. Nil: the system's roots.
-        init(tls: TLSConfiguration?) { client = .make(tls, departures) }
+        init(tls: TLSConfiguration?) {
+            calls = .make(tls, connectionsPerHost: 8, departures)
+            longExchanges = .make(tls, connectionsPerHost: 64, departures)
+        }
 
         /// Closes every connection. Requests under way fail. Call it once.
         ///
         /// - Throws: The library's error if it was shut down before.
-        public func shutdown() async throws { try await client.shutdown() }
+        public func shutdown() async throws {
+            try await calls.shutdown()
+            try await longExchanges.shutdown()
+        }
 
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
             let departure = departures.begin()
             defer { departures.end(departure) }
             let prepared = try HTTPClientRequest(request, departure)
+            let client = request.isLong ? longExchanges : calls
             do {
                 return try await client.response(to: prepared, within: request.headTimeout)
             } catch  where request.isRepeatable && mayBeStaleConnection(error) {
@@ -66,10 +75,13 @@
 
     extension HTTPClient {
         /// A client with connections of its own.
-        fileprivate static func make(_ tls: TLSConfiguration?, _ departures: Departures) -> HTTPClient {
+        fileprivate static func make(
+            _ tls: TLSConfiguration?, connectionsPerHost: Int, _ departures: Departures
+        ) -> HTTPClient {
             var configuration = Configuration(redirectConfiguration: .disallow)
             configuration.tlsConfiguration = tls
             configuration.connectionPool.retryConnectionEstablishment = false
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
             configuration.timeout.connect = .seconds(10)
             configuration.http1_1ConnectionDebugInitializer = { WireWatch.add(to: $0, departures) }
             configuration.http2ConnectionDebugInitializer = { ConnectionWatch.add(to: $0) }

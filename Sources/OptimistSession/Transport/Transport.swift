@@ -5,13 +5,14 @@ public import HTTPTypes
 
 /// Carries one request to a server and brings back the answer, once: it never retries and follows no redirect.
 ///
-/// The session above it decides what is sent again. A transport keeps six promises, whatever the server sends:
+/// The session above it decides what is sent again. A transport keeps seven promises, whatever the server sends:
 /// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
 /// - It goes to http and https only, and throws `unsupported` for any other address.
 /// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
 /// - The body of the answer is pulled: a body that the caller does not read is not buffered without bound.
 /// - It sends ``TransportRequest/bodyFile`` in pieces, or throws `unsupported` if there is one.
+/// - However many requests with ``TransportRequest/isLong`` are under way, it sends others.
 public protocol Transport: Sendable {
     /// Sends a request and returns as soon as the head of the answer is there.
     ///
@@ -32,17 +33,21 @@ public struct TransportRequest: Sendable {
     /// Whether sending the request twice does no more than sending it once. A transport may then replace, once, a kept
     /// connection that turns out to be closed. Default: false.
     public var isRepeatable: Bool
+    /// Whether the exchange may take long, as an event stream or a file does. Such exchanges have connections of their own,
+    /// so that other requests need not wait for them. Default: false.
+    public var isLong: Bool
 
     /// Makes a request, unchecked. Each property says its default.
     public init(
         head: HTTPRequest, body: [UInt8] = [], bodyFile: URL? = nil, headTimeout: Duration = .seconds(15),
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false, isLong: Bool = false
     ) {
         self.head = head
         self.body = body
         self.bodyFile = bodyFile
         self.headTimeout = headTimeout
         self.isRepeatable = isRepeatable
+        self.isLong = isLong
     }
 }
 

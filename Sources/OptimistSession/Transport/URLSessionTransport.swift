@@ -16,22 +16,30 @@
     /// The transport for Apple's systems, on `URLSession`.
     ///
     /// It follows no redirect, keeps neither cookies nor a cache, and stops reading from the network while the body is
-    /// not read.
+    /// not read. Long exchanges have connections of their own, so calls never wait for them.
     public final class URLSessionTransport: Transport {
-        private let session: URLSession
+        private let calls: URLSession
+        private let longExchanges: URLSession
         private let exchanges = Exchanges()
+        private let longOnes = Exchanges()
         private let deadlines = Deadlines(Surroundings())
 
         /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout has no effect: each
-        ///   request says how long its head may take, and its caller how long the rest.
+        ///   request says how long its head may take, and its caller how long the rest. Long exchanges have up to 64
+        ///   connections to a host, or as many as it says if that is more.
         public init(configuration: URLSessionConfiguration = URLSessionTransport.defaultConfiguration) {
-            session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+            calls = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+            let roomy = configuration.copy() as? URLSessionConfiguration ?? configuration
+            roomy.httpMaximumConnectionsPerHost = max(roomy.httpMaximumConnectionsPerHost, 64)
+            longExchanges = URLSession(configuration: roomy, delegate: longOnes, delegateQueue: nil)
         }
 
-        deinit { session.finishTasksAndInvalidate() }
+        deinit {
+            calls.finishTasksAndInvalidate()
+            longExchanges.finishTasksAndInvalidate()
+        }
 
-        /// Ephemeral: no cookies, no cache, nothing kept on disk; eight connections to a host, for six
-        /// calls and two streams.
+        /// Ephemeral: no cookies, no cache, nothing kept on disk; eight connections to a host for calls.
         public static var defaultConfiguration: URLSessionConfiguration {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpCookieStorage = nil
@@ -44,6 +52,8 @@
         public func send(_ request: TransportRequest) async throws -> TransportResponse {
             try Task.checkCancellation()
             guard let urlRequest = URLRequest(request) else { throw TransportError(.unsupported, .notSent) }
+            let session = request.isLong ? longExchanges : calls
+            let exchanges = request.isLong ? longOnes : exchanges
             let task: URLSessionDataTask =
                 request.bodyFile.map { session.uploadTask(with: urlRequest, fromFile: $0) }
                 ?? session.dataTask(with: urlRequest)
