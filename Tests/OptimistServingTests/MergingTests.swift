@@ -156,6 +156,48 @@ struct MergingTests {
         #expect(store.row(.todo)?.generation == 3)
     }
 
+    // MARK: - A server whose own clock was wrong
+
+    private static let fiveHours: Int64 = 5 * 3_600_000
+
+    /// A store that took a row while its clock was five hours ahead, for seconds.
+    private func afterLeap(_ operation: RowOperation, editWins: Bool = false) -> ModelStore {
+        var store = ModelStore()
+        store.schema.types["Todo"]?.editWins = editWins
+        store.push([.create(.todo, ["content": "a", "done": false], at: .at(0))])
+        store.milliseconds += Self.fiveHours
+        #expect(store.push([operation])[0].won == nil)
+        store.milliseconds -= Self.fiveHours - 10_000
+        return store
+    }
+
+    @Test func `M4 a row stamped while the server's clock was ahead loses to the next honest edit, and stays so`() {
+        let leapt = RowOperation.update(.todo, ["content": "b", "done": true], at: .at(Self.fiveHours, "deviceBB"))
+        var store = afterLeap(leapt)
+        #expect(store.push([.update(.todo, ["content": "c"], at: .at(9_000, "deviceAA"))])[0].isAcceptedAsSent)
+        #expect(store.value(.todo, "content") == "c" && store.value(.todo, "done") == true)
+        #expect(store.push([leapt])[0].won?.values["content"] == "c", "the repetition is not a new write")
+        #expect(store.value(.todo, "content") == "c")
+        #expect(store.push([.update(.todo, ["done": false], at: .at(9_500))])[0].isAcceptedAsSent)
+        let next = RowOperation.update(.todo, ["content": "d"], at: .at(Self.fiveHours + 1, "deviceBB"))
+        #expect(store.push([next])[0].won?.values["content"] == "d", "what its device writes next is new")
+    }
+
+    @Test func `M4 a write without a clock is stamped by the corrected time, not after a clock that is ahead`() {
+        var store = afterLeap(.update(.todo, ["content": "b"], at: .at(Self.fiveHours, "deviceBB")))
+        store.push([.create(.todo, ["content": "c"], at: nil)])
+        #expect(store.value(.todo, "content") == "c")
+        let stamp = store.row(.todo)?.cells["content"]?.clock.stamp.milliseconds
+        #expect(stamp == store.milliseconds)
+    }
+
+    @Test func `M2 M4 a deletion stamped while the server's clock was ahead loses to an honest edit`() {
+        var store = afterLeap(.destroy(.todo, at: .at(Self.fiveHours, "deviceBB"), generation: 2), editWins: true)
+        #expect(store.row(.todo)?.isAlive == false)
+        store.push([.update(.todo, ["done": true], at: .at(9_000))])
+        #expect(store.row(.todo)?.isAlive == true)
+    }
+
     @Test func `a client without clocks is stamped so that its write is the last one`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(59_000))])

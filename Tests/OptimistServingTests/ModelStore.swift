@@ -44,7 +44,7 @@ struct ModelStore {
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
-            clock.witness(evaluation.clock.hybrid.last)
+            evaluation.clock.hand(to: &clock)
             if !evaluation.changes.isEmpty { _ = try transaction.append(evaluation.changes, day: 0) }
             account = transaction.account
             return evaluation.verdicts

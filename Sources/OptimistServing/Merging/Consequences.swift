@@ -235,7 +235,9 @@ extension Consequences {
         _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
     ) throws {
         var taken: Set<String> = []
+        let clock = clock
         try rows.change(winner, cause: cause) { working in
+            working.setBack(before: other, clock)
             taken = working.absorb(working.row.part(of: other, of: key))
             working.altered.formUnion(taken)
         }

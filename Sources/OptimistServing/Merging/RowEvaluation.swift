@@ -112,6 +112,8 @@ extension RowEvaluation {
 
     /// Gives every column its clock.
     ///
+    /// Clocks of the row that are far ahead are set back before those of the patch.
+    ///
     /// - Returns: The version to merge, and the columns whose clock differs from the sender's.
     private mutating func stamped(
         _ patch: RowPatch, generation: Int, _ clock: inout ServerClock
@@ -134,6 +136,7 @@ extension RowEvaluation {
             }
         }
         (clock, memory) = (stamping.clock, stamping.memory)
+        row.setBack(before: incoming, &memory, clock)
         return (incoming, stamping.adjusted)
     }
 }
@@ -160,8 +163,14 @@ extension RowEvaluation {
         clock = stamping.clock
         // No delete is refused as too large: clocks that exceed the limit are forgotten.
         if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
+        row.setBack(before: MergeRow(deletion: deletion), &memory, clock)
         end(generation, at: deletion)
         return .destroyed
+    }
+
+    /// Sets back clocks that are far ahead, before an edit of a row that has been merged into this one is merged.
+    mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
+        row.setBack(before: incoming, &memory, clock)
     }
 
     /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends it again

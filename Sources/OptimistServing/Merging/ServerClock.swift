@@ -14,6 +14,8 @@ struct ServerClock: Sendable {
     init(hybrid: HybridClock = HybridClock(), milliseconds: Int64) {
         self.hybrid = hybrid
         self.milliseconds = milliseconds
+        // The time of day was wrong when that stamp was given. Stamps of the present are not to follow it.
+        if isAhead(WriteClock(stamp: hybrid.last, device: Self.device)) { self.hybrid = HybridClock() }
     }
 
     /// The current day, as ``Expiry`` counts days.
@@ -24,13 +26,28 @@ struct ServerClock: Sendable {
         WriteClock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
     }
 
-    /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest.
+    /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest. Clocks that are far
+    /// ahead do not count: the write sets them back.
     mutating func witness(_ row: MergeRow) {
-        for cell in row.cells.values { hybrid.witness(cell.clock.stamp) }
+        for cell in row.cells.values { witness(cell.clock) }
         for totals in row.counters.values {
-            for total in totals.values { hybrid.witness(total.clock.stamp) }
+            for total in totals.values { witness(total.clock) }
         }
-        if let deletion = row.deletion { hybrid.witness(deletion.stamp) }
+        if let deletion = row.deletion { witness(deletion) }
+    }
+
+    private mutating func witness(_ clock: WriteClock) {
+        if !isAhead(clock) { hybrid.witness(clock.stamp) }
+    }
+
+    /// Gives the stamps of this evaluation to the clock that outlives it.
+    func hand(to clock: inout HybridClock) {
+        // That clock may have seen a wrong time of day meanwhile.
+        if isAhead(WriteClock(stamp: clock.last, device: Self.device)) {
+            clock = hybrid
+        } else {
+            clock.witness(hybrid.last)
+        }
     }
 
     /// Whether a clock is so far ahead that it would win for longer than is fair.

@@ -62,6 +62,7 @@ extension SetEvaluation {
             let own = units.number(of: key) == unit ? evaluations[key] : nil
             var row = try successors[key] ?? own ?? RowEvaluation(key: key, type: type, stored: reader.row(key))
             guard row.row.isAlive else { continue }
+            row.setBack(before: incoming, clock)
             row.taken.formUnion(row.row.merge(row.row.part(of: incoming, of: operations[index].key)).taken)
             successors[key] = row
         }

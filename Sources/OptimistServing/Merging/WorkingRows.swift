@@ -35,6 +35,13 @@ struct WorkingRow {
         return taken
     }
 
+    /// Sets back clocks that are far ahead, before something is merged into the row.
+    mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
+        var (back, noted) = (row, memory)
+        back.setBack(before: incoming, &noted, clock)
+        if back != row { (row, memory) = (back, noted) }
+    }
+
     /// The error if the row is too large. Nil: its size is allowed.
     var objectionToSize: SetError? { (weight ?? RowWeight(of: row, memory)).objection }
 }

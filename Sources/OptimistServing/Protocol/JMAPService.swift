@@ -117,7 +117,7 @@ public final class JMAPService: Sendable {
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock,
             room: room)
         try exchange.run()
-        hybrid.withLock { $0.witness(exchange.clock.hybrid.last) }
+        hybrid.withLock { exchange.clock.hand(to: &$0) }
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
             changedTypes: exchange.changedTypes, state: exchange.state, report: exchange.report)
