@@ -143,7 +143,7 @@ struct AccountCommand: ParsableCommand {
 
         func run() async throws {
             if !yes {
-                say("Everything that the server has of \(email) is deleted. Type the address again to go on:")
+                say("Everything that the server has of \(email.shown()) is deleted. Type the address again to go on:")
                 guard readLine() == email else { throw CleanExit.message("Nothing was deleted.") }
             }
             try await server.carryOut(.delete(email: email)) { answer in

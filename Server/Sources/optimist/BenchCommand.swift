@@ -39,8 +39,7 @@ struct BenchCommand: AsyncParsableCommand {
             try await StoryBench(logger: logger).run(on: on) { figure in
                 figures.withLock { $0.append(figure) }
                 let line = "\(figure.network.title): \(figure.measure.title): "
-                FileHandle.standardError.write(
-                    Data("\(line)\(figure.text(figure.oldWay)) → \(figure.text(figure.optimist))\n".utf8))
+                tell("\(line)\(figure.text(figure.oldWay)) → \(figure.text(figure.optimist))")
             }
             let all = figures.withLock { $0 }
             say(StoryTable(all).markdown)

@@ -22,7 +22,7 @@ func explainingErrors(of command: String, at path: String, _ work: () async thro
     } catch {
         message = "\(path): \(error.localizedDescription)"
     }
-    FileHandle.standardError.write(Data("optimist \(command): \(message)\n".utf8))
+    tell("optimist \(command): \(message)")
     throw ExitCode.failure
 }
 

@@ -28,7 +28,7 @@ struct CopyCommand: AsyncParsableCommand {
             let copy = try EmbeddedCopy(from: URL(filePath: from, directoryHint: .isDirectory), to: opening)
             let done = try await copy.run { progress in
                 guard isatty(STDERR_FILENO) != 0 else { return }
-                FileHandle.standardError.write(Data("\r\(progress.accounts) accounts, \(progress.rows) rows ".utf8))
+                hint("\(progress.accounts) accounts, \(progress.rows) rows ")
             }
             say("\(done.accounts) accounts are in \(database.place), each as it is in \(from).")
             if done.found > 0 { say("\(done.found) of them were there from an earlier run.") }

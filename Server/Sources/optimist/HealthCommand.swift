@@ -56,6 +56,6 @@ struct HealthCommand: AsyncParsableCommand {
                 summary.signatures[index].signature.frames = try await symbolizer.named(frames)
             }
         }
-        for line in json ? [summary.json.description] : summary.lines { say(line) }
+        for line in json ? [summary.json.description] : summary.lines { say(line.shown()) }
     }
 }

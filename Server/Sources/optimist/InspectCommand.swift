@@ -58,7 +58,7 @@ extension DatabaseInspection {
             "  rejected: \($0.table) \($0.rowID)  \($0.kind.rawValue)  \($0.code): \($0.message)"
         }
         lines += parked.map { "  parked: \($0.table):\($0.id)  \($0.reason)" }
-        return lines.joined(separator: "\n")
+        return lines.map { $0.shown() }.joined(separator: "\n")
     }
 
     fileprivate var json: JSON {

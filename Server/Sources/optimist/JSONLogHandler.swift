@@ -14,7 +14,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
 
     func handler(_ label: String) -> any LogHandler {
         switch self {
-        case .text: StreamLogHandler.standardError(label: label)
+        case .text: TextLogHandler(label: label)
         case .json: JSONLogHandler(label: label)
         }
     }
@@ -42,7 +42,6 @@ struct JSONLogHandler: LogHandler {
             "source": .string(event.source),
             "metadata": .object(JSONObject(all.map { ($0.key, .string("\($0.value)")) })),
         ]
-        // One write, so that lines of several threads do not mix.
-        FileHandle.standardError.write(Data("\(object.description)\n".utf8))
+        tell(object.description)
     }
 }

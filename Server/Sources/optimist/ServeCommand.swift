@@ -231,13 +231,14 @@ struct ServeCommand: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let port = try await server.port
-            say("Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
+            mention(
+                "Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
             let room = OptimistServer.maxConnections()
-            say("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
+            mention("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
             if let adminPort = try await server.adminPort {
-                say("The operator's pages are at http://127.0.0.1:\(adminPort)/admin, metrics at /metrics.")
+                mention("The operator's pages are at http://127.0.0.1:\(adminPort)/admin, metrics at /metrics.")
             }
-            say("Its data is in \(place). Stop it with Ctrl-C.")
+            mention("Its data is in \(place). Stop it with Ctrl-C.")
             try await tasks.waitForAll()
         }
     }

@@ -133,7 +133,7 @@ struct SimulateCommand: AsyncParsableCommand {
     /// One line that is written over and over, for a person who watches.
     private func showProgress(_ totals: CampaignTotals) {
         guard isatty(STDERR_FILENO) != 0 else { return }
-        FileHandle.standardError.write(Data("\r\(totals.seeds) seeds, \(totals.failed.count) failing \r".utf8))
+        hint("\(totals.seeds) seeds, \(totals.failed.count) failing ")
     }
 
     /// Shows a failure of the campaign, unless that would end this process too.

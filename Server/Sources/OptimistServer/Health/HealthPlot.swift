@@ -65,11 +65,3 @@ package struct HealthPlot: Sendable {
             """
     }
 }
-
-extension String {
-    /// The text with the characters that mean something in HTML and SVG written out.
-    var inHTML: String {
-        replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
-    }
-}

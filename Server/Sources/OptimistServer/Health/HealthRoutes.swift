@@ -36,7 +36,7 @@ public struct HealthRoutes: Sendable {
     private static func answer(_ text: String, type: String) -> Response {
         var headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
         headers[.contentSecurityPolicy] =
-            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         headers[.xContentTypeOptions] = "nosniff"
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
     }
