@@ -11,6 +11,10 @@ extension Exchange {
         guard let call = SnapshotCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
             throw MethodError.invalidArguments("They are not those of a snapshot: \"snapshot\": {\"at\", \"after\"}.")
         }
+        // No row's id has a zero character, and not every store can look for one.
+        guard call.after?.utf8.contains(0) != true else {
+            throw MethodError.invalidArguments("\"after\" is no row's id.")
+        }
         let at =
             try call.at.map { try place($0, knowsEpochs: true) }
             ?? KnownState(state: state(at: LogPosition(after: opening.seq)))

@@ -16,8 +16,9 @@ extension PostgresOpening {
         let now = surroundings.now()
         try await explaining {
             try connectForCare().transaction(.beginSnapshot) { connection in
-                let address = PostgresAccountStore.address(email)
-                let found = try connection.query(SharedStatement.addressOf, [.text(address)])
+                guard let address = EmailAddress(email) else { throw OptimistError.noAccount }
+                let found = try connection.query(
+                    SharedStatement.addressOf, [.text(PostgresAccountStore.address(address.text))])
                 guard found.count == 1 else { throw OptimistError.noAccount }
                 let id = found.text(0, 0)
                 let account = try connection.query(AccountStatement.exported, [.text(id)])

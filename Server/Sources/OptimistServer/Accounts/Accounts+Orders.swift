@@ -71,7 +71,9 @@ extension Accounts {
     }
 
     private func account(_ email: String) async throws -> StoredAccount {
-        guard let account = try await store.account(email: email) else { throw OptimistError.noAccount }
+        guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
+            throw OptimistError.noAccount
+        }
         return account
     }
 

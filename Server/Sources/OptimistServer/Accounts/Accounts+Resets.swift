@@ -11,11 +11,12 @@ extension Accounts {
     /// Has a reset token delivered to an address, if there is such an account. The caller does not learn whether there
     /// is.
     ///
-    /// - Throws: ``AuthRefusal``, when nothing delivers tokens or too many were asked for.
-    func forget(_ email: String, from caller: Caller) async throws {
+    /// - Throws: ``AuthRefusal``, when nothing delivers tokens, this is no address or too many were asked for.
+    func forget(_ text: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { _ in
             try await limit(caller)
             guard let forgetful else { throw AuthRefusal.noResets }
+            let email = try EmailAddress(entered: text).text
             try await limit(.reset, email.lowercased())
             forgetful.add(email)
         }
@@ -25,7 +26,9 @@ extension Accounts {
     ///
     /// - Returns: Nil if no account has the address.
     func makeReset(email: String) async throws -> PasswordReset? {
-        guard let account = try await store.account(email: email) else { return nil }
+        guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
+            return nil
+        }
         let token = OneTimeToken(for: .reset, account: account.id)
         let end = time + Self.resetLifetime
         try await store.keep(reset: token, until: end)

@@ -17,21 +17,17 @@ extension Accounts {
             guard let email = json["email"]?.string, let password = json["password"]?.string,
                 let device = json["device"]?["id"]?.string
             else { throw .invalidRequest("\"email\", \"password\" and \"device\" with an \"id\" are needed.") }
-            let address = email.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard (3...254).contains(address.utf8.count), address.dropFirst().dropLast().contains("@"),
-                !address.utf8.contains(where: { $0 < 32 })
-            else {
-                throw .invalidRequest("This is no email address.", reason: "invalid_email")
-            }
+            self.email = try EmailAddress(entered: email).text
             try PasswordRules.checkLength(password)
-            guard (1...128).contains(device.utf8.count), !device.utf8.contains(where: { $0 < 32 }) else {
+            guard (1...128).contains(device.utf8.count), OutsideText.isClean(device) else {
                 throw .invalidRequest("A device id has 1 to 128 bytes, and no control characters.")
             }
-            self.email = address
+            let name = json["device"]?["name"]?.string ?? ""
+            try OutsideText.check(name, "name")
             self.password = password
             invitation = json["invitation"]?.string
             deviceID = device
-            deviceName = String((json["device"]?["name"]?.string ?? "").replacing("\0", with: "").prefix(200))
+            deviceName = String(String.UnicodeScalarView(name.unicodeScalars.prefix(200)))
         }
     }
 

@@ -27,7 +27,9 @@ package struct OneTimeToken: Hashable, Sendable {
     init?(_ text: String, for purpose: Purpose) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == purpose.rawValue, trimmed.utf8.count < 300 else { return nil }
+        guard parts.count == 3, parts[0] == purpose.rawValue, trimmed.utf8.count < 300, parts[1].isPlainID else {
+            return nil
+        }
         self.text = trimmed
         account = String(parts[1])
     }

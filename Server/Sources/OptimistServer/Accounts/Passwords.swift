@@ -49,29 +49,40 @@ final class Passwords: Sendable {
         queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     }
 
-    /// Returns what to store for a password.
+    /// Returns what to store for a password. Its Unicode normal form C is hashed: two keyboards may write the same letters
+    /// in different ways.
+    ///
+    /// > Source: NIST SP 800-63B-4 §3.1.1.2; RFC 8265 §4.2.2.
     func hash(_ password: String) async throws -> String {
         let salt = randomBytes(16)
         let cost = cost
         return try await onQueue {
-            let key = try Self.derive(password, salt, cost)
+            let key = try Self.derive(password.normalForm, salt, cost)
             let numbers = "\(cost.rounds)$\(cost.blockSize)$\(cost.parallelism)"
             return "scrypt$\(numbers)$\(Base64URL.encode(salt))$\(Base64URL.encode(key))"
         }
     }
 
-    /// Whether a password is the stored one. Without a stored one the answer is no, after the same work.
+    /// Whether a password is the stored one: in its normal form, or as it was entered, which early versions hashed. Without
+    /// a stored one the answer is no, after the same work.
     func verify(_ password: String, against stored: String?) async throws -> Bool {
         let cost = cost
+        let normal = password.normalForm
+        let forms = normal.utf8.elementsEqual(password.utf8) ? [normal] : [normal, password]
         return try await onQueue {
-            guard let stored, let parts = Self.parts(of: stored) else {
-                _ = try Self.derive(password, randomBytes(16), cost)
-                return false
-            }
-            let isRight = isEqualInConstantTime(try Self.derive(password, parts.salt, parts.cost), parts.key)
-            if let rest = parts.cost.rest(to: cost) { _ = try Self.derive(password, parts.salt, rest) }
-            return isRight
+            // All forms are tried, so that the duration does not tell which one was right.
+            try forms.map { try Self.verify($0, against: stored, cost) }.contains(true)
         }
+    }
+
+    private static func verify(_ form: String, against stored: String?, _ cost: Cost) throws -> Bool {
+        guard let stored, let parts = parts(of: stored) else {
+            _ = try derive(form, randomBytes(16), cost)
+            return false
+        }
+        let isRight = isEqualInConstantTime(try derive(form, parts.salt, parts.cost), parts.key)
+        if let rest = parts.cost.rest(to: cost) { _ = try derive(form, parts.salt, rest) }
+        return isRight
     }
 
     /// Early versions stored no parallelism. It was 1.
@@ -104,6 +115,10 @@ final class Passwords: Sendable {
             queue.addOperation { continuation.resume(with: Result { try work() }) }
         }
     }
+}
+
+extension String {
+    fileprivate var normalForm: String { precomposedStringWithCanonicalMapping }
 }
 
 /// Bytes from the system's secure source.

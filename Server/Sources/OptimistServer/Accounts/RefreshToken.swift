@@ -27,6 +27,7 @@ struct RefreshToken: Hashable, Sendable {
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0] == "r1", let number = Int(parts[3]), text.utf8.count < 300,
+            parts[1].isPlainID, parts[2].isPlainID,
             let signature = Base64URL.decode(String(parts[4]))
         else { return nil }
         account = String(parts[1])
@@ -44,4 +45,18 @@ struct RefreshToken: Hashable, Sendable {
     private func signed(salt: [UInt8]) -> [UInt8] { "\(account).\(session).\(number).".utf8 + salt }
 
     var text: String { "r1.\(account).\(session).\(number).\(Base64URL.encode(signature))" }
+}
+
+extension Substring {
+    /// Whether the text may be the id of an account or a session: ASCII letters and digits.
+    var isPlainID: Bool {
+        utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+    }
 }

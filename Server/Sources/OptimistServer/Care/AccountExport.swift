@@ -69,10 +69,11 @@ extension AccountExport {
     package static func read(
         _ email: String, in directory: URL, at now: Date = Date(), _ write: @escaping (JSON) throws -> Void
     ) throws {
+        guard let address = EmailAddress(email) else { throw OptimistError.noAccount }
         try ServerDatabase.openForReading(directory).read { db in
             let found = try Row.fetchOne(
                 db, sql: "SELECT account_id, email, created_at, seq FROM optimist_accounts WHERE email = ?",
-                arguments: [email])
+                arguments: [address.text])
             guard let found else { throw OptimistError.noAccount }
             let id: String = found[0]
             var export = AccountExport(to: write)

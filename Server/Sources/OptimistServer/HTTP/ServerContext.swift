@@ -23,9 +23,10 @@ struct ServerContext: RequestContext {
 }
 
 extension Hummingbird.Request {
-    /// The address that the proxy before the server saw: the last one it added. The others anybody can write there.
+    /// The address that the proxy before the server saw: the last one it added. The others anybody can write there. Nil: the
+    /// proxy names none.
     var forwardedAddress: String? {
-        lastHeader("x-forwarded-for")?.split(separator: ",").last.map { $0.trimmingPrefix(" ").description }
+        lastHeader("x-forwarded-for")?.split(separator: ",").last.flatMap { NetworkAddress.text(of: $0) }
     }
 
     /// The address under which clients know the server.

@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+
+/// An email address in the form in which the server keeps and compares it: both stores find an account by the same rule.
+///
+/// The text is in Unicode's normal form C. A domain with letters beyond ASCII is written in its ASCII form, `xn--…`. The
+/// stores compare the rest without regard to the case of ASCII letters.
+///
+/// > Source: RFC 5321 §4.5.3.1, RFC 6532 §3.1, RFC 5891 §4.
+package struct EmailAddress: Hashable, Sendable {
+    package let text: String
+
+    /// Reads an address as a user or an operator types it. White space before and after it is ignored.
+    ///
+    /// Nil: it does not have one `@` between two parts, it has white space or characters that nobody sees, it is longer than
+    /// 254 bytes, or its domain has no ASCII form.
+    package init?(_ text: String) {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
+        let scalars = trimmed.unicodeScalars
+        guard !scalars.contains(where: { !$0.isVisible || $0.properties.isWhitespace }) else { return nil }
+        let parts = scalars.split(separator: "@", omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count == 2, !parts[0].isEmpty, let domain = Self.domain(parts[1]) else { return nil }
+        self.text = "\(parts[0])@\(domain)"
+        guard self.text.utf8.count <= 254 else { return nil }
+    }
+
+    /// Reads an address that a user has entered.
+    ///
+    /// - Throws: ``AuthRefusal`` with the reason `invalid_email`.
+    init(entered text: String) throws(AuthRefusal) {
+        guard let address = EmailAddress(text) else {
+            throw .invalidRequest("This is no email address.", reason: "invalid_email")
+        }
+        self = address
+    }
+
+    /// The domain in ASCII. Nil: it is none.
+    private static func domain(_ text: String) -> String? {
+        if text.isEmpty { return nil }
+        if text.utf8.allSatisfy({ $0 < 128 }) { return text }
+        var parts = URLComponents()
+        parts.host = text
+        guard let domain = parts.encodedHost, !domain.isEmpty, domain.utf8.allSatisfy({ $0 < 128 }),
+            !domain.utf8.contains(UInt8(ascii: "%"))
+        else { return nil }
+        return domain.lowercased()
+    }
+}
