@@ -119,6 +119,19 @@ package struct PostgresOpening: Sendable {
         return connection
     }
 
+    /// Returns the schema that the database was last served with, also while servers run. It changes nothing.
+    ///
+    /// - Returns: Nil if no server has served the database yet.
+    /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `unreadableData` or `schemaConflict`.
+    package func rememberedSchema() async throws -> Schema? {
+        try await explaining {
+            let connection = try PostgresSetup(database).connectForSetup()
+            guard try PostgresTables.found(connection) != nil else { return nil }
+            let found = try connection.query(CareStatement.latestSchema)
+            return try found.count == 0 ? nil : RememberedSchema.schema(of: found.text(0, 1))
+        }
+    }
+
     /// Opens the database for a server.
     ///
     /// - Throws: As `ServerStorage.postgres(_:secret:)` says.

@@ -11,7 +11,7 @@ struct CopyCommand: AsyncParsableCommand {
         commandName: "copy", abstract: "Copy a server's data from its directory into a PostgreSQL database.",
         discussion: """
             Stop the server first. Each account is copied as a whole and compared, and a copy that was interrupted goes on \
-            where it was. The directory keeps its data. Then start the servers with --database, --schema and \
+            where it was. The directory keeps its data. Then start the servers with --database and \
             --secret DIRECTORY/keys.json: devices go on as if nothing had happened.
             """)
 

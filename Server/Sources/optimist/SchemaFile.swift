@@ -7,16 +7,30 @@ import OptimistServing
 import OptimistTesting
 import OptimistWire
 
-/// The schema's file: the one that was named, or the one in the data directory, which is written if it is not there.
+/// The schema that a server with a data directory starts with: from the file that was named, or from `schema.json` in the
+/// directory, or the one that the data remembers. Only a directory without a schema gets a sample.
 struct SchemaFile {
     var path: String?
     var directory: URL
 
-    /// - Throws: ``OptimistError`` that names the file and what is wrong with it.
-    func read() throws -> Schema {
-        let file = path.map { URL(filePath: $0) } ?? directory.appending(path: "schema.json")
-        if path == nil, !FileManager.default.fileExists(atPath: file.path) { try writeSample(to: file) }
-        return try Named(path: file.path, option: "--schema").read()
+    /// - Parameter note: Gets a sentence if `schema.json` is not used.
+    /// - Throws: ``OptimistError`` that names the file and what is wrong with it, or says why the data cannot be read.
+    func read(note: (String) -> Void) throws -> Schema {
+        if let path { return try Named(path: path, option: "--schema").read() }
+        let remembered = try RememberedSchema.read(in: directory)
+        let file = directory.appending(path: "schema.json")
+        if !FileManager.default.fileExists(atPath: file.path) {
+            if let remembered { return remembered }
+            try writeSample(to: file)
+        }
+        let own = try Named(path: file.path, option: "--schema").read()
+        guard let remembered, own.isOutdated(by: remembered) else { return own }
+        note(
+            """
+            \(file.path) has version \(own.version) of "\(own.id)" and is not used: the data was last served with version \
+            \(remembered.version) of "\(remembered.id)".
+            """)
+        return remembered
     }
 
     /// A schema's file that is there.
@@ -68,6 +82,11 @@ struct SchemaFile {
                 cause: error)
         }
     }
+}
+
+extension Schema {
+    /// Whether the data was served since with a later version, or with the schema of another app.
+    fileprivate func isOutdated(by served: Schema) -> Bool { id != served.id || version < served.version }
 }
 
 extension JSON {

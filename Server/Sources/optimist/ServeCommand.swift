@@ -82,7 +82,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Give the database another secret than it had: everybody must sign in again.")
     var replaceSecret = false
 
-    @Option(help: ArgumentHelp("The schema. Default: schema.json in the data directory.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The schema. Default: the one that the data was last served with.",
+            discussion: """
+                A directory may have a later version of it in schema.json, which is then the default. One without a schema \
+                gets a sample there.
+                """, valueName: "file"))
     var schema: String?
 
     @Option(
@@ -181,7 +187,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func serve(_ directory: URL) async throws {
-        let schema = try SchemaFile(path: self.schema, directory: directory).read()
+        let schema = try SchemaFile(path: self.schema, directory: directory).read(note: mention)
         try await serve(.directory(directory), schema, at: directory.path)
     }
 
@@ -191,16 +197,21 @@ struct ServeCommand: AsyncParsableCommand {
             try await opening.migrate()
             return say("The tables of \(database.place) are up to date.")
         }
-        guard let schema else {
-            throw OptimistError(
-                .schemaConflict,
-                "Name the schema with --schema FILE. `optimist schema` writes one from an app's tables.")
-        }
+        let schema = try await schema(of: opening)
         let secret = try shared.readSecret()
         if replaceSecret { try await opening.replaceSecret(by: secret) }
-        try await serve(
-            .postgres(database, secret: secret), SchemaFile.Named(path: schema, option: "--schema").read(),
-            at: database.place)
+        try await serve(.postgres(database, secret: secret), schema, at: database.place)
+    }
+
+    private func schema(of opening: PostgresOpening) async throws -> Schema {
+        if let schema { return try SchemaFile.Named(path: schema, option: "--schema").read() }
+        if let remembered = try await opening.rememberedSchema() { return remembered }
+        throw OptimistError(
+            .schemaConflict,
+            """
+            The database was never served. Name the schema with --schema FILE. `optimist schema` writes one from an app's \
+            tables.
+            """)
     }
 
     private var logger: Logger {

@@ -59,6 +59,8 @@ def restored(folder):
             assert status == 0 and "an epoch has begun" in said, problem
             said = check("--database", server.url)
             assert "CREATE EXTENSION amcheck" in said, said
+            # The data has its schema (O13).
+            server.options = server.options[server.options.index("--secret"):]
             server.start()
             server.until_up()
             settle(server, [a, b])

@@ -77,7 +77,7 @@ enum PostgresTables {
     /// The version of the tables that are there. Nil: none are.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if another program has made `optimist_settings`.
-    private static func found(_ connection: PostgresConnection) throws -> Int? {
+    static func found(_ connection: PostgresConnection) throws -> Int? {
         if try !connection.query(TableStatement.exists).bool(0, 0) { return nil }
         if let version = try version(connection) { return version }
         throw OptimistError(

@@ -45,7 +45,9 @@ package struct ServerDatabase: Sendable {
     }
 
     /// Looks at a file without changing it.
-    private static func refuseStrangers(_ path: String) throws {
+    ///
+    /// - Throws: `OptimistError` with code `newerData`, `unreadableData` or `dataInUse`.
+    static func refuseStrangers(_ path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         let found: (version: Int, isEmpty: Bool)
         do { found = try look(path) } catch { throw problem(error, at: path) }
