@@ -138,14 +138,16 @@ package struct PostgresOpening: Sendable {
     package func open(
         _ schema: Schema, accepting changes: [SchemaChange], _ keys: ServerKeys
     ) async throws -> OpenedStorage {
-        try await explaining {
+        let highestTime = try await explaining {
             let connection = try migrated()
             try EmbeddedCopy.refuseUnfinished(connection)
             try keys.check(connection)
             try PostgresSchemaRegister.accept(schema, accepting: changes, connection)
             try keys.share(connection)
         }
-        return try await assemble(schema, keys)
+        var storage = try await assemble(schema, keys)
+        storage.highestTime = highestTime
+        return storage
     }
 
     /// Carries out an operator's order, and announces to the running servers which sessions it has ended.
@@ -213,6 +215,10 @@ package struct PostgresOpening: Sendable {
             },
             reporting: { work in
                 await ExclusiveTurn(database: database, lock: .tryReporting).carryOut(work)
+            },
+            keepTime: { time, replaces in
+                let statement: SharedStatement = replaces ? .keepSetting : .raiseSetting
+                try await pool.run { _ = try $0.query(statement, [.text("time"), .text("\(time)")]) }
             },
             figures: { try await Self.figures(pool) })
     }

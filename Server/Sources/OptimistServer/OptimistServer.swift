@@ -31,6 +31,7 @@ public final class OptimistServer: Service {
     private let metrics: ServerMetrics?
     private let refusals: RecentRefusals?
     private let reports: AppReports?
+    private let time: ServerTime
 
     /// Opens the data, or makes it. Nothing is listened to yet.
     ///
@@ -45,6 +46,9 @@ public final class OptimistServer: Service {
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)
         storage = try await configuration.storage.open(configuration)
+        time = ServerTime(
+            highest: storage.highestTime, accepted: configuration.acceptedTime, now: surroundings.now,
+            elapsed: configuration.elapsed ?? surroundings.clock.stopwatch(), logger: configuration.logger)
         reports = configuration.reports(on: storage)
         pokes = Pokes(channel: storage.channel, reports: reports)
         registry = Accounts(
@@ -54,7 +58,8 @@ public final class OptimistServer: Service {
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,
             forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
-            log: SecurityLog(logger: configuration.logger, metrics: metrics), surroundings: surroundings)
+            log: SecurityLog(logger: configuration.logger, metrics: metrics), surroundings: surroundings,
+            now: time.believed)
         let service = JMAPService(
             store: storage.rows,
             settings: ServingSettings(
@@ -181,7 +186,7 @@ public final class OptimistServer: Service {
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: storage.rows, tombstoneDays: configuration.tombstoneDays), accounts: registry,
-            health: routes.health, exclusively: storage.exclusively, surroundings: configuration.surroundings,
+            health: routes.health, storage: storage, time: time, surroundings: configuration.surroundings,
             logger: configuration.logger)
     }
 

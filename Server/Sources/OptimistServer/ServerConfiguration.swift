@@ -46,6 +46,9 @@ public struct ServerConfiguration: Sendable {
     /// Whether a proxy of yours stands before the server. The server then believes `X-Forwarded-For` and
     /// `X-Forwarded-Proto`. Without it, all clients behind a proxy share one limit on attempts. Default: false.
     public var isBehindProxy: Bool
+    /// The time that an operator says it is, for a start after a leap of the clock by more than a day. It counts if the
+    /// server's clock is less than a day and a half from it, and agrees to that clock: sweeping goes on. Default: nil.
+    public var acceptedTime: Date?
     /// Where clients reach the server, such as `https://sync.example.org`: the URLs of its answers begin with it.
     /// Default: what the request says, in `Host` and behind a proxy in `X-Forwarded-Proto`.
     public var publicOrigin: String?
@@ -89,6 +92,9 @@ public struct ServerConfiguration: Sendable {
     /// `optimist.server`.
     public var logger: Logger
 
+    /// Returns the time since a fixed moment, by a clock that does not leap. Tests let it pass by hand. Nil: by that of
+    /// the surroundings.
+    var elapsed: (@Sendable () -> Duration)?
     /// How long one request may keep all others from writing. Tests change it.
     var workBudget: WorkBudget = .standard
     /// Tests on a database that counts attempts by its own clock make them long.
@@ -113,6 +119,7 @@ public struct ServerConfiguration: Sendable {
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
         readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
+        acceptedTime: Date? = nil,
         surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -124,6 +131,7 @@ public struct ServerConfiguration: Sendable {
         self.hook = hook
         self.didApply = didApply
         self.adminPort = adminPort
+        self.acceptedTime = acceptedTime
         self.accessTokenLifetime = accessTokenLifetime
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly

@@ -57,6 +57,18 @@ extension SchemaChange {
     }
 }
 
+/// Reads a day as an option gives it: its noon in UTC.
+enum AcceptedTime {
+    static func parse(_ text: String) throws -> Date {
+        guard text.utf8.count == 10, let day = try? Date(text, strategy: .iso8601.year().month().day()) else {
+            throw ValidationError("\(text) is no day. Write it as 2026-11-28.")
+        }
+        return day.addingTimeInterval(12 * 3600)
+    }
+
+    static func text(_ time: Date) -> String { time.formatted(.iso8601.year().month().day()) }
+}
+
 /// Reads a log level as an option gives it.
 enum LogLevel {
     static func parse(_ text: String) throws -> Logger.Level {

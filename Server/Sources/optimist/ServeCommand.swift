@@ -131,6 +131,15 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "app"))
     var health: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The present day, to agree to the server's clock after it was more than a day away from the last time in the data.",
+            discussion:
+                "Such as 2026-11-28. Without it nothing is swept then, and no session expires. Another day does nothing.",
+            valueName: "day"),
+        transform: AcceptedTime.parse)
+    var acceptTime: Date?
+
     @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
@@ -234,7 +243,7 @@ struct ServeCommand: AsyncParsableCommand {
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,
                 readerPatience: .seconds(readerPatience), adminPort: adminPort,
-                health: health.map { HealthSettings(app: $0) }, logger: logger))
+                health: health.map { HealthSettings(app: $0) }, acceptedTime: acceptTime, logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

@@ -45,6 +45,7 @@ struct ServeSetting: Sendable {
         ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
         ServeSetting("gazetteer", .text) { $0.gazetteer },
         ServeSetting("health", .text) { $0.health },
+        ServeSetting("accept-time", .text) { $0.acceptTime.map(AcceptedTime.text) },
         ServeSetting("log-level", .text) { $0.logLevel.rawValue },
         ServeSetting("log-format", .text) { $0.logFormat.rawValue },
     ]

@@ -23,6 +23,7 @@ final class Site: Sendable {
     let database: PostgresDatabase?
     let clock = ManualClock()
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    private let passed = Mutex(Duration.zero)
 
     init() {
         directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
@@ -61,7 +62,17 @@ final class Site: Sendable {
         return try await server.database.pool.hold()
     }
 
-    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+    /// Lets time pass, and the clock shows it.
+    func advance(by seconds: Double) {
+        leap(by: seconds)
+        passed.withLock { $0 += .seconds(seconds) }
+    }
+
+    /// Sets the clock to another time.
+    func leap(by seconds: Double) { time.withLock { $0 += seconds } }
+
+    /// What the clock shows.
+    var now: Date { time.withLock(\.self) }
 
     /// How many rows of a table an account has.
     func count(of table: String, account: String) async throws -> Int {
@@ -86,6 +97,7 @@ final class Site: Sendable {
             surroundings: Surroundings(clock: clock, now: { [self] in time.withLock(\.self) }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.passwordCost = .trivial
+        configuration.elapsed = { [self] in passed.withLock(\.self) }
         // Tests wait for their neighbours: the machine's time says nothing about a request.
         configuration.workBudget = .unlimited
         if database != nil {

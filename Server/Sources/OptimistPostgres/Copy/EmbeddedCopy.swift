@@ -98,6 +98,9 @@ package struct EmbeddedCopy: Sendable {
             }
             try connection.enqueue(SharedStatement.keepSetting, [.text(setting), .text(mark)])
             try connection.enqueue(SharedStatement.keepSetting, [.text("secret"), .text(source.keys.fingerprint)])
+            if let time = common.highestTime {
+                try connection.enqueue(SharedStatement.keepSetting, [.text("time"), .text("\(time)")])
+            }
             for epoch in common.epochs { try connection.enqueue(SharedStatement.addEpoch, [.text(epoch), .null]) }
             for schema in common.schemas {
                 try connection.enqueue(

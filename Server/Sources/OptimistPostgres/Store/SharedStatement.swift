@@ -3,7 +3,7 @@
 /// The statements about tables that are not keyed by an account: they are the same for every account, or keyed by an
 /// address, a token or the id of a deleted account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
-    case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting
+    case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting, raiseSetting
     case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
@@ -33,6 +33,11 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             """
             INSERT INTO optimist_settings (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """
+        case .raiseSetting:
+            """
+            INSERT INTO optimist_settings AS s (name, value) VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value::float8 > s.value::float8
             """
         case .lockSetup, .lockHealth, .tryHousekeeping, .tryReporting, .notify, .settings, .backend: aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize

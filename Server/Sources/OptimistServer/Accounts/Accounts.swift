@@ -32,9 +32,11 @@ final class Accounts: Sendable {
     /// - Parameters:
     ///   - storage: Where accounts are kept.
     ///   - forgetful: Nil: only an operator hands out reset tokens.
+    ///   - now: Returns the time by which sessions and tokens expire. Nil: that of the surroundings.
     init(
         storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
-        forgetful: ForgottenPasswords?, log: SecurityLog, surroundings: Surroundings
+        forgetful: ForgottenPasswords?, log: SecurityLog, surroundings: Surroundings,
+        now: (@Sendable () -> Date)? = nil
     ) {
         store = storage.accounts
         attempts = storage.attempts
@@ -43,7 +45,7 @@ final class Accounts: Sendable {
         self.passwords = passwords
         self.pokes = pokes
         self.settings = settings
-        now = surroundings.now
+        self.now = now ?? surroundings.now
         makeID = surroundings.makeID
         directory = SessionDirectory(
             lifetime: storage.standingLifetime, elapsed: surroundings.clock.stopwatch(),

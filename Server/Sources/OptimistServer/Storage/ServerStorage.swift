@@ -39,6 +39,11 @@ package struct OpenedStorage: Sendable {
     package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
     package var controlSocket: URL?
+    /// The highest time that a server of the data has seen, in seconds since 1970, as it was when the data was opened. Nil:
+    /// none.
+    package var highestTime: Double?
+    /// Raises the highest time to the given one, or replaces it.
+    package var keepTime: @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void
     /// How large the data is, and what waits for it.
     package var figures: @Sendable () async throws -> StorageFigures
     /// Gives the data back, so that another server can open it. Nothing uses the data afterwards.
@@ -51,7 +56,8 @@ package struct OpenedStorage: Sendable {
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
         reporting: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
-        controlSocket: URL? = nil,
+        controlSocket: URL? = nil, highestTime: Double? = nil,
+        keepTime: @escaping @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void = { _, _ in },
         figures: @escaping @Sendable () async throws -> StorageFigures = { StorageFigures() },
         close: @escaping @Sendable () -> Void = {}
     ) {
@@ -66,6 +72,8 @@ package struct OpenedStorage: Sendable {
         self.exclusively = exclusively
         self.reporting = reporting
         self.controlSocket = controlSocket
+        self.highestTime = highestTime
+        self.keepTime = keepTime
         self.figures = figures
         self.close = close
     }

@@ -39,6 +39,8 @@ package final class EmbeddedExport: Sendable {
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
         package var deleted: [DeletionReceipt]
+        /// The highest time that a server has seen. Nil: none.
+        package var highestTime: Double?
     }
 
     package func common() throws -> Common {
@@ -57,7 +59,8 @@ package final class EmbeddedExport: Sendable {
                         SELECT account_id, deleted_at, row_count, session_count, is_erased
                         FROM optimist_deleted_accounts
                         """
-                ).map(DeletionReceipt.init))
+                ).map(DeletionReceipt.init),
+                highestTime: try KeptTime.highest(db))
         }
     }
 

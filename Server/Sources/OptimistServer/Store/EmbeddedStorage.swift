@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
+import GRDB
 import OptimistCore
 import OptimistServing
 import SystemPackage
@@ -31,14 +32,14 @@ extension ServerStorage {
         let lock = try DirectoryLock(directory: directory)
         let path = directory.appending(path: "optimist.sqlite").path
         PrivateFiles.makeDatabase(at: path)
-        let (database, keys) = try OptimistError.explainingDisk(of: directory) {
+        let (database, keys, highestTime) = try OptimistError.explainingDisk(of: directory) {
             let database = try ServerDatabase(
                 path: path, epoch: surroundings.makeEpoch(), day: Expiry.day(of: surroundings.now()))
             try SchemaRegister.accept(
                 configuration.schema, accepting: configuration.acceptedChanges, in: database.pool)
             let keys = try ServerKeys(directory: directory)
             try PrivateFiles.closeFiles(in: directory)
-            return (database, keys)
+            return (database, keys, try database.pool.read(KeptTime.highest))
         }
         let file = DatabaseFile(path, logger: configuration.logger)
         let commits = GroupCommit(
@@ -53,6 +54,10 @@ extension ServerStorage {
             health: SQLiteHealthStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
             trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory),
+            highestTime: highestTime,
+            keepTime: { time, replaces in
+                try await commits.write { try KeptTime.keep(time, replaces: replaces, $0) }
+            },
             figures: {
                 StorageFigures(
                     databaseBytes: fileSize(path), logBytes: fileSize(path + "-wal"), waiting: commits.waitingCount)

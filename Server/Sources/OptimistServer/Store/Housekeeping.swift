@@ -5,35 +5,46 @@ import OptimistCore
 import OptimistServing
 import ServiceLifecycle
 
-/// Forgets once an hour, beside the requests, what may be forgotten.
+/// Forgets once an hour, beside the requests, what may be forgotten, and looks at the clock once a minute.
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
     /// Nil: the server keeps no app's health.
     let health: HealthReception?
-    /// Runs the work, or does nothing if another process is running it.
-    let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
+    let storage: OpenedStorage
+    let time: ServerTime
     let surroundings: Surroundings
     let logger: Logger
 
     static let interval = Duration.seconds(3600)
+    static let lookInterval = Duration.seconds(60)
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            let elapsed = surroundings.clock.stopwatch()
+            var (next, isFirst) = (Duration.zero, true)
             while !Task.isCancelled {
-                await exclusively { await tidy() }
-                try? await surroundings.clock.sleep(for: Self.interval)
+                await attempt("The time could not be written down") { [isFirst] in
+                    try await time.keep(in: storage, isFirst: isFirst)
+                }
+                if elapsed() >= next {
+                    // If another process is running this, it does nothing.
+                    await storage.exclusively { await tidy() }
+                    next = elapsed() + Self.interval
+                }
+                isFirst = false
+                try? await surroundings.clock.sleep(for: Self.lookInterval)
             }
         }
     }
 
     private func tidy() async {
-        await attempt("Deleted rows could not be removed") { try await sweep.run(now: surroundings.now()) }
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
+        if time.look() { return logger.error("The server's clock is not believed, so nothing is swept.") }
+        let now = time.believed()
+        await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
-        await attempt("Old totals of the app's health could not be removed") {
-            try await health?.sweep(at: surroundings.now())
-        }
+        await attempt("Old totals of the app's health could not be removed") { try await health?.sweep(at: now) }
     }
 
     /// What fails is tried again the next time.

@@ -1,0 +1,105 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// A server whose clock leaps.
+@Suite(.timeLimit(.minutes(20)))
+struct TimeTests {
+    private let site = Site()
+    private let book = LogBook()
+    private static let day = 86_400.0
+
+    private func words(_ text: String) -> Int { book.lines.count { $0.message.contains(text) } }
+
+    private func settings(_ configuration: inout ServerConfiguration) {
+        configuration.tombstoneDays = 5
+        configuration.refreshTokenLifetime = .seconds(10 * Self.day)
+        configuration.logger = book.logger
+    }
+
+    @Test func `O14 a leap of a minute is told, one of a day is held, and the believed time goes on meanwhile`() {
+        var trust = TimeTrust(highest: nil, now: 1_000, elapsed: 0)
+        #expect(trust.look(at: 1_060, elapsed: 1) == nil)
+        #expect(trust.look(at: 1_200, elapsed: 10) == .leapt(131))
+        #expect(trust.look(at: 1_100, elapsed: 20) == .leapt(-110))
+        #expect(trust.look(at: 200_000, elapsed: 30) == .held(198_890))
+        #expect(trust.look(at: 200_001, elapsed: 31) == nil && trust.isHeld)
+        #expect(trust.time(at: 200_005, elapsed: 35).time == 1_115)
+        #expect(trust.look(at: 1_120, elapsed: 40) == .back && !trust.isHeld)
+        #expect(trust.look(at: -100_000, elapsed: 50) == .held(-101_130))
+        #expect(trust.time(at: 1_140, elapsed: 60).time == 1_140)
+        var restarted = TimeTrust(highest: 1_000, now: 100_000, elapsed: 5)
+        #expect(restarted.look(at: 100_000, elapsed: 5) == .held(99_000))
+        var agreed = TimeTrust(highest: nil, now: 100_000, elapsed: 5)
+        #expect(agreed.look(at: 100_000, elapsed: 5) == nil)
+    }
+
+    @Test func `O14 a clock 200 days ahead sweeps nothing and signs nobody out, and is right again later`() async throws
+    {
+        try await site.serving(change: settings) { server, http async throws in
+            let person = try await http.signUp()
+            _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]])
+            _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(1))]])
+            let since: JSON = ["sinceState": .string("\(server.epoch).1"), "inline": true]
+            await site.untilHousekeepingRests()
+            site.leap(by: 200 * Self.day)
+            #expect(try await http.get("/jmap/session", token: person.access).status == 200)
+            let next = try await http.form("/auth/token", "grant_type=refresh_token&refresh_token=\(person.refresh)")
+            #expect(next.status == 200)
+            site.clock.advance(by: Housekeeping.interval)
+            await site.untilHousekeepingRests()
+            #expect(try await server.call(person, "todo/changes", since)["type"] == nil, "the deletion was swept")
+            #expect(try await site.count(of: "optimist_sessions", account: person.account) == 1)
+            #expect(words("more than a day away") == 1 && words("nothing is swept") >= 1)
+            site.leap(by: -200 * Self.day)
+            #expect(try await http.get("/jmap/session", token: person.access).status == 200)
+            #expect(words("right again") == 1)
+            site.advance(by: 7 * Self.day)
+            site.clock.advance(by: Housekeeping.interval)
+            await site.untilHousekeepingRests()
+            #expect(try await server.call(person, "todo/changes", since)["type"] == "cannotCalculateChanges")
+        }
+    }
+
+    @Test func `O14 a start a day after the last time in the data waits for an operator to agree to the clock`()
+        async throws
+    {
+        let person = try await site.serving(change: settings) { _, http async throws in
+            let person = try await http.signUp()
+            await site.untilHousekeepingRests()
+            return person
+        }
+        site.leap(by: 20 * Self.day)
+        func isGranted(_ change: (inout ServerConfiguration) -> Void) async throws -> Bool {
+            try await site.serving { configuration in
+                settings(&configuration)
+                change(&configuration)
+            } _: { _, http async throws in
+                await site.untilHousekeepingRests()
+                let form = "grant_type=refresh_token&refresh_token=\(person.refresh)"
+                return try await http.form("/auth/token", form).status == 200
+            }
+        }
+        #expect(try await isGranted { _ in })
+        #expect(words("more than a day away") == 1)
+        let now = site.now
+        #expect(try await isGranted { $0.acceptedTime = now.addingTimeInterval(-3 * Self.day) }, "another day")
+        #expect(try await !isGranted { $0.acceptedTime = now.addingTimeInterval(Self.day) })
+        #expect(words("more than a day away") == 2)
+        _ = try await isGranted { _ in }
+        #expect(words("more than a day away") == 2, "the data knows the time that was agreed to")
+    }
+
+    @Test func `O14 a leap of hours is told and believed`() async throws {
+        try await site.serving(change: settings) { _, http async throws in
+            let person = try await http.signUp()
+            site.leap(by: 2 * 3_600)
+            #expect(try await http.get("/jmap/session", token: person.access).status == 401)
+            #expect(words("clock leapt") == 1)
+        }
+    }
+}
