@@ -83,10 +83,11 @@ def closed_to_others(folder):
         status, _, problem = run("backup", folder / "copy", "--data", folder / "closed")
         assert status == 0, problem
         names = sorted(file.name for file in (folder / "copy").iterdir())
-        assert names == ["keys.json", "optimist.sqlite", "schema.json"], names
+        assert names == ["backup.json", "keys.json", "optimist.sqlite", "schema.json"], names
         for file in folder / "copy", *(folder / "copy").iterdir():
             assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
         assert "is there already" in fails("backup", folder / "copy", "--data", folder / "closed")
+        assert "which is copied" in fails("backup", folder / "closed/copy", "--data", folder / "closed")
         assert "is there already" in fails("restore", folder / "copy", "--data", folder / "closed")
         assert not [file for file in folder.iterdir() if "partial" in file.name]
     assert "no server's data" in fails("backup", folder / "copy-2", "--data", folder / "nowhere")
@@ -123,7 +124,7 @@ def damage(folder):
         bytes_of.seek(4096)
         bytes_of.write(b"\x55" * 3 * 4096)
     problem = fails("restore", folder / "before", "--data", folder / "new")
-    assert "not sound" in problem or "cannot be read" in problem, problem
+    assert "optimist.sqlite is damaged" in problem, problem
     assert not (folder / "new").exists()
 
 

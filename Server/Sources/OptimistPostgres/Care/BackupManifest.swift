@@ -33,8 +33,10 @@ struct BackupManifest: Codable, Equatable {
                     : "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
         }
         do {
-            let text = try Data(contentsOf: backup.appending(path: Self.file))
+            let text = try RegularFile.content(of: backup.appending(path: Self.file))
             self = try JSONDecoder().decode(Self.self, from: text)
+        } catch let error as OptimistError {
+            throw error
         } catch {
             throw OptimistError(
                 .unreadableData, "\(backup.path)/\(Self.file) cannot be read. Take another backup.", cause: error)
@@ -61,11 +63,5 @@ struct BackupManifest: Codable, Equatable {
         }
     }
 
-    static func digest(of file: URL) throws -> String {
-        let handle = try FileHandle(forReadingFrom: file)
-        defer { try? handle.close() }
-        var hash = SHA256()
-        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty { hash.update(piece) }
-        return hash.finish().map { String(format: "%02x", $0) }.joined()
-    }
+    static func digest(of file: URL) throws -> String { try RegularFile.digest(of: file) }
 }

@@ -4,7 +4,7 @@ import OptimistServer
 
 /// The statements of backups and checks, which read the rows of all accounts.
 enum CareStatement: String, PostgresStatement, CaseIterable {
-    case place, tables, exportSnapshot, hasAmcheck, latestSchema, schemaVersion, rows, entries
+    case place, tables, exportSnapshot, hasAmcheck, latestSchema, schemaVersion, rows, entries, actors
 
     var sql: String {
         switch self {
@@ -18,6 +18,14 @@ enum CareStatement: String, PostgresStatement, CaseIterable {
         case .hasAmcheck: "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'amcheck')"
         case .latestSchema: "SELECT version, content FROM optimist_schemas ORDER BY version DESC LIMIT 1"
         case .schemaVersion: "SELECT schema_version FROM optimist_accounts WHERE account_id = $1"
+        case .actors:
+            """
+            SELECT 'trigger', t.tgname::text FROM pg_catalog.pg_trigger t
+            JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE NOT t.tgisinternal AND n.nspname = current_schema() AND c.relname LIKE 'optimist\\_%'
+            UNION ALL SELECT 'rule', rulename::text FROM pg_catalog.pg_rules
+            WHERE schemaname = current_schema() AND tablename LIKE 'optimist\\_%' ORDER BY 1, 2
+            """
         case .rows:
             """
             SELECT account_id, type, id, generation, content, hidden FROM optimist_rows

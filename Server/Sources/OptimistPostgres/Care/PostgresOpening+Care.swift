@@ -103,6 +103,14 @@ extension PostgresOpening {
                     throw OptimistError(
                         .unreadableData, "The tables do not have the rows of the backup. Drop them, and restore again.")
                 }
+                let actors = try connection.query(CareStatement.actors)
+                guard actors.count == 0 else {
+                    throw OptimistError(
+                        .unreadableData,
+                        """
+                        \(DataCheck.foreign(actors.text(0, 0), actors.text(0, 1))) Drop the tables, and restore another backup.
+                        """)
+                }
                 try refuseUnsound(connection, "Drop the tables, and restore another backup.")
             }
             try PostgresTables.migrate(connection)

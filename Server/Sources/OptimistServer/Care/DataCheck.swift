@@ -24,6 +24,9 @@ public enum DataCheck {
                 }
                 // What a damaged file says of its rows is no news.
                 if !damage.isEmpty { return damage.map { "The file is damaged: \($0)." } }
+                let triggers = try String.fetchAll(
+                    db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name")
+                if !triggers.isEmpty { return triggers.map { foreign("trigger", $0) } }
                 return try problems(in: EmbeddedData(db))
             }
         } catch {
@@ -40,6 +43,11 @@ public enum DataCheck {
         var rows = RowCheck(data)
         try data.forEachRow { try rows.look(at: $0) }
         return Array((problems + rows.problems).prefix(mostProblems))
+    }
+
+    /// What to say of a part of the database that would act on what the server writes.
+    package static func foreign(_ kind: String, _ name: String) -> String {
+        "There is a \(kind) that no server made: \(name)."
     }
 
     /// What one table says and another does not.
