@@ -112,17 +112,20 @@ struct AccountCommand: ParsableCommand {
 
         func run() async throws {
             let email = email
-            let write: @Sendable (JSON) throws -> Void = { say($0.description) }
+            let spool = try Spool()
+            let write: @Sendable (JSON) throws -> Void = { try spool.add($0.description) }
             switch try options.place {
             case .database(let url):
                 let database = shared.database(url)
                 try await explainingErrors(of: "account", at: database.place) {
                     let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
                     try await opening.export(email, write)
+                    try spool.say()
                 }
             case .directory(let directory):
                 try await explainingErrors(of: "account", at: directory.path) {
                     try AccountExport.read(email, in: directory, write)
+                    try spool.say()
                 }
             }
         }

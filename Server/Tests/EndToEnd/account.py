@@ -3,16 +3,20 @@
 
 import json
 import os
+import sqlite3
 import stat
+import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
+import uuid
+from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from program import PATIENCE, Program, eventually, run  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 
 claims = Claims()
 PASSWORD = "correct horse battery"
@@ -162,6 +166,32 @@ def warns_of_plain_text(folder):
     }.items():
         status, _, problem = run("serve", "--port", "0", "--data", folder, *options)
         assert status == 1 and all(word in problem for word in words), problem
+
+
+@claims
+def export_that_is_not_read(folder):
+    """O8 an export whose reader sleeps holds no part of the write-ahead log, and is whole in the end."""
+    data = Path(tempfile.mkdtemp(dir=folder))
+    program, address = serve(data)
+    with program:
+        _, grant = enter(address, "sign-up", "ann@example.org")
+        rows = {str(uuid.uuid4()): {"content": "x" * 30_000} for _ in range(20)}
+        request = {
+            "using": ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"],
+            "methodCalls": [["todo/set", {"accountId": grant["account_id"], "create": rows}, "0"]],
+        }
+        assert post(address, "/jmap", request, grant["access_token"])[0] == 200
+        with subprocess.Popen(
+                [OPTIMIST, "account", "export", "ann@example.org", "--data", str(data)], stdout=subprocess.PIPE,
+                text=True) as export:
+            first = export.stdout.readline()
+            assert export.poll() is None, "it has more to print than a pipe holds"
+            with closing(sqlite3.connect(data / "optimist.sqlite", timeout=PATIENCE)) as database:
+                busy, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            assert busy == 0, "a reader holds the log"
+            lines = [first, *export.stdout]
+            assert export.wait(PATIENCE) == 0
+        assert json.loads(lines[-1]) == {"end": {"sessions": 1, "rows": 20}}, lines[-1]
 
 
 if __name__ == "__main__":
