@@ -74,9 +74,15 @@ struct ServeSettings {
         do {
             let data = try Data(contentsOf: URL(filePath: path))
             let names = ServeSetting.all.map(\.name)
-            for key in try JSON(parsing: data).object?.members.map(\.0) ?? [] where !names.contains(key) {
-                throw ValidationError(
-                    "\(path): \"\(key)\" is no setting. The settings are \(names.joined(separator: ", ")).")
+            for (key, value) in try JSON(parsing: data).object?.members ?? [] {
+                guard let setting = ServeSetting.all.first(where: { $0.name == key }) else {
+                    throw ValidationError(
+                        "\(path): \"\(key)\" is no setting. The settings are \(names.joined(separator: ", ")).")
+                }
+                // The provider takes values of some other kinds for absent ones.
+                guard setting.kind.includes(value) else {
+                    throw ValidationError("\(path): \"\(key)\" must be \(setting.kind.words).")
+                }
             }
             return try JSONSnapshot(data: data.bytes, providerName: path, parsingOptions: .default)
         } catch let error as ValidationError {
@@ -171,6 +177,15 @@ extension ServeSetting.Kind {
         case .number: .int
         case .choice: .bool
         case .list: .stringArray
+        }
+    }
+
+    fileprivate func includes(_ value: JSON) -> Bool {
+        switch self {
+        case .text: value.string != nil
+        case .number: value.int != nil
+        case .choice: value == true || value == false
+        case .list: value.array?.allSatisfy { $0.string != nil } ?? false
         }
     }
 
