@@ -24,31 +24,38 @@ struct AccountOptions: ParsableArguments {
     ///
     /// - Parameter lines: What a person reads.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
-        switch try options.place {
+        let orders = OperatorOrders(place: try options.place, shared: shared, command: "account")
+        try await orders.carryOut(order) { answer in
+            for line in json ? [answer.description] : lines(answer) { say(line.shown()) }
+        }
+    }
+}
+
+/// How an operator's order gets to a server: into its database or its directory, or to the socket of a server that runs.
+struct OperatorOrders {
+    var place: PlaceOptions.Place
+    var shared: DatabaseOptions
+    /// The name of the command that gives the order.
+    var command: String
+
+    /// - Parameter show: Gets what came of it.
+    func carryOut(_ order: AccountOrder, show: (JSON) -> Void) async throws {
+        switch place {
         case .database(let url):
             let database = shared.database(url)
-            try await explainingErrors(of: "account", at: database.place) {
-                let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
-                show(try await opening.carryOut(order, shared.readSecret()), lines)
+            try await explainingErrors(of: command, at: database.place) {
+                let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.\(command)"))
+                show(try await opening.carryOut(order, shared.readSecret()))
             }
-        case .directory(let directory): try await carryOut(order, in: directory, lines: lines)
-        }
-    }
-
-    private func carryOut(_ order: AccountOrder, in directory: URL, lines: (JSON) -> [String]) async throws {
-        try await explainingErrors(of: "account", at: directory.path) {
-            let answer: JSON
-            do {
-                answer = try await AccountOffice.carryOut(order, in: directory)
-            } catch let error as OptimistError where error.code == .dataInUse {
-                answer = try await Self.ask(AccountOffice.socket(in: directory), order)
+        case .directory(let directory):
+            try await explainingErrors(of: command, at: directory.path) {
+                do {
+                    show(try await AccountOffice.carryOut(order, in: directory))
+                } catch let error as OptimistError where error.code == .dataInUse {
+                    show(try await Self.ask(AccountOffice.socket(in: directory), order))
+                }
             }
-            show(answer, lines)
         }
-    }
-
-    private func show(_ answer: JSON, _ lines: (JSON) -> [String]) {
-        for line in json ? [answer.description] : lines(answer) { say(line) }
     }
 
     /// Gives the order to the server that has the directory.

@@ -13,7 +13,7 @@ struct HealthCommand: AsyncParsableCommand {
         commandName: "health", abstract: "Show how often an app crashes, by version, and where.",
         discussion: """
             It reads what a server with --health has kept, in its directory or its database, whether or not the server \
-            runs. It changes nothing.
+            runs. Without --remove it changes nothing.
             """)
 
     @Option(help: ArgumentHelp("The app. Default: the first of those that are stored.", valueName: "name"))
@@ -29,10 +29,25 @@ struct HealthCommand: AsyncParsableCommand {
             valueName: "folder"))
     var symbols: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Remove an invented signature with its counts, by the id that is listed. It needs --app.", valueName: "id"))
+    var remove: String?
+
     @Flag(help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        if remove != nil, app == nil { throw ValidationError("Name the app of the signature with --app.") }
+    }
+
     func run() async throws {
+        if let remove, let app {
+            let orders = OperatorOrders(place: try options.place, shared: shared, command: "health")
+            return try await orders.carryOut(.removeSignature(app: app, id: remove)) { _ in
+                say("The signature \(remove.shown()) is removed.")
+            }
+        }
         switch try options.place {
         case .database(let url):
             let database = shared.database(url)

@@ -44,6 +44,35 @@ struct HealthTests {
         HealthSummary(try await server.storage.health.sums(of: nil))
     }
 
+    @Test func `A6 one address brings so many new signatures and totals a day, and no other loses by it`() async throws
+    {
+        let settings = HealthSettings(
+            app: "campus", signatures: 10, burstPerAddress: 1_000_000, totalsPerAddress: 20, signaturesPerAddress: 3)
+        try await site.serving {
+            $0.health = settings
+            $0.isBehindProxy = true
+        } _: { server, http async throws in
+            func status(_ report: HealthReport, from address: String) async throws -> Int {
+                try await http.post("/health/reports", report.json, forwardedFor: address).status
+            }
+            for number in 0..<20 {
+                let invented = report(install: "x\(number)", crashes: 1, kind: "invented \(number)")
+                #expect(try await status(invented, from: "192.0.2.1:\(1_000 + number)") == 200)
+            }
+            #expect(try await status(report(install: "x20"), from: "192.0.2.1") == 429)
+            #expect(try await status(report(install: "y", crashes: 1, kind: "real"), from: "192.0.2.2") == 200)
+            let found = try await summary(server)
+            let kinds = found.signatures.map(\.signature.kind).sorted()
+            #expect(kinds == ["invented 0", "invented 1", "invented 2", "other", "real"])
+            let id = try #require(found.signatures.first { $0.signature.kind == "invented 1" }?.id)
+            _ = try await server.carryOut(.removeSignature(app: "campus", id: id))
+            await #expect(throws: OptimistError.self) {
+                try await server.carryOut(.removeSignature(app: "campus", id: id))
+            }
+            #expect(try await summary(server).signatures.map(\.signature.kind).contains("invented 1") == false)
+        }
+    }
+
     @Test func `A2 whatever the network loses, repeats and delays, every figure is the truth`() async throws {
         let installs = TestForm.of(short: 100, full: 1_000)
         let crashes = (0..<4).map { CrashSignature(kind: "trap \($0)", message: "") }

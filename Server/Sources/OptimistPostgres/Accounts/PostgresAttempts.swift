@@ -7,12 +7,15 @@ import OptimistServer
 struct PostgresAttempts: AttemptStore {
     let pool: PostgresPool
 
-    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration? {
+    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration? {
         let interval = rate.interval.seconds
         return try await pool.run { connection in
             let rows = try connection.query(
                 SharedStatement.attempt,
-                [.text(kind.rawValue), .text(key.shortKey), .double(Double(rate.burst)), .double(interval)])
+                [
+                    .text(kind.rawValue), .text(key.shortKey), .double(Double(rate.burst)), .double(interval),
+                    .double(Double(count)),
+                ])
             guard rows.bool(0, 1) else { return nil }
             return .seconds(interval * max(0, rows.double(0, 0) - Double(rate.burst - 1)))
         }

@@ -7,6 +7,7 @@ enum HealthStatement: String, PostgresStatement, CaseIterable {
     case raise, add, takeRoom, seeSignature, countSignatures, addSignature, countSignature
     case apps, versions, signatures, versionsOfSignatures
     case forgetTotals, forgetSignatureTotals, forgetDays, forgetSignatures
+    case removeSignature, removeSignatureTotals
 
     var sql: String {
         switch self {
@@ -47,6 +48,8 @@ enum HealthStatement: String, PostgresStatement, CaseIterable {
         case .versions: HealthSQL.versions("$1")
         case .signatures: HealthSQL.signatures("$1")
         case .versionsOfSignatures: HealthSQL.versionsOfSignatures("$1")
+        case .removeSignature: "DELETE FROM optimist_health_signatures WHERE app = $1 AND signature = $2"
+        case .removeSignatureTotals: "DELETE FROM optimist_health_signature_totals WHERE app = $1 AND signature = $2"
         case .forgetTotals: "DELETE FROM optimist_health_totals WHERE day < $1"
         case .forgetSignatureTotals: "DELETE FROM optimist_health_signature_totals WHERE day < $1"
         case .forgetDays: "DELETE FROM optimist_health_days WHERE day < $1"

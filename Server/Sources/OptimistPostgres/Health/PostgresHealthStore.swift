@@ -12,22 +12,34 @@ struct PostgresHealthStore: HealthStore {
 
     private struct NoRoom: Error {}
 
-    func keep(_ report: HealthReport, limits: HealthSettings) async throws -> Bool {
+    func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition? {
         do {
-            try await pool.run(of: "health") { connection in
+            return try await pool.run(of: "health") { connection in
                 try connection.transaction { connection in
                     _ = try connection.query(SharedStatement.lockHealth, [.text(report.app)])
-                    for totals in report.totals { try Self.keep(totals, report, limits, connection) }
+                    var addition = HealthAddition()
+                    for totals in report.totals { try Self.keep(totals, report, limits, &addition, connection) }
+                    return addition
                 }
             }
-            return true
         } catch is NoRoom {
-            return false
+            return nil
+        }
+    }
+
+    func remove(signature key: String, of app: String) async throws -> Bool {
+        try await pool.run(of: "health") { connection in
+            try connection.transaction { connection in
+                _ = try connection.query(SharedStatement.lockHealth, [.text(app)])
+                _ = try connection.query(HealthStatement.removeSignatureTotals, [.text(app), .text(key)])
+                return try connection.query(HealthStatement.removeSignature, [.text(app), .text(key)]).changedCount == 1
+            }
         }
     }
 
     private static func keep(
-        _ totals: HealthTotals, _ report: HealthReport, _ limits: HealthSettings, _ connection: PostgresConnection
+        _ totals: HealthTotals, _ report: HealthReport, _ limits: HealthSettings, _ addition: inout HealthAddition,
+        _ connection: PostgresConnection
     ) throws {
         let key: [PostgresValue] = [
             .text(report.app), .int(totals.day), .text(totals.version), .text(totals.build), .text(report.install),
@@ -41,9 +53,10 @@ struct PostgresHealthStore: HealthStore {
                 HealthStatement.takeRoom, [.text(report.app), .int(totals.day), .int(limits.totalsPerDay)])
             guard room.changedCount == 1 else { throw NoRoom() }
             _ = try connection.query(HealthStatement.add, key + numbers)
+            addition.totals += 1
         }
         for signature in totals.signatures {
-            let kept = try self.key(of: signature.signature, report.app, totals.day, limits, connection)
+            let kept = try self.key(of: signature.signature, report.app, totals.day, limits, &addition, connection)
             _ = try connection.query(
                 HealthStatement.countSignature,
                 key + [.text(kept), .int(signature.count), .int(signature.unsent)])
@@ -52,15 +65,16 @@ struct PostgresHealthStore: HealthStore {
 
     private static func key(
         of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings,
-        _ connection: PostgresConnection
+        _ addition: inout HealthAddition, _ connection: PostgresConnection
     ) throws -> String {
         let key = signature.key
         let seen = try connection.query(HealthStatement.seeSignature, [.text(app), .text(key), .int(day)])
         if seen.changedCount == 1 { return key }
         let count = try connection.query(HealthStatement.countSignatures, [.text(app)]).int(0, 0)
         if count >= limits.signatures, signature != .other {
-            return try self.key(of: .other, app, day, limits, connection)
+            return try self.key(of: .other, app, day, limits, &addition, connection)
         }
+        addition.signatures += 1
         _ = try connection.query(
             HealthStatement.addSignature, [.text(app), .text(key), .text(signature.json.description), .int(day)])
         return key
@@ -95,7 +109,8 @@ struct PostgresHealthStore: HealthStore {
             let rows = try connection.query(HealthStatement.signatures, [.text(app)])
             sums.signatures = (0..<rows.count).map { row in
                 HealthSums.Signature(
-                    content: rows.text(row, 1), people: rows.int(row, 2), count: rows.int(row, 3),
+                    id: rows.text(row, 0), content: rows.text(row, 1), people: rows.int(row, 2),
+                    count: rows.int(row, 3),
                     unsent: rows.int(row, 4), firstDay: rows.int(row, 5), lastDay: rows.int(row, 6),
                     versions: (names[rows.text(row, 0)] ?? []).map { pairs.text($0, 1) })
             }

@@ -119,17 +119,17 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     }
 
     /// A token bucket for each key: how many attempts it holds, and when that was so. All processes share it and use the
-    /// database's clock. The parameters of an attempt are the kind, the key, the burst, and the interval in seconds.
+    /// database's clock. The parameters of an attempt are the kind, the key, the burst, the interval in seconds, and as how many it counts.
     private var aboutAttempts: String {
         switch self {
         case .attempt:
             """
             INSERT INTO optimist_attempts AS a (name, key, used, updated_at)
-            VALUES ($1, $2, 1, extract(epoch FROM clock_timestamp()))
+            VALUES ($1, $2, $5::float8, extract(epoch FROM clock_timestamp()))
             ON CONFLICT (name, key) DO UPDATE SET
                 used = greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8)
                     + CASE WHEN greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8) <= $3::float8 - 1
-                        THEN 1 ELSE 0 END,
+                        THEN $5::float8 ELSE 0 END,
                 updated_at = greatest(a.updated_at, excluded.updated_at),
                 is_refused = greatest(0, a.used - greatest(0, excluded.updated_at - a.updated_at) / $4::float8) > $3::float8 - 1
             RETURNING used, is_refused

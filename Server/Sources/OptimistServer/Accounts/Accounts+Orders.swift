@@ -4,7 +4,7 @@ import Foundation
 public import OptimistCore
 import OptimistWire
 
-/// What an operator wants done to the accounts of a server: `optimist account …`.
+/// What an operator wants done to the data of a server: `optimist account …` and `optimist health --remove`.
 public enum AccountOrder: Codable, Hashable, Sendable {
     /// All accounts, with the number of their sessions.
     case list
@@ -20,10 +20,12 @@ public enum AccountOrder: Codable, Hashable, Sendable {
     case delete(email: String)
     /// The receipts of deleted accounts that are still kept, the oldest first.
     case receipts
+    /// Removes a signature from what the server keeps of an app's health, with its totals.
+    case removeSignature(app: String, id: String)
 }
 
 extension OptimistError.Code {
-    /// No account has the address, or the account has no such session.
+    /// No account has the address, the account has no such session, or the app no such signature.
     public static let notFound = Self("account.notFound")
 }
 
@@ -63,6 +65,12 @@ extension Accounts {
             return ["deleted": .string(email), "receipt": receipt]
         case .receipts:
             return ["receipts": .array(try await receipts(of: nil))]
+        case .removeSignature(let app, let id):
+            guard try await health.remove(signature: id, of: app) else {
+                throw OptimistError(
+                    .notFound, "The app has no such signature. `optimist health` lists them with their ids.")
+            }
+            return ["removed": .string(id)]
         }
     }
 

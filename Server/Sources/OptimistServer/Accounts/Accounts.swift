@@ -16,6 +16,7 @@ final class Accounts: Sendable {
     }
 
     let store: any AccountStore
+    let health: any HealthStore
     let attempts: any AttemptStore
     let keys: ServerKeys
     let access: AccessTokens
@@ -39,6 +40,7 @@ final class Accounts: Sendable {
         now: (@Sendable () -> Date)? = nil
     ) {
         store = storage.accounts
+        health = storage.health
         attempts = storage.attempts
         keys = storage.keys
         self.access = access

@@ -16,14 +16,16 @@ struct AttemptLimiter: Sendable {
 
     /// Takes note of an attempt.
     ///
-    /// - Parameter now: The time since any fixed moment.
+    /// - Parameters:
+    ///   - count: As how many it counts, if it may go ahead. Default: 1.
+    ///   - now: The time since any fixed moment.
     /// - Returns: How long to wait, or nil if the attempt may go ahead.
-    mutating func attempt(_ key: String, now: Duration) -> Duration? {
+    mutating func attempt(_ key: String, count: Int = 1, now: Duration) -> Duration? {
         var bucket = buckets[key] ?? Bucket(used: 0, updated: now)
         bucket.used = max(0, bucket.used - (now - bucket.updated) / rate.interval)
         bucket.updated = now
         let free = Double(rate.burst) - bucket.used
-        if free >= 1 { bucket.used += 1 }
+        if free >= 1 { bucket.used += Double(count) }
         buckets[key] = bucket
         if buckets.count > maxKeys { forget(now) }
         return free >= 1 ? nil : rate.interval * (1 - free)

@@ -22,7 +22,8 @@ struct HealthReception: Sendable {
 
     /// - Parameter address: The sender.
     func receive(_ body: some Sequence<UInt8>, from address: String, at date: Date) async throws -> JSON {
-        if try await attempts.attempt(.health, AddressOwner.name(of: address), rate) != nil {
+        let owner = AddressOwner.name(of: address)
+        guard try await attempts.attempt(.health, owner, rate) == nil, try await allows(.healthTotals, of: owner) else {
             throw RequestProblem(
                 type: "about:blank", status: 429, detail: "Too many reports came from this address. Try again later.")
         }
@@ -36,12 +37,26 @@ struct HealthReception: Sendable {
         let given = report.totals.count
         let today = Expiry.day(of: date)
         report.totals.removeAll { !(today - settings.days...today + Self.daysAhead).contains($0.day) }
-        guard try await store.keep(report, limits: settings) else {
+        var limits = settings
+        // What is new then counts as `other`: one address does not fill the list.
+        if try await !allows(.healthSignatures, of: owner) { limits.signatures = 0 }
+        guard let addition = try await store.keep(report, limits: limits) else {
             throw RequestProblem(
                 type: "about:blank", status: 503,
                 detail: "The server has no room for further totals of this day. Nothing was kept: try again later.")
         }
+        _ = try await allows(.healthTotals, of: owner, taking: addition.totals)
+        _ = try await allows(.healthSignatures, of: owner, taking: addition.signatures)
         return ["kept": .int(Int64(report.totals.count)), "ignored": .int(Int64(given - report.totals.count))]
+    }
+
+    /// Whether an address may bring more of a kind today.
+    ///
+    /// - Parameter count: What it has brought just now. Default: nothing.
+    private func allows(_ kind: AttemptKind, of owner: String, taking count: Int = 0) async throws -> Bool {
+        let perDay = kind == .healthTotals ? settings.totalsPerAddress : settings.signaturesPerAddress
+        let rate = AttemptRate(burst: perDay, interval: .seconds(86_400) / max(1, perDay))
+        return try await attempts.attempt(kind, owner, rate, count: count) == nil
     }
 
     private static func badReport(_ detail: String) -> RequestProblem {

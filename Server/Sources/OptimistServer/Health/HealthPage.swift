@@ -63,7 +63,7 @@ struct HealthPage {
             <li><h3>\(HealthSummary.title(signature.signature).inHTML)</h3>
             <p>\(HealthSummary.count(sums.people, "person", "people")), \
             \(HealthSummary.count(sums.count, "time", "times")), <strong>\(sums.unsent) with unsent rows</strong>, in \
-            \(sums.versions.joined(separator: ", ").inHTML), \(days)</p><ol>\(frames)</ol></li>
+            \(sums.versions.joined(separator: ", ").inHTML), \(days) <small>\(signature.id.inHTML)</small></p><ol>\(frames)</ol></li>
             """
     }
 

@@ -17,15 +17,24 @@ public struct HealthSettings: Hashable, Sendable {
     /// How many reports one address may send at once. One more is allowed every second. Default: 300, since all phones of a
     /// campus may share an address.
     public var burstPerAddress: Int
+    /// How many new totals one address may bring in a day. Further reports with new ones are refused until later. Default:
+    /// 10,000.
+    public var totalsPerAddress: Int
+    /// How many new signatures one address may bring in a day. Further ones count as `other`. Default: 100, as a release
+    /// brings a few new ones and all devices the same.
+    public var signaturesPerAddress: Int
 
     /// Makes settings, unchecked. Each property says its default.
     public init(
-        app: String, totalsPerDay: Int = 100_000, signatures: Int = 2_000, days: Int = 90, burstPerAddress: Int = 300
+        app: String, totalsPerDay: Int = 100_000, signatures: Int = 2_000, days: Int = 90, burstPerAddress: Int = 300,
+        totalsPerAddress: Int = 10_000, signaturesPerAddress: Int = 100
     ) {
         self.app = app
         self.totalsPerDay = totalsPerDay
         self.signatures = signatures
         self.days = days
         self.burstPerAddress = burstPerAddress
+        self.totalsPerAddress = totalsPerAddress
+        self.signaturesPerAddress = signaturesPerAddress
     }
 }

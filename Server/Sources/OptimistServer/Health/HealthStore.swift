@@ -6,9 +6,14 @@ package import OptimistWire
 package protocol HealthStore: Sendable {
     /// Keeps the larger of each stored and given number, all or nothing.
     ///
-    /// - Returns: Whether there was room. If not, nothing has changed.
+    /// - Returns: What is new. Nil: there was no room, and nothing has changed.
     /// - Throws: The database's error.
-    func keep(_ report: HealthReport, limits: HealthSettings) async throws -> Bool
+    func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
+    /// Removes a signature and its totals, by its key.
+    ///
+    /// - Returns: False if the app has no such signature.
+    /// - Throws: The database's error.
+    func remove(signature key: String, of app: String) async throws -> Bool
     /// Returns the sums of an app.
     ///
     /// - Parameter app: Nil: of the only one, or the first by name.
@@ -18,6 +23,16 @@ package protocol HealthStore: Sendable {
     ///
     /// - Throws: The database's error.
     func forget(before day: Int) async throws
+}
+
+/// How much a report added to what was stored.
+package struct HealthAddition: Hashable, Sendable {
+    /// The totals of installations, versions, builds and days that were not there.
+    package var totals = 0
+    /// The signatures that were not there.
+    package var signatures = 0
+
+    package init() {}
 }
 
 /// What the totals of all installations come to.
@@ -62,6 +77,8 @@ package struct HealthSums: Hashable, Sendable {
 
     /// The sums of a signature, over all versions.
     package struct Signature: Hashable, Sendable {
+        /// The key under which it is stored.
+        package var id: String
         /// As it was stored first: a text of JSON.
         package var content: String
         package var people: Int
@@ -72,8 +89,10 @@ package struct HealthSums: Hashable, Sendable {
         package var versions: [String]
 
         package init(
-            content: String, people: Int, count: Int, unsent: Int, firstDay: Int, lastDay: Int, versions: [String]
+            id: String, content: String, people: Int, count: Int, unsent: Int, firstDay: Int, lastDay: Int,
+            versions: [String]
         ) {
+            self.id = id
             self.content = content
             self.people = people
             self.count = count

@@ -24,7 +24,8 @@ extension HealthSummary {
             "signatures": .array(
                 signatures.map { signature in
                     [
-                        "signature": signature.signature.json, "title": .string(Self.title(signature.signature)),
+                        "id": .string(signature.id), "signature": signature.signature.json,
+                        "title": .string(Self.title(signature.signature)),
                         "people": .int(Int64(signature.sums.people)), "count": .int(Int64(signature.sums.count)),
                         "withUnsentRows": .int(Int64(signature.sums.unsent)),
                         "versions": .array(signature.sums.versions.map(JSON.string)),

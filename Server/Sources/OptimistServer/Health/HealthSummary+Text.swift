@@ -34,7 +34,7 @@ extension HealthSummary {
                 \(sums.versions.joined(separator: ", ")), \(Self.days(sums.firstDay, sums.lastDay))
                 """,
             ]
-            lines += signature.signature.frames.map { "    at \(Self.place($0))" }
+            lines += signature.signature.frames.map { "    at \(Self.place($0))" } + ["    id \(signature.id)"]
         }
         return lines
     }

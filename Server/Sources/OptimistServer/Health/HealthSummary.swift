@@ -17,6 +17,9 @@ package struct HealthSummary: Sendable {
     package struct Signature: Sendable {
         package var signature: CrashSignature
         package var sums: HealthSums.Signature
+
+        /// Names the signature to an operator who removes it.
+        package var id: String { sums.id }
     }
 
     package init(_ sums: HealthSums) {

@@ -10,22 +10,24 @@ package struct SQLiteHealthStore: HealthStore {
     /// Nil: it is only read.
     let commits: GroupCommit?
 
-    package func keep(_ report: HealthReport, limits: HealthSettings) async throws -> Bool {
-        guard let commits else { return false }
+    package func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition? {
+        guard let commits else { return nil }
         do {
-            try await commits.write { db in
-                for totals in report.totals { try keep(totals, report, limits, db) }
+            return try await commits.write { db in
+                var addition = HealthAddition()
+                for totals in report.totals { try keep(totals, report, limits, &addition, db) }
+                return addition
             }
-            return true
         } catch is NoRoom {
-            return false
+            return nil
         }
     }
 
     private struct NoRoom: Error {}
 
     private func keep(
-        _ totals: HealthTotals, _ report: HealthReport, _ limits: HealthSettings, _ db: Database
+        _ totals: HealthTotals, _ report: HealthReport, _ limits: HealthSettings, _ addition: inout HealthAddition,
+        _ db: Database
     ) throws {
         let key: StatementArguments = [report.app, totals.day, totals.version, totals.build, report.install]
         try db.execute(
@@ -37,6 +39,7 @@ package struct SQLiteHealthStore: HealthStore {
             arguments: [totals.launches, totals.abruptEnds, totals.unsentEnds, totals.crashes, totals.hangs] + key)
         if db.changesCount == 0 {
             try takeRoom(report.app, totals.day, limits, db)
+            addition.totals += 1
             try db.execute(
                 sql: """
                     INSERT INTO optimist_health_totals (app, day, version, build, install, launches, abrupt_ends,
@@ -46,7 +49,7 @@ package struct SQLiteHealthStore: HealthStore {
                     + [totals.launches, totals.abruptEnds, totals.unsentEnds, totals.crashes, totals.hangs])
         }
         for signature in totals.signatures {
-            let kept = try self.key(of: signature.signature, report.app, totals.day, limits, db)
+            let kept = try self.key(of: signature.signature, report.app, totals.day, limits, &addition, db)
             try db.execute(
                 sql: """
                     INSERT INTO optimist_health_signature_totals (app, day, version, build, install, signature, count,
@@ -68,7 +71,8 @@ package struct SQLiteHealthStore: HealthStore {
 
     /// The key of a signature that is stored, or is stored now, or of the one that stands for the rest.
     private func key(
-        of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings, _ db: Database
+        of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings,
+        _ addition: inout HealthAddition, _ db: Database
     ) throws -> String {
         let key = signature.key
         try db.execute(
@@ -78,8 +82,9 @@ package struct SQLiteHealthStore: HealthStore {
         let count = try Int.fetchOne(
             db, sql: "SELECT count(*) FROM optimist_health_signatures WHERE app = ?", arguments: [app])
         if count ?? 0 >= limits.signatures, signature != .other {
-            return try self.key(of: .other, app, day, limits, db)
+            return try self.key(of: .other, app, day, limits, &addition, db)
         }
+        addition.signatures += 1
         try db.execute(
             sql: "INSERT INTO optimist_health_signatures (app, signature, content, last_day) VALUES (?, ?, ?, ?)",
             arguments: [app, key, signature.json.description, day])
@@ -97,6 +102,15 @@ package struct SQLiteHealthStore: HealthStore {
         }
     }
 
+    package func remove(signature key: String, of app: String) async throws -> Bool {
+        try await commits?.write { db in
+            for table in ["optimist_health_signature_totals", "optimist_health_signatures"] {
+                try db.execute(sql: "DELETE FROM \(table) WHERE app = ? AND signature = ?", arguments: [app, key])
+            }
+            return db.changesCount == 1
+        } ?? false
+    }
+
     package func sums(of app: String?) async throws -> HealthSums {
         try await reader.read { db in
             let apps = try String.fetchAll(db, sql: "SELECT DISTINCT app FROM optimist_health_days ORDER BY app")
@@ -111,7 +125,8 @@ package struct SQLiteHealthStore: HealthStore {
             let versions = Dictionary(grouping: pairs) { $0[0] as String }
             sums.signatures = try Row.fetchAll(db, sql: HealthSQL.signatures("?"), arguments: [app]).map { row in
                 HealthSums.Signature(
-                    content: row[1], people: row[2], count: row[3], unsent: row[4], firstDay: row[5], lastDay: row[6],
+                    id: row[0], content: row[1], people: row[2], count: row[3], unsent: row[4], firstDay: row[5],
+                    lastDay: row[6],
                     versions: (versions[row[0]] ?? []).map { $0[1] })
             }
             return sums

@@ -12,6 +12,10 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case reset
     /// Reports of the app's health from one network address.
     case health
+    /// Totals of the app's health that are new, from one network address.
+    case healthTotals
+    /// Signatures of the app's health that are new, from one network address.
+    case healthSignatures
 }
 
 /// How long it takes until one more attempt of each kind is allowed.
@@ -34,13 +38,22 @@ package struct AttemptRate: Hashable, Sendable {
 package protocol AttemptStore: Sendable {
     /// Counts an attempt, unless it is refused.
     ///
+    /// - Parameter count: As how many it counts. If one more is allowed, an attempt that counts as many is too. Zero: it
+    ///   only asks.
     /// - Returns: How long to wait if the attempt is refused. Nil: it is allowed.
     /// - Throws: The database's error.
-    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration?
+    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration?
     /// Forgets a key's attempts, after one of them succeeded.
     ///
     /// - Throws: The database's error.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
+}
+
+extension AttemptStore {
+    /// Counts one attempt, unless it is refused.
+    package func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration? {
+        try await attempt(kind, key, rate, count: 1)
+    }
 }
 
 /// Counts the attempts of one process, in its memory. For a server that shares its data with no other.
@@ -51,9 +64,9 @@ final class LocalAttempts: AttemptStore {
     /// - Parameter elapsed: Returns the time since a fixed moment.
     init(elapsed: @escaping @Sendable () -> Duration) { self.elapsed = elapsed }
 
-    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) -> Duration? {
+    func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) -> Duration? {
         let now = elapsed()
-        return limiters.withLock { $0[kind, default: AttemptLimiter(rate)].attempt(key, now: now) }
+        return limiters.withLock { $0[kind, default: AttemptLimiter(rate)].attempt(key, count: count, now: now) }
     }
 
     func forgive(_ kind: AttemptKind, _ key: String) { limiters.withLock { $0[kind]?.forgive(key) } }
