@@ -217,6 +217,21 @@ let package = Package(
             ],
             path: "Sources/optimist",
             swiftSettings: settings),
+        // The template of a program that embeds the server. It is compiled and not linked.
+        .target(
+            name: "AppRules", dependencies: [.product(name: "OptimistWire", package: "optimist")],
+            path: "Template/Sources/AppRules", swiftSettings: settings),
+        .target(
+            name: "AppServer",
+            dependencies: [
+                "AppRules", "OptimistServer",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "OptimistServing", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Template/Sources/AppServer", swiftSettings: settings),
         .executableTarget(
             name: "HookProcess",
             dependencies: [
@@ -255,7 +270,7 @@ let package = Package(
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer", "TestForm",
+                "AppRules", "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer", "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

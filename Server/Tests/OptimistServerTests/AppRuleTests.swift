@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import AppRules
 import OptimistCore
 import OptimistServing
 import OptimistTesting
@@ -28,6 +29,16 @@ struct AppRuleTests {
         #expect((error?.type, error?.code, error?.properties) == ("invalidProperties", "tooLate", ["date"]))
         let other = try await server.call(person, "todo/set", create(2, ["content": "early"]), push: 2)
         #expect(SetAnswer(json: other)?.created.map(\.id) == [RowKey.id(2)])
+    }
+
+    @Test func `G3 the template's checks refuse a row of a server that embeds them`() async throws {
+        let columns = ["start": ColumnSchema(.date), "end": ColumnSchema(.date)]
+        let schema = Schema(id: "app", types: ["task": TypeSchema(columns: columns)])
+        let server = try await site.open(schema: schema) { $0.validate = appRules }
+        let person = try await server.signUp()
+        let times: JSONObject = ["start": "2026-11-28T10:00:00.000Z", "end": "2026-11-28T09:00:00.000Z"]
+        let answer = try await server.call(person, "task/set", create(1, times), push: 1)
+        #expect(SetAnswer(json: answer)?.notCreated.first?.error.code == "endsBeforeStart")
     }
 
     @Test func `G2 a server does not start with a bad rule, and reads good ones from its schema file`() async throws {
