@@ -48,9 +48,7 @@ public struct PostgresDatabase: Sendable {
     }
 
     /// The URL without the password, safe to show and to log. A password among the parameters becomes `…`.
-    public var place: String {
-        url.replacing(/:\/\/([^:@\/]*):[^@\/]*@/) { "://\($0.1)@" }.replacing(/password=[^&\s]*/, with: "password=…")
-    }
+    public var place: String { DatabaseURL(url).place }
 }
 
 extension ServerStorage {
@@ -144,6 +142,7 @@ package struct PostgresOpening: Sendable {
             try keys.check(connection)
             try PostgresSchemaRegister.accept(schema, accepting: changes, connection)
             try keys.share(connection)
+            return try connection.query(SharedStatement.setting, [.text("time")]).texts.first.flatMap(Double.init)
         }
         var storage = try await assemble(schema, keys)
         storage.highestTime = highestTime

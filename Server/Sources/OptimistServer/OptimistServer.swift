@@ -84,7 +84,8 @@ public final class OptimistServer: Service {
     ///
     /// It runs once. When it returns or throws, the data is closed, and another server can open it.
     ///
-    /// - Throws: `OptimistError` with code `addressInUse` when the port is taken.
+    /// - Throws: `OptimistError` with code `addressInUse` when the port is taken, or `addressUnavailable` when the machine
+    ///   does not have the address or the user may not use the port.
     public func run() async throws {
         let group = ServiceGroup(
             configuration: .init(
@@ -99,18 +100,10 @@ public final class OptimistServer: Service {
         configuration.exposure.warn(configuration)
         do {
             try await group.run()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            let refusal = OptimistError(
-                .addressInUse,
-                """
-                The port \(configuration.port) on \(configuration.host) is taken by another program. Stop that, or \
-                choose another port with --port.
-                """, cause: error)
+        } catch {
+            let refusal = OptimistError(listeningTo: configuration.host, configuration.port, error) ?? error
             binding.fail(refusal)
             throw refusal
-        } catch {
-            binding.fail(error)
-            throw error
         }
     }
 
@@ -127,7 +120,9 @@ public final class OptimistServer: Service {
         if let port = configuration.adminPort {
             let routes = adminRoutes(watch)
             services.append(
-                AdminSite(routes: routes, port: port, binding: adminBinding, logger: configuration.logger))
+                AdminSite(
+                    routes: routes, port: port, connections: configuration.connectionSettings, binding: adminBinding,
+                    logger: configuration.logger))
         }
         if let channel = storage.channel {
             services.append(OtherProcesses(channel: channel, service: routes.service, accounts: registry, pokes: pokes))
@@ -217,7 +212,7 @@ public final class OptimistServer: Service {
 }
 
 extension ServerConfiguration {
-    fileprivate var connectionSettings: WatchedChannel.Settings {
+    var connectionSettings: WatchedChannel.Settings {
         WatchedChannel.Settings(
             idleTimeout: TimeAmount(idleTimeout), readerPatience: TimeAmount(readerPatience),
             endPatience: TimeAmount(endPatience))

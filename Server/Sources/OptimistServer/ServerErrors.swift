@@ -20,4 +20,6 @@ extension OptimistError.Code {
     public static let wrongSecret = Self("wrongSecret")
     /// Another program listens where the server was told to.
     public static let addressInUse = Self("addressInUse")
+    /// The server was told to listen to an address that the machine does not have, or to a port that its user may not use.
+    public static let addressUnavailable = Self("addressUnavailable")
 }

@@ -2,6 +2,8 @@
 
 import Foundation
 import Hummingbird
+import NIOCore
+import NIOPosix
 import OptimistLoopback
 import OptimistServing
 import OptimistWire
@@ -27,6 +29,20 @@ struct AdminTests {
     private func add(_ number: Int, _ content: String, _ server: OptimistServer, _ person: Person) async throws {
         let create: JSON = [RowKey.id(number): ["content": .string(content)]]
         _ = try await server.call(person, "todo/set", ["create": create])
+    }
+
+    @Test func `O1 a head that does not end is closed on the operator's port too`() async throws {
+        let change: (inout ServerConfiguration) -> Void = { configuration in
+            configuration.adminPort = 0
+            configuration.idleTimeout = .milliseconds(200)
+        }
+        try await site.serving(change: change) { server, _ async throws in
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(HTTPSide.patience)
+                .connect(host: "127.0.0.1", port: try #require(try await server.adminPort)).get()
+            try await channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHo")).get()
+            try await channel.closeFuture.get()
+        }
     }
 
     @Test func `O1 there is no port for the operator unless one is named`() async throws {

@@ -42,6 +42,14 @@ final class PostgresConnection: @unchecked Sendable {
     /// - Throws: ``PostgresError``, `unreachable`, also if the URL is not valid.
     init(_ url: String, patience: Int32 = 30) throws(PostgresError) {
         self.patience = patience * 1000
+        guard !DatabaseURL(url).hasBareCharacters else {
+            throw PostgresError(
+                .unreachable,
+                """
+                The user or the password in the URL has a character that means something else there. Write @ as %40, / as \
+                %2F and ? as %3F, or give the password in PGPASSWORD.
+                """)
+        }
         // Later settings override earlier ones: the URL those before it, and the encoding the URL's.
         let settings: KeyValuePairs<String, String> = [
             "connect_timeout": "3", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",

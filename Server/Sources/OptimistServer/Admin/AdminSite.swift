@@ -14,6 +14,8 @@ struct AdminSite: Service {
     let routes: AdminRoutes
     /// Zero: any free one.
     let port: Int
+    /// How long a client may let the server wait.
+    let connections: WatchedChannel.Settings
     let binding: Binding
     let logger: Logger
 
@@ -24,7 +26,7 @@ struct AdminSite: Service {
         var quiet = logger
         quiet.logLevel = .critical
         let application = Application(
-            router: router,
+            router: router, server: WatchedChannel.builder(connections, addresses: AddressLimit(nil)),
             configuration: .init(address: .hostname("127.0.0.1", port: port), serverName: "Optimist"),
             onServerRunning: { [binding] channel in binding.succeed(channel.localAddress?.port ?? 0) }, logger: quiet)
         do {
