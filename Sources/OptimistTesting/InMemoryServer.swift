@@ -160,7 +160,8 @@ public final class InMemoryServer: Sendable {
             if !outcome.changedTypes.isEmpty {
                 for listener in state.withLock({ Array($0.listeners.values) }) { listener(.changed) }
             }
-            guard let response = Response(json: try JSON(parsing: outcome.response)) else {
+            let json = try JSON(parsing: outcome.response, maxDepth: RowSync.Limit.jsonDepth + 8)
+            guard let response = Response(json: json) else {
                 throw RemoteFailure.unreachable("an answer that cannot be read")
             }
             return response

@@ -57,6 +57,17 @@ struct JSONTests {
         #expect(try JSON(parsing: "1".utf8) == .int(1))
     }
 
+    @Test func `whole numbers of 64 bits are read to the last, and a number column takes those that a double holds`() throws {
+        for number in [Int64.min, .min + 1, .max, 9_007_199_254_740_993] {
+            #expect(try JSON(parsing: String(number).utf8) == .int(number))
+        }
+        #expect(try JSON(parsing: "-9223372036854775809".utf8) == .double(-0x1p63))
+        #expect(ColumnType.number.objection(to: .int(.min)) == nil)
+        #expect(ColumnType.number.objection(to: .int(1 << 53)) == nil)
+        #expect(ColumnType.number.objection(to: .int(.max)) != nil)
+        #expect(ColumnType.number.objection(to: .int(9_007_199_254_740_993)) != nil)
+    }
+
     @Test func `objects are equal whatever the order, and have the same canonical bytes`() throws {
         let (a, b) = try (
             JSON(parsing: #"{"x":1,"y":{"p":2,"q":3}}"#.utf8), JSON(parsing: #"{"y":{"q":3,"p":2},"x":1}"#.utf8)
@@ -90,7 +101,7 @@ extension JSON {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &random) {
         case 0: .null
         case 1: .bool(.random(using: &random))
-        case 2: .int(.random(in: .min + 1 ... .max, using: &random))
+        case 2: .int(.random(in: .min ... .max, using: &random))
         case 3: .double(Double(Int.random(in: -1000...1000, using: &random)) / 8)
         case 4, 5: .string(randomText(using: &random))
         case 6:

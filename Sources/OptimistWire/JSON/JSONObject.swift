@@ -2,8 +2,8 @@
 
 /// The members of a JSON object, in the order in which they were written.
 ///
-/// Two objects are equal when they have the same members, in whatever order. Looking a member up walks the list:
-/// the objects of the protocol are small, and its large maps are only walked.
+/// Two objects are equal when they have the same members, in whatever order. Two names are the same if their UTF-8 is. Looking a
+/// member up walks the list: the objects of the protocol are small, and its large maps are only walked.
 public struct JSONObject: Sendable {
     /// A name and its value.
     public typealias Member = (key: String, value: JSON)
@@ -27,9 +27,9 @@ public struct JSONObject: Sendable {
     ///
     /// - Complexity: O(n) for n members.
     public subscript(key: String) -> JSON? {
-        get { members.firstIndex { $0.key == key }.map { members[$0].value } }
+        get { members.firstIndex { MemberName.areSame($0.key, key) }.map { members[$0].value } }
         set {
-            let index = members.firstIndex { $0.key == key }
+            let index = members.firstIndex { MemberName.areSame($0.key, key) }
             switch (index, newValue) {
             case (let index?, let value?): members[index].value = value
             case (let index?, nil): members.remove(at: index)
@@ -46,9 +46,12 @@ public struct JSONObject: Sendable {
 extension JSONObject: Hashable {
     public static func == (a: Self, b: Self) -> Bool {
         guard a.count == b.count else { return false }
-        if zip(a.members, b.members).allSatisfy({ $0.key == $1.key && $0.value == $1.value }) { return true }
-        let other = Dictionary(b.members.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-        return a.members.allSatisfy { other[$0.key] == $0.value }
+        if zip(a.members, b.members).allSatisfy({ MemberName.areSame($0.key, $1.key) && $0.value == $1.value }) {
+            return true
+        }
+        let other = Dictionary(
+            b.members.map { (MemberName($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        return a.members.allSatisfy { other[MemberName($0.key)] == $0.value }
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -60,4 +63,23 @@ extension JSONObject: Hashable {
 extension JSONObject: ExpressibleByDictionaryLiteral, Sequence {
     public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
     public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
+}
+
+/// A member's name, compared by its UTF-8. Swift's own comparison takes a composed and a decomposed letter for the same.
+struct MemberName: Hashable {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (a: Self, b: Self) -> Bool { areSame(a.text, b.text) }
+
+    /// Whether two names have the same UTF-8. Swift's comparison is quicker, and equal UTF-8 is always equal to it.
+    static func areSame(_ a: String, _ b: String) -> Bool { a == b && a.utf8.elementsEqual(b.utf8) }
+
+    static func precedes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var copy = text
+        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }

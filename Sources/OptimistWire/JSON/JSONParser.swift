@@ -23,12 +23,13 @@ extension JSON {
     ///
     /// > Source: RFC 8259. Documentation/Decisions/0002-own-json-reader.md says why Foundation's is not used.
     public init(parsing bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
-        let buffer = ContiguousArray(bytes)
-        let result: Result<JSON, JSONError> = buffer.withUnsafeBufferPointer { buffer in
-            var parser = JSONParser(input: buffer, maxDepth: maxDepth)
-            do throws(JSONError) { return .success(try parser.parseDocument()) } catch { return .failure(error) }
-        }
-        self = try result.get()
+        self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: false)
+    }
+
+    /// Reads a JSON value like ``init(parsing:maxDepth:)``, and refuses a number that the value cannot hold digit for digit: one
+    /// with more than 17 digits that is no whole number of 64 bits, and one so small that it would be zero.
+    package init(parsingExactly bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
+        self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: true)
     }
 }
 
@@ -36,12 +37,23 @@ extension JSON {
 private struct JSONParser {
     let input: UnsafeBufferPointer<UInt8>
     let maxDepth: Int
+    let isExact: Bool
     var position = 0
     var depth = 0
 
-    init(input: UnsafeBufferPointer<UInt8>, maxDepth: Int) {
+    init(input: UnsafeBufferPointer<UInt8>, maxDepth: Int, isExact: Bool) {
         self.input = input
         self.maxDepth = maxDepth
+        self.isExact = isExact
+    }
+
+    static func parse(_ bytes: some Sequence<UInt8>, maxDepth: Int, isExact: Bool) throws(JSONError) -> JSON {
+        let buffer = ContiguousArray(bytes)
+        let result: Result<JSON, JSONError> = buffer.withUnsafeBufferPointer { buffer in
+            var parser = JSONParser(input: buffer, maxDepth: maxDepth, isExact: isExact)
+            do throws(JSONError) { return .success(try parser.parseDocument()) } catch { return .failure(error) }
+        }
+        return try result.get()
     }
 
     mutating func parseDocument() throws(JSONError) -> JSON {
@@ -134,14 +146,14 @@ private struct JSONParser {
 /// Members as they are read, each name once. Short lists are searched, long ones indexed.
 private struct MemberList {
     var list: [JSONObject.Member] = []
-    private var index: Set<String> = []
+    private var index: Set<MemberName> = []
 
     mutating func add(_ key: String, _ value: JSON) -> Bool {
         if list.count < 16 {
-            if list.contains(where: { $0.key == key }) { return false }
+            if list.contains(where: { MemberName.areSame($0.key, key) }) { return false }
         } else {
-            if index.isEmpty { index = Set(list.map(\.key)) }
-            if !index.insert(key).inserted { return false }
+            if index.isEmpty { index = Set(list.map { MemberName($0.key) }) }
+            if !index.insert(MemberName(key)).inserted { return false }
         }
         list.append((key, value))
         return true
@@ -234,10 +246,34 @@ extension JSONParser {
         let digits = position - digitsStart
         guard digits > 0, digits == 1 || input[digitsStart] != UInt8(ascii: "0") else { throw malformed }
         let isWhole = try !skipFraction()
-        if isWhole, fits, let whole = Int64(exactly: magnitude) { return .int(isNegative ? -whole : whole) }
-        let text = String(decoding: UnsafeBufferPointer(rebasing: input[start..<position]), as: UTF8.self)
-        guard let value = Double(text), value.isFinite else { throw malformed }
+        if isWhole, fits, let whole = Self.whole(magnitude, isNegative: isNegative) { return .int(whole) }
+        let literal = UnsafeBufferPointer(rebasing: input[start..<position])
+        guard let value = Double(String(decoding: literal, as: UTF8.self)), value.isFinite else { throw malformed }
+        if isExact {
+            let digits = Self.significantDigits(of: literal)
+            if digits > 17 || (value == 0 && digits > 0) { throw malformed }
+        }
         return .double(value)
+    }
+
+    private static func whole(_ magnitude: UInt64, isNegative: Bool) -> Int64? {
+        if isNegative, magnitude == Int64.min.magnitude { return .min }
+        return Int64(exactly: magnitude).map { isNegative ? -$0 : $0 }
+    }
+
+    /// The number of digits between the first and the last that is not zero. A double has room for 17.
+    private static func significantDigits(of literal: UnsafeBufferPointer<UInt8>) -> Int {
+        var (count, zeros) = (0, 0)
+        for byte in literal {
+            if byte | 0x20 == UInt8(ascii: "e") { break }
+            guard byte &- UInt8(ascii: "0") < 10 else { continue }
+            if byte == UInt8(ascii: "0") {
+                zeros += count > 0 ? 1 : 0
+            } else {
+                (count, zeros) = (count + zeros + 1, 0)
+            }
+        }
+        return count
     }
 
     private var nextDigit: UInt8? {

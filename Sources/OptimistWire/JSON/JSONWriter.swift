@@ -10,7 +10,7 @@ extension JSON {
         return output
     }
 
-    /// The compact UTF-8 text with sorted members, so that equal values have equal bytes.
+    /// The compact UTF-8 text with its members sorted by the bytes of their names, so that equal values have equal bytes.
     public var canonicalBytes: [UInt8] {
         var output: [UInt8] = []
         sorted.write(to: &output)
@@ -43,7 +43,8 @@ extension JSON {
         switch self {
         case .array(let elements): .array(elements.map(\.sorted))
         case .object(let object):
-            .object(JSONObject(object.members.map { ($0.key, $0.value.sorted) }.sorted { $0.0 < $1.0 }))
+            .object(
+                JSONObject(object.members.map { ($0.key, $0.value.sorted) }.sorted { MemberName.precedes($0.0, $1.0) }))
         default: self
         }
     }

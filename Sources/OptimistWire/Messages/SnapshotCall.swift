@@ -20,12 +20,12 @@ public struct SnapshotCall: Hashable, Sendable {
         self.maxChanges = maxChanges
     }
 
-    /// Reads the arguments. Returns nil if `accountId` or `snapshot` is missing, or if a known member is of the wrong
-    /// type. Unknown members are ignored.
+    /// Reads the arguments. Returns nil if `accountId` or `snapshot` is missing, if a known member is of the wrong type, or if
+    /// `after` is not a row's id. Unknown members are ignored.
     public init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object,
             let at = place["at"].optional(\.string), let after = place["after"].optional(\.string),
-            let maxChanges = json["maxChanges"].optional(\.int)
+            let maxChanges = json["maxChanges"].optional(\.int), after.map(RowID.isValid) ?? true
         else { return nil }
         self.init(accountID: accountID, at: at, after: after, maxChanges: maxChanges.map(Int.init))
     }

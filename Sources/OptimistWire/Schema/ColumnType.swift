@@ -6,7 +6,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
     case string
     /// True or false.
     case bool
-    /// A finite number.
+    /// A finite number that a double holds: a whole number beyond 2^53 may not fit.
     case number
     /// A whole number of at most 2^53 either way.
     case int
@@ -36,7 +36,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
         switch self {
         case .string: value.string != nil
         case .bool: value.bool != nil
-        case .number: value.double?.isFinite == true
+        case .number: value.int.map { Int64(exactly: Double($0)) == $0 } ?? (value.double?.isFinite == true)
         case .int: value.int.map { $0.magnitude <= 1 << 53 } ?? false
         case .int64: value.string.flatMap { Int64($0) }.map { String($0) == value.string } ?? false
         case .date: value.string.map(UTCDate.isValid) ?? false
@@ -52,7 +52,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
         switch self {
         case .string: "a string"
         case .bool: "true or false"
-        case .number: "a finite number"
+        case .number: "a finite number that a double holds"
         case .int: "a whole number of at most 2^53 either way"
         case .int64: "a whole number of 64 bits as a decimal string"
         case .date: "a UTC date such as \"2026-11-21T10:00:00.123Z\""

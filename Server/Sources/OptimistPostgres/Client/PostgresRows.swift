@@ -37,7 +37,7 @@ final class PostgresRows {
         for byte in value(row, column) {
             if byte == UInt8(ascii: "-") { isNegative = true } else { number = number &* 10 &+ Int64(byte &- 48) }
         }
-        return isNegative ? -number : number
+        return isNegative ? 0 &- number : number
     }
     func int(_ row: Int, _ column: Int) -> Int { Int(int64(row, column)) }
     func intIfAny(_ row: Int, _ column: Int) -> Int? { isNull(row, column) ? nil : int(row, column) }

@@ -151,7 +151,10 @@ public final class JMAPRemote: Remote {
         let answer = try await translatingErrors { try await session.send(request) }
         let (head, body) = (answer.head, answer.body)
         try Self.check(head, body)
-        guard let json = try? JSON(parsing: body), let response = Response(json: json) else {
+        // A refusal wraps a row in one object more than the request that brought it.
+        guard let json = try? JSON(parsing: body, maxDepth: RowSync.Limit.jsonDepth + 8),
+            let response = Response(json: json)
+        else {
             throw RemoteFailure.unreachable("an answer that cannot be read")
         }
         if response.sessionState != resource.state { connection.withLock { $0 = nil } }
