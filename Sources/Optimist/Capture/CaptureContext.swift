@@ -181,7 +181,7 @@ extension CaptureContext {
             }
             let stamp = context.capture {
                 guard let arguments, let id = arguments[1] else { return nil }
-                return RowRef(table: sqlite3_value_int64(arguments[0]), id: DatabaseValue(copying: id))
+                return RowRef(table: sqlite3_value_int64(arguments[0]), id: ValueView(id).databaseValue)
             }
             if let stamp { sqlite3_result_int64(call, stamp) } else { sqlite3_result_null(call) }
         }
@@ -203,6 +203,19 @@ extension CaptureContext {
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             if let stamp = arguments?[0] { context.witness(Stamp(rawValue: sqlite3_value_int64(stamp))) }
             sqlite3_result_null(call)
+        }
+        try register("optimist_literal", arguments: 1, on: db) { call, _, arguments in
+            let literal = SQLLiteral.bytes(of: ValueView(arguments?[0]))
+            literal.withUnsafeBytes { bytes in
+                let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                sqlite3_result_text(call, start, Int32(bytes.count), RowStatement.transient)
+            }
+        }
+        try register("optimist_is_literal", arguments: 2, on: db) { call, _, arguments in
+            guard let arguments, case .text(let literal) = ValueView(arguments[0]) else {
+                return sqlite3_result_int(call, 0)
+            }
+            sqlite3_result_int(call, SQLLiteral.isLiteral(literal, of: ValueView(arguments[1])) ? 1 : 0)
         }
         db.add(function: DatabaseFunction("optimist_origin", argumentCount: 0) { [self] _ in origin })
         try register("optimist_applying", arguments: 0, on: db) { call, _, _ in
@@ -228,22 +241,6 @@ extension Database {
     /// Makes every later stamp of this writing connection later than a stamp that the engine itself gave.
     func witness(_ stamp: Stamp) throws {
         try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
-    }
-}
-
-extension DatabaseValue {
-    /// Copies an argument of an SQL function.
-    fileprivate init(copying value: OpaquePointer) {
-        switch sqlite3_value_type(value) {
-        case SQLITE_INTEGER: self = sqlite3_value_int64(value).databaseValue
-        case SQLITE_FLOAT: self = sqlite3_value_double(value).databaseValue
-        case SQLITE_TEXT: self = sqlite3_value_text(value).map { String(cString: $0).databaseValue } ?? .null
-        case SQLITE_BLOB:
-            let bytes = UnsafeRawBufferPointer(
-                start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value)))
-            self = [UInt8](bytes).blobValue
-        default: self = .null
-        }
     }
 }
 

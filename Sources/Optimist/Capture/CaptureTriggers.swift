@@ -100,7 +100,10 @@ struct CaptureTriggers {
         let hex = { String(repeating: "[0-9a-f]", count: $0) }
         return switch layout.idForm {
         case .bytes: "typeof(\(row).id) <> 'blob' OR length(\(row).id) <> 16"
-        case .text: "\(row).id NOT GLOB '\([8, 4, 4, 4, 12].map(hex).joined(separator: "-"))'"
+        case .text:
+            // GLOB compares up to a zero byte, and takes a blob for a text.
+            "typeof(\(row).id) <> 'text' OR length(CAST(\(row).id AS BLOB)) <> 36 OR \(row).id NOT GLOB "
+                + "'\([8, 4, 4, 4, 12].map(hex).joined(separator: "-"))'"
         }
     }
 
@@ -197,7 +200,7 @@ struct CaptureTriggers {
         let former = each(", ") {
             """
             CASE WHEN \(condition($0)) THEN '$.\($0.name)' ELSE '$' END, \
-            CASE WHEN \(condition($0)) THEN quote(OLD."\($0.name)") END
+            CASE WHEN \(condition($0)) THEN optimist_literal(OLD."\($0.name)") END
             """
         }
         return "json_insert(\(base), \(former))"
@@ -227,7 +230,7 @@ struct CaptureTriggers {
     /// have been dirty before: a write to a clean column takes it away from the server's value.
     private func isBack(_ column: TableLayout.Column, of isChanged: (TableLayout.Column) -> String) -> String {
         "CASE WHEN \(isChanged(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
-            + "THEN base ->> '$.\(column.name)' IS quote(NEW.\"\(column.name)\") "
+            + "THEN optimist_is_literal(base ->> '$.\(column.name)', NEW.\"\(column.name)\") "
             + (column.isCounter ? "AND NOT \(hasUnsentOfOtherOrigins(column)) " : "") + "ELSE 0 END"
     }
 

@@ -136,7 +136,7 @@ struct RowApplication {
         let rendering =
             switch row.content {
             case .row(let patch):
-                try entry.receive(
+                entry.receive(
                     patch, asOf: row.hasWaited ? nil : context.head, device: device, in: table.layout,
                     quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)

@@ -54,9 +54,9 @@ struct Vacancy {
     func restore() throws {
         for row in vacated {
             try DatabaseError.asConstraint {
-                try db.execute(
-                    sql: "\(row.table.updateSQL) \"\(row.column)\" = ? WHERE id = ? AND \"\(row.column)\" IS ?",
-                    arguments: [row.original, row.id, row.placeholder])
+                try RowStatement(
+                    "\(row.table.updateSQL) \"\(row.column)\" = ? WHERE id = ? AND \"\(row.column)\" IS ?", in: db
+                ).execute([row.original, row.id, row.placeholder])
             }
         }
     }
@@ -73,7 +73,7 @@ struct Vacancy {
     }
 
     private func value(_ column: String, _ id: DatabaseValue, _ table: AppTable) throws -> DatabaseValue? {
-        try DatabaseValue.fetchOne(
-            db, sql: "SELECT \"\(column)\" FROM \(table.layout.quotedName) WHERE id = ?", arguments: [id])
+        try RowStatement("SELECT \"\(column)\" FROM \(table.layout.quotedName) WHERE id = ?", in: db)
+            .first([id]) { $0.value(0) }
     }
 }

@@ -10,7 +10,7 @@ extension PushResults {
         let sent = batch.sent[index]
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
-        let rendering = try settle(&entry, sent, verdicts[index], table)
+        let rendering = settle(&entry, sent, verdicts[index], table)
         guard let mine = rendering.rejected else { return try entries.save(entry) }
         let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, change: rendering.change, mine: mine)
         let number = try RejectionTable(db).insert(

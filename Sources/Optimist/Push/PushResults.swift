@@ -75,7 +75,7 @@ struct PushResults {
     private mutating func apply(_ verdict: RemotePush.Verdict, of sent: SentRow) throws {
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
-        let rendering = try settle(&entry, sent, verdict, table)
+        let rendering = settle(&entry, sent, verdict, table)
         postpone(&entry, sent, verdict, rendering)
         try record(rendering, sent, before, in: table)
         do {
@@ -116,10 +116,9 @@ struct PushResults {
         try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
     }
 
-    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable) throws
-        -> Rendering
+    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable) -> Rendering
     {
-        try entry.settle(
+        entry.settle(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
     }
 

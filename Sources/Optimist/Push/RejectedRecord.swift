@@ -90,7 +90,8 @@ extension Store {
         let shown = try await values(of: layout, id, [rejection.server ?? [:], rejection.mine])
         let values = layout.columns.compactMap { column -> JSONObject.Member? in
             guard !column.isCounter, let value = columns[column.name].map(column.form.wire) else { return nil }
-            let isSame = shown[column.name].map { column.form.stored($0) == column.form.stored(value) } ?? false
+            let isSame =
+                shown[column.name].map { column.form.stored($0).isSame(as: column.form.stored(value)) } ?? false
             return isSame && rejection.mine[column.name] == nil ? nil : (column.name, value)
         }
         try await retry(rejection, with: JSONObject(values))

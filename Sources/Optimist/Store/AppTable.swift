@@ -55,9 +55,10 @@ final class AppTable {
     /// The ids of the rows in which the columns have these values.
     func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
         let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
-        return try DatabaseValue.fetchAll(
-            db.cachedStatement(sql: "SELECT id FROM \(layout.quotedName) WHERE \(condition)"),
-            arguments: StatementArguments(values))
+        var ids: [DatabaseValue] = []
+        try RowStatement("SELECT id FROM \(layout.quotedName) WHERE \(condition)", in: db)
+            .forEach(values) { ids.append($0.value(0)) }
+        return ids
     }
 
     /// The columns of each unique index, except for the primary key.
@@ -113,11 +114,8 @@ final class AppTable {
         return values
     }
 
-    /// A value as an SQLite literal, for comparison with the literals that the triggers wrote.
-    func quote(_ column: TableLayout.Column, _ value: JSON) throws -> String {
-        try String.fetchOne(db.cachedStatement(sql: "SELECT quote(?)"), arguments: [column.form.stored(value)])
-            ?? "NULL"
-    }
+    /// A value as a literal, as the triggers write it and compare it.
+    func quote(_ column: TableLayout.Column, _ value: JSON) -> String { SQLLiteral.text(of: column.form.stored(value)) }
 
     /// Inserts a row or replaces every column of it.
     private func put(_ values: JSONObject, at id: DatabaseValue) throws {

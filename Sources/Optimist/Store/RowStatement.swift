@@ -61,7 +61,7 @@ final class RowStatement {
     }
 
     /// Makes SQLite copy the bytes that it is given, so they need not outlive the call.
-    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func bind(_ value: DatabaseValue, at index: Int32) -> Int32 {
         switch value.storage {
@@ -103,15 +103,5 @@ struct RowColumns {
         return String(decoding: utf8, as: UTF8.self)
     }
 
-    func value(_ index: Int32) -> DatabaseValue {
-        switch sqlite3_column_type(handle, index) {
-        case SQLITE_INTEGER: sqlite3_column_int64(handle, index).databaseValue
-        case SQLITE_FLOAT: sqlite3_column_double(handle, index).databaseValue
-        case SQLITE_TEXT: (text(index) ?? "").databaseValue
-        case SQLITE_BLOB:
-            Data(bytes: sqlite3_column_blob(handle, index), count: Int(sqlite3_column_bytes(handle, index)))
-                .databaseValue
-        default: .null
-        }
-    }
+    func value(_ index: Int32) -> DatabaseValue { ValueView(column: index, of: handle).databaseValue }
 }
