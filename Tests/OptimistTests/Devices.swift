@@ -81,7 +81,8 @@ final class AppServer: Sendable {
     private let server: InMemoryServer
     private let refusing: Mutexed<(@Sendable (RemotePush.Row) -> RemotePush.Refusal?)?>
 
-    private static let schema = Schema(
+    private let schema: Schema
+    static let apps = Schema(
         id: "apps",
         types: [
             "photo": TypeSchema(columns: [
@@ -98,11 +99,12 @@ final class AppServer: Sendable {
             "tag": TypeSchema(columns: ["word": ColumnSchema(.string)]),
         ])
 
-    init() {
+    init(_ schema: Schema = AppServer.apps) {
         let refusing = Mutexed<(@Sendable (RemotePush.Row) -> RemotePush.Refusal?)?>(nil)
         self.refusing = refusing
+        self.schema = schema
         server = InMemoryServer(
-            schema: Self.schema, validate: { row in refusing.value?(row).map { .rejected($0) } },
+            schema: schema, validate: { row in refusing.value?(row).map { .rejected($0) } },
             now: { Date(timeIntervalSince1970: 1_790_100_000) })
     }
 
@@ -120,7 +122,7 @@ final class AppServer: Sendable {
 
     /// The living rows of a table, without their nulls, and with counters that have no count.
     func rows(_ table: String) -> [String: JSONObject] {
-        let counters = Self.schema.types[table]?.columns.filter { $0.value.type == .counter }.keys.sorted() ?? []
+        let counters = schema.types[table]?.columns.filter { $0.value.type == .counter }.keys.sorted() ?? []
         return server.rows(table).mapValues { values in
             var values = JSONObject(values.members.filter { !$0.value.isNull })
             for counter in counters where values[counter] == nil { values[counter] = 0 }

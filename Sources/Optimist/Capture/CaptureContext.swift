@@ -12,7 +12,7 @@ final class CaptureContext: Sendable {
     /// The author of the running transaction's changes.
     enum Author: Sendable {
         case user, server
-        /// The user's rows that were written while there were no triggers. They are not refused for their size.
+        /// The user's rows that were written while there were no triggers. None is refused.
         case past
     }
 
@@ -25,7 +25,7 @@ final class CaptureContext: Sendable {
         var stamp: Stamp?
         var milliseconds: Int64 = 0
         var touched: [RowRef]?
-        var oversize: Oversize?
+        var refused: RefusedRow?
         var group: Int64?
         var lastPlace: Int64 = 0
         var unconfirmedPlace: Int64 = 0
@@ -48,7 +48,7 @@ final class CaptureContext: Sendable {
             state.stamp = nil
             state.milliseconds = milliseconds
             state.touched = collecting ? [] : nil
-            state.oversize = nil
+            state.refused = nil
             state.group = nil
             state.joins = []
         }
@@ -140,12 +140,12 @@ final class CaptureContext: Sendable {
     /// The launch's id, if the running transaction counts under it.
     private var origin: String? { state.withLock { $0.origin } }
 
-    /// The last row of the running transaction that was refused for its size.
-    var oversize: Oversize? { state.withLock { $0.oversize } }
+    /// The last row of the running transaction that was refused.
+    var refused: RefusedRow? { state.withLock { $0.refused } }
 
-    fileprivate func refuse(_ oversize: Oversize) { state.withLock { $0.oversize = oversize } }
+    fileprivate func refuse(_ row: RefusedRow) { state.withLock { $0.refused = row } }
 
-    fileprivate var isWeighing: Bool { state.withLock { $0.author == .user } }
+    fileprivate var isJudging: Bool { state.withLock { $0.author == .user } }
 
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
@@ -173,11 +173,12 @@ extension CaptureContext {
     func install(on db: Database) throws {
         try register(CaptureTriggers.function, arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
-            if count > 3, let arguments, context.isWeighing,
-                let oversize = Oversize(UnsafeBufferPointer(start: arguments, count: Int(count)))
+            if count > 3, let arguments, context.isJudging,
+                let refused = WrittenRow(UnsafeBufferPointer(start: arguments, count: Int(count)))
+                    .flatMap(RefusedRow.init)
             {
-                context.refuse(oversize)
-                return sqlite3_result_error(call, Oversize.message, -1)
+                context.refuse(refused)
+                return sqlite3_result_error(call, refused.message, -1)
             }
             let stamp = context.capture {
                 guard let arguments, let id = arguments[1] else { return nil }

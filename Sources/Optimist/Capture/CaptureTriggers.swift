@@ -50,7 +50,7 @@ struct CaptureTriggers {
     private var insert: String {
         """
         CREATE TRIGGER optimist_insert_\(layout.name) AFTER INSERT ON "\(layout.name)"
-        WHEN \(weighed("NEW")) IS NOT NULL
+        WHEN \(judged("NEW")) IS NOT NULL
         BEGIN
         \(began("NEW"));
         END
@@ -86,7 +86,7 @@ struct CaptureTriggers {
         }
         return """
             CREATE TRIGGER optimist_update_\(layout.name) AFTER UPDATE ON "\(layout.name)"
-            WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(weighed("NEW", "OLD")) IS NOT NULL
+            WHEN NEW.id IS OLD.id AND (\(each(" OR ") { changed($0) })) AND \(judged("NEW", "OLD")) IS NOT NULL
             BEGIN
             \(marked);
             END
@@ -245,13 +245,15 @@ struct CaptureTriggers {
 
     func stamp(_ row: String) -> String { "\(Self.function)(\(layout.number), \(row).id)" }
 
-    /// The stamp, or an error if the row is too large to be sent: see ``CaptureContext``. Only columns that may be large are
-    /// weighed.
-    private func weighed(_ row: String, _ former: String? = nil) -> String {
-        let names = layout.columns.filter(\.form.mayBeLarge).map { "\"\($0.name)\"" }
-        if names.isEmpty { return stamp(row) }
-        let values = ([row] + [former].compactMap(\.self)).flatMap { row in names.map { "\(row).\($0)" } }
-        return "\(Self.function)(\(layout.number), \(row).id, \(names.count), \(values.joined(separator: ", ")))"
+    /// The stamp, or an error if the row is too large to be sent or has a value that does not fit its column: see
+    /// ``WrittenRow``.
+    private func judged(_ row: String, _ former: String? = nil) -> String {
+        if layout.columns.isEmpty { return stamp(row) }
+        let letters = layout.columns.map(\.form.letter).joined()
+        let values = ([row] + [former].compactMap(\.self)).flatMap { row in
+            layout.columns.map { "\(row).\"\($0.name)\"" }
+        }
+        return "\(Self.function)(\(layout.number), \(row).id, '\(letters)', \(values.joined(separator: ", ")))"
     }
 
     func changed(_ column: TableLayout.Column) -> String {

@@ -21,17 +21,14 @@ struct Oversize: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// - Parameter arguments: The arguments of the function that triggers call: table, id, the number of columns, their values
-    ///   and, for an update, their values before it.
-    init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
-        let columns = Int(sqlite3_value_int(arguments[2]))
-        let bytes = Self.weight(arguments[3..<(3 + columns)])
-        guard bytes > RowSync.Limit.rowBytes, bytes > Self.weight(arguments[(3 + columns)...]) else { return nil }
-        self.init(table: sqlite3_value_int64(arguments[0]), bytes: bytes)
+    init?(_ row: WrittenRow) {
+        let bytes = Self.weight(row.values)
+        guard bytes > RowSync.Limit.rowBytes, bytes > Self.weight(row.former) else { return nil }
+        self.init(table: row.table, bytes: bytes)
     }
 
     /// SQLite knows the length of a UTF-8 text and of a blob, so no content is read.
-    private static func weight(_ values: Slice<UnsafeBufferPointer<OpaquePointer?>>) -> Int {
+    private static func weight(_ values: WrittenRow.Values) -> Int {
         values.reduce(0) { sum, value in
             switch sqlite3_value_type(value) {
             case SQLITE_TEXT: sum + Int(sqlite3_value_bytes(value))
@@ -48,25 +45,5 @@ struct Oversize: Equatable, Sendable {
             .rowTooLarge,
             "A row of \(name) would be \(bytes) bytes and the server takes \(RowSync.Limit.rowBytes). Nothing was "
                 + "written: shorten it, or keep what is large elsewhere and its address in the row.")
-    }
-}
-
-extension ValueForm {
-    /// Whether a value of this form can be large enough to matter.
-    var mayBeLarge: Bool {
-        switch self {
-        case .string, .data, .json: true
-        default: false
-        }
-    }
-}
-
-extension Store {
-    /// Runs a transaction. If a row is refused for its size, throws an error that tells the app which table and what to do.
-    func refusingOversize<T>(_ capture: CaptureContext, _ transaction: () throws -> T) throws -> T {
-        do { return try transaction() } catch let error as DatabaseError {
-            guard error.message == Oversize.message, let oversize = capture.oversize else { throw error }
-            throw oversize.error(in: layouts)
-        }
     }
 }

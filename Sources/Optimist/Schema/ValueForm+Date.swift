@@ -21,59 +21,43 @@ extension ValueForm.DateForm {
         }
     }
 
-    /// The UTC date of a stored value, or nil if the value is not a date.
+    /// The UTC date of a stored value, or nil if the value is not a date, or not one that comes back as it is.
     func wire(_ storage: DatabaseValue.Storage) -> JSON? {
         let text: String? =
             switch (self, storage) {
             case (.text, .string(let text)): Self.wireText(text)
-            case (.seconds, .int64(let seconds)): Self.format(milliseconds: Double(seconds) * 1000)
-            case (.seconds, .double(let seconds)): Self.format(milliseconds: seconds * 1000)
-            case (.milliseconds, .int64(let milliseconds)): Self.format(milliseconds: Double(milliseconds))
+            case (.seconds, .int64(let seconds)): Moment(seconds, each: .second)?.text
+            case (.seconds, .double(let seconds)): Moment(seconds, each: .second)?.text
+            case (.milliseconds, .int64(let milliseconds)): Moment(milliseconds, each: .millisecond)?.text
+            case (.milliseconds, .double(let milliseconds)): Moment(milliseconds, each: .millisecond)?.text
             default: nil
             }
-        guard let text, UTCDate.isValid(text) else { return nil }
-        return .string(text)
+        return text.map(JSON.string)
     }
 
     /// The wire form of GRDB's text, which is a UTC date with a space in place of the T, and without the Z.
     private static func wireText(_ text: String) -> String? {
-        guard text.utf8.count >= 19 else { return nil }
+        guard (19...29).contains(text.utf8.count) else { return nil }
         var bytes = Array(text.utf8)
         guard bytes[10] == UInt8(ascii: " ") else { return nil }
         bytes[10] = UInt8(ascii: "T")
         bytes.append(UInt8(ascii: "Z"))
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Formats a time. Foundation cuts off everything below milliseconds, so this adds half a millisecond: the time can
-    /// then never fall back to the millisecond before.
-    private static func format(milliseconds: Double) -> String {
-        Date(timeIntervalSince1970: (milliseconds.rounded() + 0.5) / 1000)
-            .ISO8601Format(.iso8601WithTimeZone(includingFractionalSeconds: true))
+        let wire = String(decoding: bytes, as: UTF8.self)
+        return UTCDate.isValid(wire) ? wire : nil
     }
 
     /// The stored form of a UTC date, or nil if the text is not a date.
     func stored(_ text: String) -> DatabaseValue? {
-        guard UTCDate.isValid(text) else { return nil }
         switch self {
         case .text:
+            guard UTCDate.isValid(text) else { return nil }
             var bytes = Array(text.utf8.dropLast())
             bytes[10] = UInt8(ascii: " ")
             return String(decoding: bytes, as: UTF8.self).databaseValue
-        case .seconds: return Self.seconds(text)?.databaseValue
-        case .milliseconds: return Self.seconds(text).map { Int64(($0 * 1000).rounded()).databaseValue }
+        case .seconds: return Moment(text)?.count(of: .second).databaseValue
+        case .milliseconds:
+            guard let moment = Moment(text) else { return nil }
+            return moment.wholeMilliseconds?.databaseValue ?? moment.count(of: .millisecond).databaseValue
         }
-    }
-
-    private static func seconds(_ text: String) -> Double? {
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.utf8.count > 20)
-        // Foundation counts from 2001, so its conversion to 1970 loses digits. Rounding to milliseconds restores them.
-        return (try? style.parse(text)).map { ($0.timeIntervalSince1970 * 1000).rounded() / 1000 }
-    }
-}
-
-extension FormatStyle where Self == Date.ISO8601FormatStyle {
-    fileprivate static func iso8601WithTimeZone(includingFractionalSeconds: Bool) -> Date.ISO8601FormatStyle {
-        Date.ISO8601FormatStyle(includingFractionalSeconds: includingFractionalSeconds)
     }
 }

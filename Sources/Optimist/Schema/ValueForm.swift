@@ -4,101 +4,14 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// How the database stores a UUID: as 16 bytes, or as lower-case text.
-enum UUIDForm: Sendable, Equatable {
-    case bytes, text
-
-    /// How a record stores its ids. Its strategy for UUIDs decides; if that is the default, the type of its `id`; if
-    /// that is unknown, the declared type of the column.
-    init(idsOf record: any SyncedRecord.Type, declared: String) {
-        let idType = (record as? any Identifiable.Type)?.idType
-        switch record.databaseUUIDEncodingStrategy(for: "id") {
-        case .deferredToUUID where idType == UUID.self: self = .bytes
-        case .deferredToUUID where idType == nil: self.init(declared: declared)
-        default: self = .text
-        }
-    }
-
-    /// How a column stores ids, by its declared type.
-    init(declared: String) {
-        let type = declared.uppercased()
-        self = type.contains("TEXT") || type.contains("CHAR") ? .text : .bytes
-    }
-
-    /// The form of the ids in words, for error messages.
-    var words: String {
-        switch self {
-        case .bytes: "as 16 bytes"
-        case .text: "as text in lower case"
-        }
-    }
-
-    /// The wire form of a stored id, or nil if it is not a UUID.
-    func wire(_ value: DatabaseValue) -> String? {
-        switch value.storage {
-        case .blob(let data) where data.count == 16:
-            let bytes = [UInt8](data)
-            return UUIDText.encode(bytes)
-        case .string(let text):
-            let lower = text.lowercased()
-            return RowID.isValid(lower) ? lower : nil
-        default: return nil
-        }
-    }
-
-    /// The stored form of an id from the wire, or nil if it is not a lower-case UUID.
-    func stored(_ id: String) -> DatabaseValue? {
-        switch self {
-        case .text: RowID.isValid(id) ? id.databaseValue : nil
-        case .bytes: UUIDText.decode(id)?.databaseValue
-        }
-    }
-}
-
-extension Identifiable {
-    fileprivate static var idType: Any.Type { ID.self }
-}
-
-/// Converts UUIDs to and from text without `UUID`, whose text is in upper case.
-private enum UUIDText {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(36)
-        for (index, byte) in bytes.enumerated() {
-            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The bytes of a UUID in lower case, or nil if the text is not a UUID.
-    static func decode(_ text: String) -> Data? {
-        guard RowID.isValid(text) else { return nil }
-        var text = text
-        return text.withUTF8 { characters in
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { bytes in
-                var digits = 0
-                for character in characters where character != UInt8(ascii: "-") {
-                    let isNumber = character < UInt8(ascii: "a")
-                    let digit = isNumber ? character - UInt8(ascii: "0") : character - UInt8(ascii: "a") + 10
-                    bytes[digits / 2] = digits.isMultiple(of: 2) ? digit << 4 : bytes[digits / 2] | digit
-                    digits += 1
-                }
-                return Data(buffer: UnsafeBufferPointer(bytes))
-            }
-        }
-    }
-}
-
 /// The form of a column's values in SQLite and on the wire.
 ///
-/// A value that does not fit its column's form is sent as it is. The server then refuses it by name, and the user's
-/// value is kept as a rejection: the engine never alters it and never loses it.
+/// Each value has a form on the wire from which the same value comes back. A value that does not fit its column goes as it is, or
+/// as an object that says what it is: see ``StrangeValue``. The store refuses such a value at the write, and the server would
+/// refuse it by name. So the engine never alters a value and never loses it.
 enum ValueForm: Sendable, Equatable {
-    case string, bool, int, int64, number, data, json, counter
+    case string, bool, int, int64, number, data, counter
+    case json(JSONForm)
     case date(DateForm)
     case reference(UUIDForm)
 
@@ -115,7 +28,7 @@ enum ValueForm: Sendable, Equatable {
         case .bool: self = .bool
         case .int64: self = .int64
         case .date: self = .date(DateForm(record.databaseDateEncodingStrategy(for: column.name)))
-        case .json: self = .json
+        case .json: self = .json(JSONForm(declared: column.type))
         case .int: self = .int
         case .string: self = .string
         case .data: self = .data
@@ -138,38 +51,71 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
+    /// The type of the column's values on the wire. A counter's value is a whole number, whatever a push carries of it.
+    var columnType: ColumnType {
+        switch self {
+        case .string: .string
+        case .bool: .bool
+        case .int, .counter: .int
+        case .int64: .int64
+        case .number: .number
+        case .data: .data
+        case .json: .json
+        case .date: .date
+        case .reference: .ref
+        }
+    }
+
     /// The wire form of a stored value.
     func wire(_ value: DatabaseValue) -> JSON {
         switch (self, value.storage) {
         case (_, .null): .null
-        case (.bool, .int64(let number)) where number == 0 || number == 1: .bool(number == 1)
+        case (.bool, .int64(0)): false
+        case (.bool, .int64(1)): true
         case (.int64, .int64(let number)): .string(String(number))
-        case (.number, .int64(let number)): .double(Double(number))
-        case (.date(let form), let storage): form.wire(storage) ?? Self.plain(storage)
-        case (.reference(let form), _): form.wire(value).map(JSON.string) ?? Self.plain(value.storage)
-        case (.json, .string(let text)): (try? JSON(parsing: text.utf8)) ?? Self.plain(value.storage)
+        // A column that is declared DATE makes numbers of texts that look like numbers.
+        case (.string, .int64(let number)): .string(String(number))
+        case (.date(let form), let storage): form.wire(storage) ?? strange(storage)
+        case (.reference(let form), let storage): Self.reference(value, form) ?? strange(storage)
+        case (.json, .string(let text)):
+            JSONForm.wire(text, maxDepth: RowSync.Limit.jsonDepth) ?? strange(value.storage)
         case (.data, .blob(let data)): .string(Base64URL.encode(data))
-        case (_, let storage): Self.plain(storage)
+        case (_, let storage): strange(storage)
         }
     }
 
-    private static func plain(_ storage: DatabaseValue.Storage) -> JSON {
+    private static func reference(_ value: DatabaseValue, _ form: UUIDForm) -> JSON? {
+        guard let id = form.wire(value), form.stored(id)?.storage == value.storage else { return nil }
+        return .string(id)
+    }
+
+    private func strange(_ storage: DatabaseValue.Storage) -> JSON {
         switch storage {
         case .null: .null
         case .int64(let number): .int(number)
-        case .double(let number): number.isFinite ? .double(number) : .string(number.description)
-        case .string(let text): .string(text)
-        case .blob(let data): ["@data": .string(Base64URL.encode(data))]
+        case .double(let number): number.isFinite ? .double(number) : StrangeValue.number(number).json
+        case .string(let text): takesTextAsIs ? .string(text) : StrangeValue.text(text).json
+        case .blob(let data): StrangeValue.data(data).json
+        }
+    }
+
+    /// Whether a string on the wire is stored as it is, so that a text needs no other form.
+    private var takesTextAsIs: Bool {
+        switch self {
+        case .string, .bool, .int, .number, .counter: true
+        case .int64, .data, .json, .date, .reference: false
         }
     }
 
     /// The stored form of a value from the wire.
     func stored(_ value: JSON) -> DatabaseValue {
-        switch (self, value) {
+        if let strange = StrangeValue(value) { return strange.stored }
+        return switch (self, value) {
         case (_, .null): .null
+        case (.json(.numeric), .int(let number)): number.databaseValue
+        case (.json(.numeric), .double(let number)): number.databaseValue
         case (.json, _): value.description.databaseValue
         case (.int64, .string(let text)): Int64(text)?.databaseValue ?? text.databaseValue
-        case (.number, .int(let number)): Double(number).databaseValue
         case (.data, .string(let text)):
             Base64URL.decode(text).map { Data($0).databaseValue } ?? text.databaseValue
         case (.reference(let form), .string(let id)): form.stored(id) ?? id.databaseValue
@@ -178,12 +124,46 @@ enum ValueForm: Sendable, Equatable {
         case (_, .int(let number)): number.databaseValue
         case (_, .double(let number)): number.databaseValue
         case (_, .string(let text)): text.databaseValue
-        case (_, .array), (_, .object): Self.storedObject(value)
+        case (_, .array), (_, .object): value.description.databaseValue
+        }
+    }
+}
+
+/// A value of a kind that its column does not hold on the wire: an object with one member that begins with "@".
+enum StrangeValue {
+    case text(String)
+    case data(Data)
+    case number(Double)
+
+    init?(_ value: JSON) {
+        guard case .object(let object) = value, object.count == 1, let text = object.members[0].value.string else {
+            return nil
+        }
+        switch object.members[0].key {
+        case "@text": self = .text(text)
+        case "@data":
+            guard let bytes = Base64URL.decode(text) else { return nil }
+            self = .data(Data(bytes))
+        case "@number":
+            guard let number = Double(text) else { return nil }
+            self = .number(number)
+        default: return nil
         }
     }
 
-    private static func storedObject(_ value: JSON) -> DatabaseValue {
-        if let bytes = value["@data"]?.string.flatMap(Base64URL.decode) { return Data(bytes).databaseValue }
-        return value.description.databaseValue
+    var json: JSON {
+        switch self {
+        case .text(let text): ["@text": .string(text)]
+        case .data(let data): ["@data": .string(Base64URL.encode(data))]
+        case .number(let number): ["@number": .string(number.description)]
+        }
+    }
+
+    var stored: DatabaseValue {
+        switch self {
+        case .text(let text): text.databaseValue
+        case .data(let data): data.databaseValue
+        case .number(let number): number.databaseValue
+        }
     }
 }

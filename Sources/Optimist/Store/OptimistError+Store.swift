@@ -23,6 +23,9 @@ extension OptimistError.Code {
     public static let syncStopped = Self("syncStopped")
     /// A row is larger than the server takes. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")
+    /// A value cannot be synced as it is, such as a text in a column of numbers. The message names the column and says what to
+    /// write instead. Nothing was written.
+    public static let unfitValue = Self("unfitValue")
     /// The app has closed the store. Nothing was read or written.
     public static let storeClosed = Self("storeClosed")
     /// A row breaks a rule for its columns, or a check of the app. Nothing was written. The error's cause is the check's

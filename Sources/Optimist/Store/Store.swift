@@ -161,7 +161,7 @@ public final class Store: Sendable {
     ///   - updates: Runs on the database's thread. It must not wait for anything else.
     /// - Returns: The value that the closure returns, once the transaction is durable.
     /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take,
-    ///   `ruleBroken` for a row that breaks one of ``SyncRules/columns`` or a check of the app, or `otherAccount` if an
+    ///   `unfitValue` for a value that its column cannot sync unchanged, `ruleBroken` for a row that breaks one of ``SyncRules/columns`` or a check of the app, or `otherAccount` if an
     ///   account other than the file's is signed in; `DatabaseError`, for example when the disk is full.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
@@ -309,7 +309,7 @@ public final class Store: Sendable {
             let isChecked = author == .user && !writtenRows.isEmpty
             capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting || isChecked)
             defer { capture.begin(as: .user, milliseconds: 0) }
-            let value = try refusingOversize(capture) { try updates(db) }
+            let value = try namingRefusedRows(capture) { try updates(db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote

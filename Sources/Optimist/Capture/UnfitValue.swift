@@ -1,0 +1,151 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+import OptimistWire
+
+/// A value that the wire does not carry unchanged. The store refuses it at the write, before it is queued (S9).
+///
+/// Only what is written is judged. A value that a row has already, for example from before the table was synced, stays, and the
+/// row can be edited in its other columns.
+struct UnfitValue: Equatable, Sendable {
+    /// The message of SQLite's error.
+    static let message = "a value cannot be synced as it is"
+
+    let table: Int64
+    /// The column's place in the layout.
+    let column: Int
+    let kind: Kind
+
+    /// What the value is, for a sentence that never quotes it.
+    enum Kind: Equatable, Sendable {
+        case text, brokenText, bytes, largeWhole, whole, infinite, fraction
+    }
+
+    /// The error that the app gets in place of SQLite's.
+    func error(in layouts: [TableLayout]) -> OptimistError {
+        guard let layout = layouts.first(where: { $0.number == table }), layout.columns.indices.contains(column) else {
+            return OptimistError(.unfitValue, "A value cannot be synced as it is. Nothing was written.")
+        }
+        let (name, form) = (layout.columns[column].name, layout.columns[column].form)
+        return OptimistError(
+            .unfitValue,
+            "\(layout.name).\(name) takes \(form.words), and \(kind.words) cannot be synced there unchanged. Nothing was "
+                + "written: \(form.remedy(for: kind)).")
+    }
+}
+
+extension UnfitValue.Kind {
+    init(_ value: ValueView) {
+        switch value {
+        case .null: self = .text
+        case .text(let bytes): self = bytes.isUTF8 ? .text : .brokenText
+        case .blob: self = .bytes
+        case .integer(let number): self = number.magnitude > 1 << 53 ? .largeWhole : .whole
+        case .real(let number): self = number.isFinite ? .fraction : .infinite
+        }
+    }
+
+    fileprivate var words: String {
+        switch self {
+        case .text: "this text"
+        case .brokenText: "a text that is not UTF-8"
+        case .bytes: "bytes"
+        case .largeWhole: "a whole number beyond 2^53"
+        case .whole: "this whole number"
+        case .infinite: "an infinite number"
+        case .fraction: "this number"
+        }
+    }
+}
+
+extension ValueForm {
+    fileprivate var words: String {
+        switch self {
+        case .string: "texts"
+        case .bool: "0 and 1"
+        case .int, .counter: "whole numbers of at most 2^53 either way"
+        case .int64: "whole numbers"
+        case .number: "numbers"
+        case .data: "bytes"
+        case .json: "JSON text"
+        case .date(.text): "UTC dates such as \"2026-11-21 10:00:00.123\""
+        case .date(.seconds): "dates in seconds since 1970"
+        case .date(.milliseconds): "dates in milliseconds since 1970"
+        case .reference(let form): "the UUID of a row, \(form.words)"
+        }
+    }
+
+    fileprivate func remedy(for kind: UnfitValue.Kind) -> String {
+        switch (self, kind) {
+        case (_, .brokenText): "write it as UTF-8, or as bytes into a column that is declared BLOB"
+        case (.int, .largeWhole), (.number, .largeWhole): "declare the column BIGINT"
+        case (_, .infinite): "write null, or another number"
+        case (.string, .bytes):
+            "write a text, for a UUID by the record's databaseUUIDEncodingStrategy, or declare the column BLOB"
+        case (.bool, .whole): "write 0 or 1, or declare the column INTEGER"
+        case (.int, .fraction), (.int64, .fraction): "write a whole number, or declare the column DOUBLE"
+        case (.data, .text): "write bytes, or declare the column TEXT"
+        case (.json, _):
+            "write JSON as RFC 8259 has it, other than null, nested at most \(JSONForm.maxDepth) deep, each name once in an "
+                + "object, numbers of at most 17 digits. For other texts declare the column TEXT, for bytes BLOB"
+        case (.date(.text), _):
+            "write a Date, or a text in this form with at most 9 digits of a second. For other texts declare the column TEXT"
+        case (.date, _): "write a date between the years 0 and 9999"
+        case (.number, _): "declare the column with the type of what it holds"
+        default: "write such a value, or declare the column otherwise"
+        }
+    }
+}
+
+extension ValueForm {
+    /// Whether a value goes over the wire unchanged and is of the type that the server expects.
+    func fits(_ value: DatabaseValue) -> Bool {
+        if case (.json, .string(let text)) = (self, value.storage) {
+            return JSONForm.wire(text, maxDepth: JSONForm.maxDepth) != nil
+        }
+        if case .json = self, value.withView(isStrange) { return false }
+        return columnType.objection(to: wire(value)) == nil
+    }
+
+    /// Whether a value of this storage class is never stored by a column of JSON.
+    private func isStrange(_ value: ValueView) -> Bool {
+        switch value {
+        case .blob: true
+        case .real(let number): !number.isFinite || self != .json(.numeric)
+        case .integer: self != .json(.numeric)
+        case .null, .text: false
+        }
+    }
+
+    /// Whether a value fits, told without a copy by its type and size. If false, ``fits(_:)`` decides.
+    func surelyFits(_ value: ValueView) -> Bool {
+        switch (self, value) {
+        case (_, .null): true
+        case (.string, .text(let bytes)): bytes.isUTF8
+        case (.bool, .integer(let number)): number == 0 || number == 1
+        case (.int, .integer(let number)), (.counter, .integer(let number)), (.number, .integer(let number)):
+            number.magnitude <= 1 << 53
+        case (.int64, .integer): true
+        case (.number, .real(let number)): number.isFinite
+        case (.data, .blob): true
+        case (.reference(.bytes), .blob(let bytes)): bytes.count == 16
+        default: false
+        }
+    }
+
+    /// The letter that stands for the form in the triggers.
+    var letter: String { Self.letters.first { $0.value == self }.map { String($0.key) } ?? "" }
+
+    /// The form that a letter of a trigger stands for.
+    static func form(letter: UInt8) -> ValueForm? { letter < 128 ? byLetter[Int(letter)] : nil }
+
+    private static let byLetter: [ValueForm?] = (0..<128).map { letters[Character(UnicodeScalar(UInt8($0)))] }
+
+    private static let letters: [Character: ValueForm] = [
+        "s": .string, "b": .bool, "i": .int, "l": .int64, "n": .number, "d": .data, "c": .counter, "j": .json(.text),
+        "J": .json(.numeric), "t": .date(.text), "e": .date(.seconds), "m": .date(.milliseconds),
+        "r": .reference(.bytes),
+        "R": .reference(.text),
+    ]
+}

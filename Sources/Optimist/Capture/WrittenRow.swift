@@ -1,0 +1,83 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import GRDBSQLite
+import OptimistCore
+
+/// A row that the app writes, as a trigger hands it to the function that it calls.
+struct WrittenRow {
+    typealias Values = Slice<UnsafeBufferPointer<OpaquePointer?>>
+
+    let table: Int64
+    /// The letters of the columns' forms: see ``ValueForm/letter``.
+    private let forms: UnsafeRawBufferPointer
+    /// The columns' values, in the layout's order.
+    let values: Values
+    /// Their values before an update. Empty for an insert.
+    let former: Values
+
+    /// - Parameter arguments: Table, id, the letters, the values and, for an update, the values before it.
+    init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
+        guard case .text(let forms) = ValueView(arguments[2]), arguments.count >= 3 + forms.count else { return nil }
+        table = sqlite3_value_int64(arguments[0])
+        self.forms = forms
+        values = arguments[3..<(3 + forms.count)]
+        former = arguments[(3 + forms.count)...]
+    }
+
+    /// The first written value that does not fit its column.
+    var unfitValue: UnfitValue? {
+        for (place, letter) in forms.enumerated() {
+            guard let form = ValueForm.form(letter: letter) else { continue }
+            let value = ValueView(values[values.startIndex + place])
+            if form.surelyFits(value) || isUnchanged(place, value) || form.fits(value.databaseValue) { continue }
+            return UnfitValue(table: table, column: place, kind: UnfitValue.Kind(value))
+        }
+        return nil
+    }
+
+    private func isUnchanged(_ place: Int, _ value: ValueView) -> Bool {
+        !former.isEmpty && ValueView(former[former.startIndex + place]).isSame(as: value)
+    }
+}
+
+/// Why the store refuses a row at the write, before it is queued (S9).
+enum RefusedRow: Equatable, Sendable {
+    case oversize(Oversize)
+    case unfit(UnfitValue)
+
+    init?(_ row: WrittenRow) {
+        if let oversize = Oversize(row) {
+            self = .oversize(oversize)
+        } else if let value = row.unfitValue {
+            self = .unfit(value)
+        } else {
+            return nil
+        }
+    }
+
+    /// The message of SQLite's error.
+    var message: String {
+        switch self {
+        case .oversize: Oversize.message
+        case .unfit: UnfitValue.message
+        }
+    }
+
+    fileprivate func error(in layouts: [TableLayout]) -> OptimistError {
+        switch self {
+        case .oversize(let oversize): oversize.error(in: layouts)
+        case .unfit(let value): value.error(in: layouts)
+        }
+    }
+}
+
+extension Store {
+    /// Runs a transaction. If it fails because a row is refused, throws an error that tells the app where, and what to do.
+    func namingRefusedRows<T>(_ capture: CaptureContext, _ transaction: () throws -> T) throws -> T {
+        do { return try transaction() } catch let error as DatabaseError {
+            guard let refused = capture.refused, error.message == refused.message else { throw error }
+            throw refused.error(in: layouts)
+        }
+    }
+}
