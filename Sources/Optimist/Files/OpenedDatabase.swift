@@ -10,6 +10,8 @@ import OptimistWire
 struct OpenedDatabase {
     let pool: DatabasePool
     let layouts: [TableLayout]
+    /// The app's tables WITHOUT ROWID: SQLite does not report changes to them.
+    let unreported: [String]
     let shared: SharedFile
 
     init(
@@ -40,10 +42,11 @@ struct OpenedDatabase {
             try migrator.migrate(pool)
         }
         let opening = Opening(synced: synced, capture: capture, surroundings: surroundings)
-        (layouts, shared) = try pool.write { db in
+        (layouts, unreported, shared) = try pool.write { db in
             let layouts = try opening.prepare(db)
             let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
-            return (layouts, SharedFile(version: try Store.dataVersion(db), ceiling: ceiling))
+            let shared = SharedFile(version: try Store.dataVersion(db), ceiling: ceiling)
+            return (layouts, try Store.unreportedTables(db), shared)
         }
     }
 

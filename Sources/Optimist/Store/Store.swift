@@ -32,6 +32,7 @@ public final class Store: Sendable {
     let capture: CaptureContext
     private let worker: DatabaseWorker
     private let writtenRows: WrittenRows
+    private let unreported: [String]
     /// Nil: SQLite makes its own checkpoints, for example in a run in which every step must be the same each time.
     private let checkpoints: Checkpoints?
     /// The number of the app's writes that wait for their turn.
@@ -91,6 +92,7 @@ public final class Store: Sendable {
         try protection.protect(url)
         pool = opened.pool
         layouts = opened.layouts
+        unreported = opened.unreported
         writtenRows = WrittenRows(opened.layouts, validate)
         shared = Mutex(opened.shared)
         let (offset, present) = try opened.pool.read { db in
@@ -309,7 +311,9 @@ public final class Store: Sendable {
             let isChecked = author == .user && !writtenRows.isEmpty
             capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting || isChecked)
             defer { capture.begin(as: .user, milliseconds: 0) }
+            let changes = db.totalChangesCount
             let value = try namingRefusedRows(capture) { try updates(db) }
+            if db.totalChangesCount != changes { try Self.notifyChanges(in: unreported, db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote

@@ -43,6 +43,36 @@ struct LiveQueryTests {
         #expect(await counts.next() == 1)
     }
 
+    private static func withoutRowIDs(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("tag") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+                    CREATE TABLE draft(name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+    }
+
+    @Test func `W7 tables WITHOUT ROWID show own writes and received rows`() async throws {
+        let server = AppServer()
+        let device = try Device([Shop.Tag.self], migrate: Self.withoutRowIDs)
+        let other = try Device([Shop.Tag.self], migrate: Self.withoutRowIDs)
+        var words = device.store.observe { try String.fetchAll($0, sql: "SELECT word FROM tag ORDER BY word") }
+            .makeAsyncIterator()
+        #expect(await words.next() == [])
+        try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'mine')", [UUID()])
+        #expect(await words.next() == ["mine"])
+        try await other.execute("INSERT INTO tag(id, word) VALUES (?, 'theirs')", [UUID()])
+        try await other.sync(with: server)
+        try await device.sync(with: server)
+        #expect(await words.next() == ["mine", "theirs"])
+        var drafts = device.store.observe { try Int.fetchOne($0, sql: "SELECT count(*) FROM draft") }
+            .makeAsyncIterator()
+        #expect(await drafts.next() == 0)
+        try await device.execute("INSERT INTO draft VALUES ('letter')")
+        #expect(await drafts.next() == 1, "a table that is not synced")
+    }
+
     @Test func `Q5 a live query survives errors of the database, and comes back after a backoff`() async throws {
         let clock = ManualClock()
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")

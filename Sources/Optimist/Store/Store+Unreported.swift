@@ -1,0 +1,21 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+extension Store {
+    /// The app's tables WITHOUT ROWID. SQLite does not report changes to them, so the store tells live queries.
+    static func unreportedTables(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_list
+                WHERE schema = 'main' AND type = 'table' AND wr AND name NOT GLOB 'optimist_*'
+                """)
+    }
+
+    /// Tells live queries that the running transaction may have changed some tables. A query whose result is as before emits
+    /// nothing.
+    static func notifyChanges(in tables: [String], _ db: Database) throws {
+        for table in tables { try db.notifyChanges(in: Table(table)) }
+    }
+}
