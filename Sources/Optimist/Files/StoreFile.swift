@@ -13,8 +13,9 @@ struct StoreFile {
     /// Checks the file without changing it. The exception: SQLite rolls back what a process that died left half written.
     ///
     /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
-    /// - Throws: `OptimistError` with code `notADatabase` or `newerVersion`.
+    /// - Throws: `OptimistError` with code `notADatabase`, `newerVersion` or `erasingMigrator`.
     func check(against migrator: DatabaseMigrator?) throws {
+        if migrator?.eraseDatabaseOnSchemaChange == true { throw erasing }
         do { try look(migrator) } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
         {
@@ -24,6 +25,14 @@ struct StoreFile {
             }
             try look(migrator)
         }
+    }
+
+    private var erasing: OptimistError {
+        OptimistError(
+            .erasingMigrator,
+            "The migrator sets eraseDatabaseOnSchemaChange, which would erase \(url.lastPathComponent) together with changes "
+                + "that no server has yet. Nothing was erased: leave the option out. While you develop, delete the app and "
+                + "install it again.")
     }
 
     private func look(_ migrator: DatabaseMigrator?) throws {

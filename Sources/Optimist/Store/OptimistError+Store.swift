@@ -10,6 +10,8 @@ extension OptimistError.Code {
     public static let noFolder = Self("noFolder")
     /// A newer version of the app, or of Optimist, has written the file.
     public static let newerVersion = Self("newerVersion")
+    /// The app's migrator would erase the file, with its unsent changes. Nothing was erased.
+    public static let erasingMigrator = Self("erasingMigrator")
     /// A synced table cannot be synced as it stands. The message names it and says what to change.
     public static let invalidTable = Self("invalidTable")
     /// The durability that the app asked for is not in force.

@@ -64,9 +64,9 @@ public final class Store: Sendable {
     ///     Default: none.
     ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created; `notADatabase`
-    ///   or `newerVersion`, and the file is as it was; `notDurable`, before the migrations run; `invalidTable`, after they have
-    ///   run; `damagedMetadata`. `DatabaseError` for an error of SQLite or of a migration.
+    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created;
+    ///   `notADatabase`, `newerVersion` or `erasingMigrator`, and the file is as it was; `notDurable`, before the migrations
+    ///   run; `invalidTable`, after they have run; `damagedMetadata`. `DatabaseError` for an error of SQLite or of a migration.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,

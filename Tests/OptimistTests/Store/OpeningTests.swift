@@ -88,6 +88,20 @@ struct OpeningTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
+    @Test func `L1 a migrator that would erase unsent rows is refused, and the file stays as it was`() throws {
+        let file = folder.appending(path: "app.sqlite")
+        let before = try leave(file)
+        for migration in ["todo", "other"] {
+            let error = failure(opening: file) { migrator in
+                migrator.eraseDatabaseOnSchemaChange = true
+                migrator.registerMigration(migration) { try $0.execute(sql: "CREATE TABLE other(id BLOB)") }
+            }
+            #expect(error?.code == .erasingMigrator)
+            #expect(error?.message.contains("eraseDatabaseOnSchemaChange") == true)
+        }
+        #expect(try Data(contentsOf: file) == before)
+    }
+
     @Test func `a table that cannot be synced is refused by name`() throws {
         let file = folder.appending(path: "rowid.sqlite")
         let error = failure(opening: file) { migrator in
