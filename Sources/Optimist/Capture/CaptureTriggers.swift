@@ -33,7 +33,9 @@ struct CaptureTriggers {
         let missing = definitions.filter { present[$0.name] != $0.sql }
         for trigger in missing {
             try db.execute(sql: "DROP TRIGGER IF EXISTS \(trigger.name)")
-            try db.execute(sql: trigger.sql)
+            // Without the schema, SQLite would watch a temporary table of the same name instead.
+            try db.execute(
+                sql: trigger.sql.replacing("CREATE TRIGGER ", with: "CREATE TRIGGER main.", maxReplacements: 1))
         }
         return !missing.isEmpty
     }

@@ -99,7 +99,7 @@ enum EngineSchema {
     ) throws {
         try createView(
             stateView(of: layout.name), in: db, beside: definitions,
-            as: "SELECT \(stateColumns(of: "\(layout.number)")) FROM \(layout.quotedName) r")
+            as: "SELECT \(stateColumns(of: "\(layout.number)")) FROM \"\(layout.name)\" r")
     }
 
     /// Replaces the views of single tables by empty ones while the app's migrations run: SQLite alters no table while a

@@ -101,7 +101,7 @@ extension TableLayout {
     private static func idForm(
         of table: String, among synced: [any SyncedRecord.Type], in db: Database
     ) throws -> UUIDForm {
-        let declared = try db.columns(in: table).first { $0.name == "id" }?.type ?? ""
+        let declared = try db.columns(in: table, in: "main").first { $0.name == "id" }?.type ?? ""
         let record = synced.first { $0.databaseTableName == table }
         return record.map { UUIDForm(idsOf: $0, declared: declared) } ?? UUIDForm(declared: declared)
     }

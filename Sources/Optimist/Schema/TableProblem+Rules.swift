@@ -8,7 +8,7 @@ extension TableProblem {
     static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
         if record.syncRules.counters.isEmpty, record.syncRules.columns.isEmpty { return names(of: record, name) }
         let columns = try TableLayout.storedColumns(of: name, in: db)
-        let unique = try db.indexes(on: name).filter(\.isUnique).flatMap(\.columns)
+        let unique = try db.indexes(on: name, in: "main").filter(\.isUnique).flatMap(\.columns)
         return record.syncRules.counters.sorted().flatMap { counter -> [TableProblem] in
             guard let column = columns.first(where: { $0.name == counter }) else {
                 return [

@@ -45,7 +45,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         -> [TableProblem]
     {
         var problems: [TableProblem] = []
-        let key = try db.primaryKey(name)
+        let key = try db.primaryKey(name, in: "main")
         if key.columns != ["id"] || key.isRowID {
             problems.append(
                 TableProblem(

@@ -21,7 +21,10 @@ final class AppTable {
     /// clause inside the app's triggers too. If the table itself may replace or ignore rows, the statement aborts instead: a
     /// received row must not replace one of this device's rows, and must not be dropped in silence.
     private lazy var orAbort = Result {
-        let sql = "SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE '%on%conflict%'"
+        let sql = """
+            SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE \
+            AND sql LIKE '%on%conflict%'
+            """
         return try String.fetchOne(db.cachedStatement(sql: sql), arguments: [layout.name]) ?? ""
     }
 
@@ -225,7 +228,8 @@ extension JSONObject {
 }
 
 extension TableLayout {
-    var quotedName: String { "\"\(name)\"" }
+    /// The table in the app's file. A temporary table of the same name hides it from statements that do not say `main`.
+    var quotedName: String { "main.\"\(name)\"" }
 }
 
 extension TableLayout.Column {

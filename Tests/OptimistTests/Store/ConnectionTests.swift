@@ -49,6 +49,24 @@ final class ConnectionTests {
         #expect(seen.withLock { $0.count >= 5 && $0.allSatisfy(\.self) })
     }
 
+    @Test func `W2 a temporary table that hides a synced one from each connection hides no write`() async throws {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            if db.configuration.readonly { return }
+            try db.execute(sql: "CREATE TEMP TABLE todo(content UNIQUE)")
+        }
+        for launch in 1...2 {
+            let store = try open(configuration)
+            try await store.write { db in
+                try db.execute(
+                    sql: "INSERT INTO main.todo(id, content) VALUES (?, 'Tickets')", arguments: [UUID()])
+            }
+            #expect(try await store.todos().count == launch)
+            #expect(try await store.pendingCount() == launch)
+            try await store.close()
+        }
+    }
+
     @Test func `W8: a key that does not fit leaves the file as it was`() async throws {
         try await open().close()
         let before = try Data(contentsOf: file)

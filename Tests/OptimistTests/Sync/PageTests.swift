@@ -55,6 +55,19 @@ struct PageTests {
         #expect(try await store.read { try Int.fetchAll($0, sql: "SELECT remote FROM log") } == [0, 1])
     }
 
+    @Test func `R1 a temporary table of a synced table's name takes nothing that is received`() async throws {
+        try await store.write { try $0.execute(sql: "CREATE TEMP TABLE todo(id BLOB PRIMARY KEY, content TEXT, done)") }
+        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
+        #expect(try await store.todos() == [todo])
+        try await store.receive(
+            [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, ["content": "Two"])], from: "e1.1", to: "e1.2")
+        #expect(try await store.todos().first?.content == "Two")
+        try await store.write { try $0.execute(sql: "UPDATE main.todo SET content = 'Three'") }
+        #expect(try await store.nextPush(PushLimit())?.push.rows.count == 1)
+        try await store.receive([tombstone(todo, seq: 3)], from: "e1.2", to: "e1.3")
+        #expect(try await store.todos().isEmpty)
+    }
+
     @Test func `R2 a received value leaves a pending column and becomes its base`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
