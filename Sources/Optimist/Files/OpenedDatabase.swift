@@ -83,10 +83,7 @@ struct Opening {
         try ColumnRulesNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)
         let layouts = try synced.map { try TableLayout(of: $0, among: synced, in: db) }
-        for layout in layouts {
-            try GoneColumns.settle(in: layout, db)
-            try newCounters.begin(in: layout)
-        }
+        for layout in layouts { try newCounters.begin(in: layout) }
         let present = try EngineSchema.definitions(in: db)
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
         try fillNewColumns(of: layouts, db)

@@ -100,7 +100,7 @@ struct FormerNames {
     /// the removed one.
     private func forgetRemoved(_ name: String, in table: Int64) throws {
         let bit = try Int64.fetchOne(
-            db, sql: "DELETE FROM optimist_column WHERE tbl = ? AND name = ? AND bit < 0 RETURNING -bit",
+            db, sql: "DELETE FROM optimist_column WHERE tbl = ? AND name = ? AND bit <= 0 RETURNING -bit",
             arguments: [table, name])
         guard let bit else { return }
         try db.execute(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND bit = ?", arguments: [table, bit])

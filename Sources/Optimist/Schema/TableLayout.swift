@@ -59,21 +59,19 @@ extension TableLayout {
         }
         let rules = record.syncRules
         let number = try Self.number(of: name, rules, in: db)
-        let bits = try Self.bits(ofTable: number, in: db)
         let references = try References(of: name, in: db).columns
-        var columns: [Column] = []
-        for info in try Self.storedColumns(of: name, in: db) where info.name != "id" {
+        let stored = try Self.storedColumns(of: name, in: db).filter { $0.name != "id" }
+        let names = Set(stored.map(\.name))
+        var bits = try ColumnBits(table: name, number: number, columns: names, db: db)
+        try GoneColumns(table: name, number: number, rules: rules, db: db).settle(&bits)
+        let columns = try stored.map { info in
             let reference = references[info.name]
             let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
-            columns.append(
-                Column(
-                    name: info.name,
-                    bit: try bits[info.name]
-                        ?? GoneColumns.bringBack(info.name, of: name, number: number, in: db)
-                        ?? Self.newBit(of: info.name, table: number, in: db),
-                    form: rules.counters.contains(info.name)
-                        ? .counter : ValueForm(column: info, record: record, reference: targetForm),
-                    isNullable: !info.isNotNull, reference: reference))
+            return Column(
+                name: info.name, bit: try bits.bit(of: info.name),
+                form: rules.counters.contains(info.name)
+                    ? .counter : ValueForm(column: info, record: record, reference: targetForm),
+                isNullable: !info.isNotNull, reference: reference)
         }
         self.init(
             number: number, name: name, idForm: try Self.idForm(of: name, among: synced, in: db), columns: columns,
@@ -108,31 +106,8 @@ extension TableLayout {
 
     /// The columns that store values: generated columns are left out.
     static func storedColumns(of table: String, in db: Database) throws -> [ColumnInfo] {
-        let hidden = try db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 0")
+        let hidden = try db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 0")
         let generated = try String.fetchSet(hidden, arguments: [table])
-        return try db.columns(in: table).filter { !generated.contains($0.name) }
-    }
-
-    /// The bits of the columns that the table had when the file was last opened.
-    private static func bits(ofTable number: Int64, in db: Database) throws -> [String: Int64] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, bit FROM optimist_column WHERE tbl = ? AND bit > 0"),
-            arguments: [number])
-        return Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
-    }
-
-    private static func newBit(of column: String, table: Int64, in db: Database) throws -> Int64 {
-        let next = try Int64.fetchOne(
-            db, sql: "SELECT coalesce(max(abs(bit)), 0) + 1 FROM optimist_column WHERE tbl = ?", arguments: [table])
-        guard let next, next <= maxColumns else {
-            throw OptimistError(.invalidTable, "A synced table has had at most \(maxColumns) columns over its life.")
-        }
-        try db.execute(
-            sql: "INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)", arguments: [table, column, next])
-        // The server has no value for the new column. Most masks that are not negative already leave it out.
-        try db.execute(
-            sql: "UPDATE optimist_remote SET known = known & ~?1 WHERE tbl = ?2 AND known & ?1 <> 0",
-            arguments: [Int64(1) << next, table])
-        return next
+        return try db.columns(in: table, in: "main").filter { !generated.contains($0.name) }
     }
 }

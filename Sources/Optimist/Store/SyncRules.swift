@@ -18,6 +18,9 @@ public struct SyncRules: Sendable, Hashable {
     public var formerColumns: [String: String]
     /// The table's earlier names, if a migration of the app has renamed it. Default: none.
     public var formerNames: [String]
+    /// Columns that a migration of the app has removed, whose unsent edits are given up. If a column with unsent edits is gone
+    /// and is named neither here nor in ``formerColumns``, the store does not open, and nothing is given up. Default: none.
+    public var removedColumns: Set<String>
     /// Tables of a higher priority are received first when a device starts empty, but never before the tables that they
     /// refer to. Default: 0.
     public var priority: Int
@@ -25,16 +28,18 @@ public struct SyncRules: Sendable, Hashable {
     /// them, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
 
-    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:)`` finds columns that the
-    /// table does not have.
+    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:)`` finds columns
+    /// that the table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
-        formerNames: [String] = [], priority: Int = 0, columns: [String: ColumnRules] = [:]
+        formerNames: [String] = [], removedColumns: Set<String> = [], priority: Int = 0,
+        columns: [String: ColumnRules] = [:]
     ) {
         self.counters = counters
         self.editWins = editWins
         self.formerColumns = formerColumns
         self.formerNames = formerNames
+        self.removedColumns = removedColumns
         self.priority = priority
         self.columns = columns
     }

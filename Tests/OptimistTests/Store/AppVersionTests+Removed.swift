@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistCore
 import OptimistWire
 import Testing
 
@@ -19,8 +20,30 @@ private enum App {
 
     struct PlainItem: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
+        static let syncRules = SyncRules(removedColumns: ["note"])
         var id = UUID()
         var title = ""
+    }
+
+    /// It does not say where its column `memo` comes from.
+    struct SilentItem: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "item"
+        var id = UUID()
+        var title = ""
+        var memo: String?
+    }
+
+    struct SpeakingItem: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "item"
+        static let syncRules = SyncRules(formerColumns: ["memo": "note"])
+        var id = UUID()
+        var title = ""
+        var memo: String?
+    }
+
+    static func memo(_ migrator: inout DatabaseMigrator) {
+        first(&migrator)
+        migrator.registerMigration("memo") { try $0.execute(sql: "ALTER TABLE item RENAME COLUMN note TO memo") }
     }
 
     struct Tag: Codable, Identifiable, SyncedRecord {
@@ -31,7 +54,7 @@ private enum App {
 
     struct Picture: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "photo"
-        static let syncRules = SyncRules(counters: ["views"])
+        static let syncRules = SyncRules(counters: ["views"], removedColumns: ["likes"])
         var id = UUID()
         var title = ""
         var views: Int?
@@ -93,6 +116,28 @@ extension AppVersionTests {
         #expect(try await device.next() == nil)
         let notes = server.rows("item").values.map { [$0["title"]?.string, $0["note"]?.string] }
         #expect(Set(notes) == [["Boat", "red"], ["Oars", nil], ["Sail", nil]])
+    }
+
+    @Test(arguments: [false, true])
+    func `L1 a rename that was not declared is refused before it loses an unsent edit`(isNew: Bool) async throws {
+        let device = try device()
+        try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
+        if !isNew { try await device.sync(with: server) }
+        try await device.execute("UPDATE item SET note = 'blue'")
+        for _ in 1...2 {
+            let error = #expect(throws: OptimistError.self) {
+                try device.open([App.SilentItem.self], migrate: App.memo)
+            }
+            #expect(error?.code == .invalidTable)
+            #expect(error?.message.hasPrefix("item.note: ") == true)
+            #expect(error?.message.contains("SyncRules.formerColumns: [\"its new name\": \"note\"]") == true)
+        }
+        try device.open([App.SpeakingItem.self], migrate: App.memo)
+        #expect(try await patch(device)?.values["memo"] == "blue")
+        if !isNew {
+            try await device.execute("UPDATE item SET memo = 'red'")
+            #expect(try await device.store.pendingCount() == 1, "an earlier launch may have sent it")
+        }
     }
 
     @Test func `L1 a column that comes back has what the server has of it`() async throws {
