@@ -78,7 +78,8 @@ struct Opening {
         if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         if !isNew { capture.inherit(through: capture.lastStamp.rawValue) }
-        try FormerNames(db).follow(synced)
+        var names = try FormerNames(db)
+        _ = try names.follow(synced)
         try FormerNameNote(of: synced).keep(in: db)
         try ColumnRulesNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)

@@ -9,34 +9,42 @@ import OptimistWire
 /// that name a column: clocks and base values, parked rows, rejections, the journal.
 struct FormerNames {
     private let db: Database
+    /// The numbers of the tables that the engine knows.
+    private var numbers: [String: Int64]
 
-    init(_ db: Database) { self.db = db }
+    init(_ db: Database) throws {
+        self.db = db
+        let rows = try Row.fetchAll(db, sql: "SELECT name, number FROM optimist_table")
+        numbers = Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
+    }
 
     /// - Parameter records: The synced records, whose ``SyncRules`` state the former names.
-    func follow(_ records: [any SyncedRecord.Type]) throws {
+    /// - Returns: The numbers of the tables that the engine knows, by their names now.
+    mutating func follow(_ records: [any SyncedRecord.Type]) throws -> [String: Int64] {
         for record in records {
             let (name, rules) = (record.databaseTableName, record.syncRules)
-            // Most tables were never renamed.
-            if rules.formerNames.isEmpty && rules.formerColumns.isEmpty { continue }
-            guard try db.tableExists(name) else { continue }
+            guard try db.tableExists(name, in: "main") else { continue }
             try followTable(name, rules.formerNames)
-            guard let number = try number(of: name) else { continue }
-            for column in try db.columns(in: name).map(\.name) where rules.formerColumns[column] != nil {
+            // Most columns were never renamed.
+            guard !rules.formerColumns.isEmpty, let number = numbers[name] else { continue }
+            for column in try db.columns(in: name, in: "main").map(\.name) where rules.formerColumns[column] != nil {
                 try followColumn(column, number, rules)
             }
         }
+        return numbers
     }
 
     // MARK: - Tables
 
-    private func number(of table: String) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = ?", arguments: [table])
-    }
-
-    private func followTable(_ name: String, _ formerNames: [String]) throws {
-        guard try number(of: name) == nil else { return }
-        for former in formerNames {
-            guard let number = try number(of: former), try !db.tableExists(former) else { continue }
+    private mutating func followTable(_ name: String, _ formerNames: [String]) throws {
+        if numbers[name] != nil { return }
+        // SQLite and the app may write the same table in other capitals.
+        let same = numbers.keys.filter { $0.lowercased() == name.lowercased() }.sorted()
+        for former in same + formerNames {
+            guard let number = numbers[former] else { continue }
+            if try !same.contains(former) && db.tableExists(former, in: "main") { continue }
+            numbers[former] = nil
+            numbers[name] = number
             try db.execute(sql: "UPDATE optimist_table SET name = ? WHERE number = ?", arguments: [name, number])
             try db.execute(
                 sql: """

@@ -11,25 +11,42 @@ struct Reference: Sendable, Equatable {
     let onDelete: Action
 }
 
-/// Which columns of a table are foreign keys to an `id`.
+/// The foreign keys of a table: the columns that refer to an `id`, and the keys that the engine cannot follow.
 struct References {
-    private(set) var columns: [String: Reference] = [:]
+    /// A foreign key of several columns, to other columns than `id`, or from the row's own `id`.
+    struct Other {
+        let columns: [String]
+        let table: String
+    }
 
-    init(of table: String, in db: Database) throws {
+    private(set) var columns: [String: Reference] = [:]
+    private(set) var others: [Other] = []
+
+    /// - Parameter known: Table names. A foreign key may write such a name in other capitals.
+    init(of table: String, among known: [String], in db: Database) throws {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT "table", "from", coalesce("to", 'id'), on_delete FROM pragma_foreign_key_list(?1) k
-                    WHERE (SELECT count(*) FROM pragma_foreign_key_list(?1) o WHERE o.id = k.id) = 1
+                    SELECT "table", "from", coalesce("to", 'id'), on_delete, id FROM pragma_foreign_key_list(?, 'main')
+                    ORDER BY id, seq
                     """), arguments: [table])
-        for row in rows where row[2] == "id" {
-            let action: Reference.Action =
-                switch row[3] as String {
-                case "CASCADE": .cascade
-                case "SET NULL", "SET DEFAULT": .setNull
-                default: .restrict
-                }
-            columns[row[1]] = Reference(table: row[0], onDelete: action)
+        for key in Dictionary(grouping: rows, by: { $0[4] as Int64 }).sorted(by: { $0.key < $1.key }).map(\.value) {
+            let said: String = key[0][0]
+            let parent = known.first { $0.lowercased() == said.lowercased() } ?? said
+            let columns = key.map { $0[1] as String }
+            if columns.count == 1, columns != ["id"], (key[0][2] as String).lowercased() == "id" {
+                self.columns[columns[0]] = Reference(table: parent, onDelete: Self.action(key[0][3]))
+            } else {
+                others.append(Other(columns: columns, table: parent))
+            }
+        }
+    }
+
+    private static func action(_ word: String) -> Reference.Action {
+        switch word {
+        case "CASCADE": .cascade
+        case "SET NULL", "SET DEFAULT": .setNull
+        default: .restrict
         }
     }
 }

@@ -24,8 +24,9 @@ extension Schema {
         self = try file.reading { db in
             var schema = Schema(id: id, version: version, types: [:])
             let note = try ColumnRulesNote(in: db)
-            for table in try Self.tables(db) {
-                var type = try TypeSchema(exporting: table, in: db)
+            let tables = try Self.tables(db)
+            for table in tables {
+                var type = try TypeSchema(exporting: table, among: tables, in: db)
                 for (column, rules) in note.rules[table] ?? [:] { type.columns[column]?.rules = rules }
                 schema.types[table] = type
             }
@@ -51,9 +52,9 @@ extension Schema {
 }
 
 extension TypeSchema {
-    fileprivate init(exporting table: String, in db: Database) throws {
+    fileprivate init(exporting table: String, among tables: [String], in db: Database) throws {
         self.init(columns: [:])
-        let references = try References(of: table, in: db).columns
+        let references = try References(of: table, among: tables, in: db).columns
         for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
             let reference = references[column.name]
             let isRequired = column.isNotNull && column.defaultValueSQL == nil

@@ -53,19 +53,19 @@ extension TableLayout {
     /// - Throws: `OptimistError` with code `invalidTable`, whose message says what to change.
     init(of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database) throws {
         let name = record.databaseTableName
-        let problems = try TableProblem.all(of: record, in: db)
+        let references = try References(of: name, among: synced.map { $0.databaseTableName }, in: db)
+        let problems = try TableProblem.all(of: record, references, among: synced, in: db)
         if let problem = problems.first(where: \.isFatal) {
             throw OptimistError(.invalidTable, problem.description)
         }
         let rules = record.syncRules
         let number = try Self.number(of: name, rules, in: db)
-        let references = try References(of: name, in: db).columns
         let stored = try Self.storedColumns(of: name, in: db).filter { $0.name != "id" }
         let names = Set(stored.map(\.name))
         var bits = try ColumnBits(table: name, number: number, columns: names, db: db)
         try GoneColumns(table: name, number: number, rules: rules, db: db).settle(&bits)
         let columns = try stored.map { info in
-            let reference = references[info.name]
+            let reference = references.columns[info.name]
             let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
             return Column(
                 name: info.name, bit: try bits.bit(of: info.name),

@@ -33,25 +33,6 @@ extension TableProblem {
         }
     }
 
-    /// The problems of foreign keys to tables that are not synced, whose rows never reach another device.
-    static func parents(
-        of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database
-    ) throws -> [TableProblem] {
-        let name = record.databaseTableName
-        let known = Set(synced.map { $0.databaseTableName.lowercased() })
-        return try Row.fetchAll(
-            db, sql: "SELECT \"table\", \"from\" FROM pragma_foreign_key_list(?) ORDER BY id, seq", arguments: [name]
-        ).compactMap { row in
-            let parent: String = row[0]
-            if known.contains(parent.lowercased()) { return nil }
-            return TableProblem(
-                name, row[1], isFatal: false,
-                says:
-                    "it refers to \(parent), which is not synced: on another device the row that it refers to is missing, and this one is parked. Add the record of \(parent) to the synced ones."
-            )
-        }
-    }
-
     private static func problems(ofCounter column: ColumnInfo, _ table: String, isUnique: Bool) -> [TableProblem] {
         var problems: [TableProblem] = []
         if ![ColumnType.int, .int64].contains(ValueForm.columnType(declared: column.type)) {

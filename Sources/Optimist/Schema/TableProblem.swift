@@ -24,9 +24,16 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Checks a record's table as it is in the database.
-    static func all(of record: any SyncedRecord.Type, in db: Database) throws -> [TableProblem] {
+    ///
+    /// - Parameters:
+    ///   - references: The table's foreign keys.
+    ///   - synced: The record types of all synced tables.
+    static func all(
+        of record: any SyncedRecord.Type, _ references: References, among synced: [any SyncedRecord.Type],
+        in db: Database
+    ) throws -> [TableProblem] {
         let name = record.databaseTableName
-        guard try db.tableExists(name) else {
+        guard try db.tableExists(name, in: "main") else {
             return [TableProblem(name, says: "there is no such table. Create it in a migration of the store.")]
         }
         guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_")
@@ -38,7 +45,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             ]
         }
         return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
-            + rules(of: record, name, in: db)
+            + problems(of: references, name, among: synced) + rules(of: record, name, in: db)
     }
 
     private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws

@@ -236,8 +236,10 @@ public final class Store: Sendable {
         -> [TableProblem]
     {
         try reader.read { db in
-            try synced.flatMap {
-                try TableProblem.all(of: $0, in: db) + TableProblem.parents(of: $0, among: synced, in: db)
+            try synced.flatMap { record in
+                let names = synced.map { $0.databaseTableName }
+                let references = try References(of: record.databaseTableName, among: names, in: db)
+                return try TableProblem.all(of: record, references, among: synced, in: db)
             }
         }
     }

@@ -1,0 +1,39 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+extension TableProblem {
+    /// The problems of a table's foreign keys.
+    static func problems(
+        of references: References, _ name: String, among synced: [any SyncedRecord.Type]
+    ) -> [TableProblem] {
+        let known = synced.map { $0.databaseTableName }
+        let keys = references.columns.map { (columns: [$0.key], table: $0.value.table) }.sorted {
+            $0.columns[0] < $1.columns[0]
+        }
+        return (keys + references.others.map { (columns: $0.columns, table: $0.table) })
+            .filter { !known.contains($0.table) }.map { toLocal(name, $0.columns, $0.table) }
+            + references.others.filter { known.contains($0.table) }.map { unknownToServer(name, $0) }
+    }
+
+    /// A foreign key to a table that is not synced, whose rows never reach another device.
+    private static func toLocal(_ name: String, _ columns: [String], _ parent: String) -> TableProblem {
+        TableProblem(
+            name, columns.joined(separator: ", "), isFatal: false,
+            says:
+                "it refers to \(parent), which is not synced: on another device the row that it refers to is missing, and this one is parked. Add the record of \(parent) to the synced ones."
+        )
+    }
+
+    /// A foreign key between synced tables that the server has no words for. A deletion would take the row along here, and the
+    /// server would keep it.
+    private static func unknownToServer(_ name: String, _ key: References.Other) -> TableProblem {
+        let what =
+            key.columns == ["id"] ? "the id is a foreign key to \(key.table)" : "it is a foreign key to \(key.table)"
+        return TableProblem(
+            name, key.columns.joined(separator: ", "),
+            says:
+                "\(what), and the server knows references of one column, beside the id, to an id: devices would never agree on what a deletion takes along. Give the row an id of its own and a column that refers to \(key.table).id, UNIQUE where there is one row for each."
+        )
+    }
+}
