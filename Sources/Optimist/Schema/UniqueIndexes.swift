@@ -6,30 +6,34 @@ import OptimistWire
 
 /// The unique indexes of a table, except those that contain the primary key.
 struct UniqueIndexes {
-    /// The columns of each index. Indexes on an expression are left out.
+    /// The columns of each index. Indexes on an expression or a generated column are left out.
     private(set) var columns: [[String]] = []
     /// Why the server cannot enforce some of the indexes: it compares the bytes of columns, in all rows.
     private(set) var problems: [String] = []
 
     init(of table: String, in db: Database) throws {
         let indexes = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\""),
+            db.cachedStatement(sql: "SELECT name, partial FROM pragma_index_list(?, 'main') WHERE \"unique\""),
             arguments: [table])
-        for index in indexes { try read(index[0], isPartial: index[1], in: db) }
+        if indexes.isEmpty { return }
+        let stored = try Set(TableLayout.storedColumns(of: table, in: db).map(\.name))
+        for index in indexes { try read(index[0], isPartial: index[1], stored, in: db) }
     }
 
     /// > Source: SQLite, "PRAGMA index_xinfo": a term that is an expression has no name.
-    private mutating func read(_ index: String, isPartial: Bool, in db: Database) throws {
+    private mutating func read(_ index: String, isPartial: Bool, _ stored: Set<String>, in db: Database) throws {
         let terms = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno"),
+            db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno"),
             arguments: [index])
         let names = terms.compactMap { $0[0] as String? }
         if names.contains("id") { return }
         let isOfColumns = names.count == terms.count
-        if isOfColumns { columns.append(names) }
+        let isGenerated = !stored.isSuperset(of: names)
+        if isOfColumns, !isGenerated { columns.append(names) }
         let collations = Set(terms.map { ($0[1] as String).uppercased() }).subtracting(["BINARY"]).sorted()
         let reasons: [String] =
             (isPartial ? ["has a WHERE clause"] : []) + (isOfColumns ? [] : ["is on an expression"])
+            + (isGenerated ? ["is on a generated column"] : [])
             + (collations.isEmpty ? [] : ["has the collation \(collations.joined(separator: ", "))"])
         if reasons.isEmpty { return }
         let on = names.isEmpty ? "" : " on \(names.joined(separator: ", "))"

@@ -121,6 +121,7 @@ struct OpeningTests {
         "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT COLLATE NOCASE UNIQUE)",
         "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, date TEXT); CREATE UNIQUE INDEX one ON todo(lower(content))",
         "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, done); CREATE UNIQUE INDEX one ON todo(content) WHERE NOT done",
+        "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, low TEXT AS (lower(content)) UNIQUE)",
     ])
     func `M6 a unique index that the server cannot judge is refused by name`(sql: String) throws {
         let file = folder.appending(path: "unique.sqlite")
