@@ -90,14 +90,6 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
                     TableProblem(
                         name, column.name, says: "use GRDB's default date strategy, or one that counts since 1970."))
             }
-            if column.isNotNull, column.defaultValueSQL == nil, column.name != "id" {
-                problems.append(
-                    TableProblem(
-                        name, column.name, isFatal: false,
-                        says:
-                            "NOT NULL without a default: a row from an app that does not know the column is parked. Give it a default."
-                    ))
-            }
         }
         return problems
     }

@@ -225,25 +225,6 @@ public final class Store: Sendable {
         return try pool.read(value)
     }
 
-    /// Finds everything that would keep the synced tables from syncing as an app might expect. Returns an empty array if there
-    /// is nothing.
-    ///
-    /// - Parameters:
-    ///   - synced: The record types, as the store is opened with them.
-    ///   - reader: The database after the app's migrations.
-    /// - Throws: `DatabaseError`.
-    public static func validate(_ synced: [any SyncedRecord.Type], in reader: any DatabaseReader) throws
-        -> [TableProblem]
-    {
-        try reader.read { db in
-            try synced.flatMap { record in
-                let names = synced.map { $0.databaseTableName }
-                let references = try References(of: record.databaseTableName, among: names, in: db)
-                return try TableProblem.all(of: record, references, among: synced, in: db)
-            }
-        }
-    }
-
     // MARK: - For the engine
 
     /// Runs a transaction of the engine. Its changes are not captured.

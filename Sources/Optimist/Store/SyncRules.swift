@@ -28,7 +28,7 @@ public struct SyncRules: Sendable, Hashable {
     /// them, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
 
-    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:)`` finds columns
+    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:migrate:)`` finds columns
     /// that the table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],

@@ -4,7 +4,7 @@ public import GRDB
 
 /// An ordinary GRDB record whose table is kept in step with the server.
 ///
-/// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:)`` explains what else matters.
+/// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:migrate:)`` explains what else matters.
 ///
 /// The view `optimist_state_TABLE` has the sync state of each row: `synced`, `pending`, `inFlight`, `rejected`, `blocked` or
 /// `parked`. Join it by `id`. A row is `synced` as soon as the server has accepted it. The column `isEchoed` tells whether the pages

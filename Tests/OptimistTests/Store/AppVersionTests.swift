@@ -301,6 +301,69 @@ struct AppVersionTests {
         #expect(try Store.validate([Step.self, Project.self], in: queue).isEmpty)
     }
 
+    private struct Requiring: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "step"
+        static let syncRules = SyncRules(formerColumns: ["word": "text"])
+        var id = UUID()
+        var word = ""
+        var project = UUID()
+    }
+
+    @Test func `the linter names a required column of a later version, and none of the first`() throws {
+        let queue = try DatabaseQueue()
+        func migrate(_ migrator: inout DatabaseMigrator) {
+            migrator.registerMigration("first") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE project(id BLOB PRIMARY KEY NOT NULL, title TEXT NOT NULL);
+                        CREATE TABLE step(
+                            id BLOB PRIMARY KEY NOT NULL, text TEXT NOT NULL, project BLOB NOT NULL REFERENCES project(id));
+                        """)
+            }
+            migrator.registerMigration("later") { db in
+                try db.execute(
+                    sql: """
+                        DROP TABLE step;
+                        CREATE TABLE step(
+                            id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL, project BLOB NOT NULL REFERENCES project(id),
+                            place INTEGER NOT NULL, colour TEXT NOT NULL DEFAULT '');
+                        """)
+            }
+        }
+        var migrator = DatabaseMigrator()
+        migrate(&migrator)
+        try migrator.migrate(queue)
+        let records: [any SyncedRecord.Type] = [Requiring.self, Project.self]
+        #expect(try Store.validate(records, in: queue).isEmpty)
+        let problems = try Store.validate(records, in: queue, migrate: migrate)
+        #expect(problems.map(\.column) == ["place"])
+        #expect(problems.allSatisfy { !$0.isFatal && $0.description.contains("NOT NULL without a default") })
+    }
+
+    @Test func `R3 the linter names a trigger that writes without asking whether a page is applied`() throws {
+        let queue = try DatabaseQueue()
+        try queue.write {
+            try $0.execute(
+                sql: """
+                    CREATE TABLE project(id BLOB PRIMARY KEY NOT NULL, title TEXT);
+                    CREATE TABLE step(id BLOB PRIMARY KEY NOT NULL, text TEXT, project BLOB REFERENCES project(id));
+                    CREATE TABLE log(text TEXT);
+                    CREATE TRIGGER updating AFTER INSERT ON step BEGIN UPDATE OR IGNORE "Project" SET title = ''; END;
+                    CREATE TRIGGER deleting AFTER UPDATE ON Step BEGIN DELETE FROM step WHERE text IS NULL; END;
+                    CREATE TRIGGER inserting AFTER DELETE ON step BEGIN INSERT OR REPLACE INTO step(id) VALUES (OLD.id); END;
+                    CREATE TRIGGER logging AFTER DELETE ON step BEGIN INSERT INTO log SELECT text FROM step; END;
+                    CREATE TRIGGER asking AFTER DELETE ON step WHEN NOT optimist_applying()
+                    BEGIN UPDATE project SET title = ''; END;
+                    CREATE TRIGGER local AFTER INSERT ON log BEGIN UPDATE project SET title = ''; END;
+                    """)
+        }
+        let problems = try Store.validate([Step.self, Project.self], in: queue)
+        #expect(
+            problems.allSatisfy { $0.table == "step" && !$0.isFatal && $0.description.contains("optimist_applying()") })
+        let names = problems.compactMap { $0.description.split(separator: " ").dropFirst(3).first }
+        #expect(names == ["deleting", "inserting", "updating"])
+    }
+
     @Test func `the linter knows TIMESTAMP as it knows DATETIME`() throws {
         struct Event: Codable, Identifiable, SyncedRecord {
             static let databaseTableName = "event"

@@ -76,8 +76,20 @@ struct NewcomerTests {
             ),
             ("a table that no migration makes", { try opening([Todo.self], "CREATE TABLE other (id)") }),
             (
-                "a required column without a default",
-                { try problems([Todo.self], "CREATE TABLE todo (id BLOB PRIMARY KEY NOT NULL, content TEXT NOT NULL)") }
+                "a required column without a default in a later version",
+                {
+                    func migrate(_ migrator: inout DatabaseMigrator) {
+                        for (name, columns) in [("first", ""), ("later", ", content TEXT NOT NULL")] {
+                            let table = "CREATE TABLE todo (id BLOB PRIMARY KEY NOT NULL\(columns))"
+                            migrator.registerMigration(name) {
+                                try $0.execute(sql: "DROP TABLE IF EXISTS todo; \(table)")
+                            }
+                        }
+                    }
+                    let store = try Store(at: file, synced: [Todo.self], migrate: migrate)
+                    return try Store.validate([Todo.self], in: store.reader, migrate: migrate).map(\.description)
+                        .joined()
+                }
             ),
             (
                 "a foreign key to a table that is not synced",
