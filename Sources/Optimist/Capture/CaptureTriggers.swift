@@ -43,7 +43,10 @@ struct CaptureTriggers {
     /// Drops the triggers of every synced table, so that a migration may alter the tables and columns that they name.
     static func removeAll(in db: Database) throws {
         let names = try String.fetchAll(
-            db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name GLOB 'optimist_*'")
+            db,
+            sql:
+                "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name GLOB 'optimist_*' AND name NOT GLOB '\(MigrationCapture.marks)'"
+        )
         for name in names { try db.execute(sql: "DROP TRIGGER \"\(name)\"") }
     }
 

@@ -79,7 +79,7 @@ struct Opening {
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         if !isNew { capture.inherit(through: capture.lastStamp.rawValue) }
         var names = try FormerNames(db)
-        _ = try names.follow(synced)
+        try GoneTables(db).settle(names.follow(synced))
         try FormerNameNote(of: synced).keep(in: db)
         try ColumnRulesNote(of: synced).keep(in: db)
         let newCounters = try NewCounters(db)
@@ -112,7 +112,7 @@ struct Opening {
         let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
         capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }
-        try MigrationCapture(db).finish(layouts)
+        _ = try MigrationCapture(db).finish(layouts)
         var isAnything = capture.usedStamp != nil
         for layout in try Adoption.isNeeded(for: layouts, in: db) ? layouts : renewed {
             isAnything = try Adoption(layout: layout, db: db).adopt(capture.stamp()) || isAnything

@@ -16,23 +16,82 @@ struct MigrationCapture {
 
     static func copy(of table: Int64) -> String { "optimist_before_\(table)" }
 
-    /// Copies the synced tables. A copy from earlier migrations that did not finish stays as it is.
+    /// The table with the names of the tables that the file had before the migrations.
+    private static let formerTables = "optimist_before"
+    /// Matches the triggers that mark the tables which the migrations have not dropped.
+    static let marks = "optimist_mark_*"
+    private static func mark(of table: Int64) -> String { "optimist_mark_\(table)" }
+
+    /// Copies the synced tables, and notes which tables the file has. Copies and notes of earlier migrations that did not finish
+    /// stay as they are.
     func begin() throws {
+        let isFirst = try !db.tableExists(Self.formerTables)
+        if isFirst {
+            try db.execute(
+                sql: """
+                    CREATE TABLE \(Self.formerTables) AS
+                    SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'optimist_*'
+                    """)
+        }
         for row in try Row.fetchAll(db, sql: "SELECT number, name FROM optimist_table") {
             let (number, name): (Int64, String) = (row[0], row[1])
             let copy = Self.copy(of: number)
-            guard try db.tableExists(name), try !db.tableExists(copy) else { continue }
-            try db.execute(sql: "CREATE TABLE \(copy) AS SELECT * FROM \"\(name)\"")
+            guard try db.tableExists(name, in: "main") else { continue }
+            if try !db.tableExists(copy) {
+                try db.execute(sql: "CREATE TABLE \(copy) AS SELECT * FROM main.\"\(name)\"")
+            }
+            guard isFirst else { continue }
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER main.\(Self.mark(of: number)) AFTER DELETE ON "\(name)" WHEN 0 BEGIN SELECT 1; END
+                    """)
         }
     }
 
     /// Captures the changes made since, in the running transaction, and drops the copies. It ignores added rows: they
     /// have no entry, and ``Adoption`` makes them pending.
-    func finish(_ layouts: [TableLayout]) throws {
-        for layout in layouts where try db.tableExists(Self.copy(of: layout.number)) { try replay(layout) }
-        let copies = try String.fetchAll(
-            db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'optimist_before_*'")
-        for copy in copies { try db.execute(sql: "DROP TABLE \(copy)") }
+    ///
+    /// - Returns: The tables, by number, whose added rows the migrations made: they made the table too, or it was synced before.
+    func finish(_ layouts: [TableLayout]) throws -> Set<Int64> {
+        let notes = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name FROM sqlite_master WHERE (type = 'table' AND name GLOB 'optimist_before*')
+                OR (type = 'trigger' AND name GLOB '\(Self.marks)')
+                """
+        ).map { (type: $0[0] as String, name: $0[1] as String) }
+        if notes.isEmpty { return [] }
+        let names = Set(notes.map(\.name))
+        let isNoted = names.contains(Self.formerTables)
+        var made = isNoted ? try madeTables(layouts) : []
+        for layout in layouts where names.contains(Self.copy(of: layout.number)) {
+            made.insert(layout.number)
+            let isDropped = isNoted && !names.contains(Self.mark(of: layout.number))
+            if try isDropped && isEmptied(layout) {
+                try GoneTables(db).forget(layout.number)
+            } else {
+                try replay(layout)
+            }
+        }
+        for (type, name) in notes { try db.execute(sql: "DROP \(type) IF EXISTS \(name)") }
+        return made
+    }
+
+    /// The tables that the migrations made.
+    private func madeTables(_ layouts: [TableLayout]) throws -> Set<Int64> {
+        let former = try Set(String.fetchAll(db, sql: "SELECT lower(name) FROM \(Self.formerTables)"))
+        return Set(layouts.filter { !former.contains($0.name.lowercased()) }.map(\.number))
+    }
+
+    /// Whether a table that had rows has none. If migrations have dropped it and made it again, the app wants the table as it is
+    /// on the server: no user has deleted the rows.
+    private func isEmptied(_ layout: TableLayout) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM \(Self.copy(of: layout.number)))
+                AND NOT EXISTS (SELECT 1 FROM \(layout.quotedName))
+                """) ?? false
     }
 
     private func replay(_ layout: TableLayout) throws {

@@ -46,6 +46,13 @@ private enum App {
         migrator.registerMigration("memo") { try $0.execute(sql: "ALTER TABLE item RENAME COLUMN note TO memo") }
     }
 
+    static func tagged(_ migrator: inout DatabaseMigrator) {
+        plain(&migrator)
+        migrator.registerMigration("tags") { db in
+            try db.execute(sql: "CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL DEFAULT '')")
+        }
+    }
+
     struct Tag: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "tag"
         var id = UUID()
@@ -96,6 +103,18 @@ private enum App {
 }
 
 extension AppVersionTests {
+    /// Pushes everything, and pulls tables that stand at different cursors.
+    private func exchange(_ device: Device) async throws {
+        while let batch = try await device.next() {
+            try await device.store.apply(try await server.push(batch.push), of: batch)
+        }
+        for _ in 1...4 {
+            let tables = try await device.store.nextPull().tables
+            let page = try await device.pull(from: server)
+            #expect(try await device.store.apply(page, to: tables, initialCursor: "m.0"))
+        }
+    }
+
     private func device() throws -> Device { try Device([App.Item.self, App.Tag.self], migrate: App.first) }
 
     @Test func `S4 L1 what is unsent of a column that is removed is not sent, and nothing stays pending`() async throws
@@ -138,6 +157,27 @@ extension AppVersionTests {
             try await device.execute("UPDATE item SET memo = 'red'")
             #expect(try await device.store.pendingCount() == 1, "an earlier launch may have sent it")
         }
+    }
+
+    @Test(arguments: [false, true])
+    func `L1 a table that was dropped and comes back is received from its beginning`(isAtOnce: Bool) async throws {
+        let device = try device()
+        try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'boat')", [UUID()])
+        try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'ship')", [UUID()])
+        try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'gone')", [UUID()])
+        try await device.sync(with: server)
+        try await device.execute("UPDATE tag SET word = 'lost' WHERE word = 'ship'")
+        try await device.execute("DELETE FROM tag WHERE word = 'gone'")
+        if !isAtOnce { try device.open([App.PlainItem.self], migrate: App.plain) }
+        try device.open([App.PlainItem.self, App.Tag.self], migrate: App.tagged)
+        #expect(try await device.rows("tag").isEmpty)
+        try await exchange(device)
+        #expect(Set(server.rows("tag").values.compactMap { $0["word"]?.string }) == ["boat", "ship"])
+        #expect(try await device.rows("tag") == server.rows("tag"))
+        #expect(try await device.store.pendingCount() == 0)
+        try await device.execute("UPDATE tag SET word = 'barge' WHERE word = 'ship'")
+        try await exchange(device)
+        #expect(Set(server.rows("tag").values.compactMap { $0["word"]?.string }) == ["boat", "barge"])
     }
 
     @Test func `L1 a column that comes back has what the server has of it`() async throws {

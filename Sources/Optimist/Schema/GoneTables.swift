@@ -1,0 +1,39 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// Updates the engine's tables after a migration of the app has dropped a synced table (L1).
+///
+/// If the table comes back, the device receives it from its beginning. So the engine forgets the table's cursor and the server's
+/// word on its rows. Deletions that are unsent stay, as do rejections and the journal: they hold what the user wrote.
+struct GoneTables {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// Forgets the tables that the file no longer has.
+    ///
+    /// - Parameter known: The numbers of the tables that the engine knows. Renamed tables were followed.
+    func settle(_ known: [String: Int64]) throws {
+        for (name, number) in known where try !db.tableExists(name, in: "main") { try forget(number) }
+    }
+
+    /// Forgets what is known of a table's rows. A second call changes nothing.
+    func forget(_ number: Int64) throws {
+        try db.execute(sql: "DELETE FROM optimist_edit WHERE tbl = ? AND generation & 1", arguments: [number])
+        try db.execute(
+            sql: """
+                DELETE FROM optimist_remote WHERE tbl = ?1
+                AND id NOT IN (SELECT e.id FROM optimist_edit e WHERE e.tbl = ?1)
+                """, arguments: [number])
+        for table in ["optimist_counter", "optimist_unknown", "optimist_unseen", "optimist_parked"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE tbl = ?", arguments: [number])
+        }
+        try db.execute(
+            sql: """
+                UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, received = 0, total = NULL,
+                isComplete = 0, isResync = 0, since = NULL, seen = NULL
+                WHERE number = ? AND (cursor IS NOT NULL OR snapshot IS NOT NULL OR received <> 0 OR isComplete)
+                """, arguments: [number])
+    }
+}
