@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The code of the articles on conflicts, accounts and schema changes, in Sources/Optimist/Optimist.docc.
+// The code of the articles on conflicts, accounts, schema changes and the rows that devices begin with, in Sources/Optimist/Optimist.docc.
 
 import Foundation
 import GRDB
@@ -27,6 +27,21 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 
     var id = UUID()
     var title: String
+}
+
+struct Folder: Codable, Identifiable, SyncedRecord {
+    var id = UUID()
+    var title: String?
+
+    static func migrate(_ migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("folder") { db in
+            try db.create(table: "folder") { t in
+                t.syncedID()
+                t.column("title", .text)
+            }
+            try db.execute(sql: "INSERT INTO folder(id) VALUES (x'6f1c0e4a8b5d4c1f9d3e2a7b5c8d9e0f')")
+        }
+    }
 }
 
 func like(_ id: UUID, in store: Store) async throws {

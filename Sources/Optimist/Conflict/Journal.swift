@@ -46,7 +46,7 @@ struct Journal {
         let theirs: JSONObject?
         let whole: JSONObject
 
-        /// Nil if nothing is lost. A value that the next life also has is not lost (M5).
+        /// Nil if nothing is lost. A value that the next life also has is not lost (M5), and neither is one that no user wrote.
         ///
         /// - Parameters:
         ///   - lost: The columns that are unsent and lost.
@@ -59,7 +59,8 @@ struct Journal {
             let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
             let next: JSONObject? = if case .put(let values) = change { values } else { nil }
             let edited = table.layout.columns(in: lost).filter { column in
-                next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
+                if entry.unsentClock(of: column.name) == .ofMigrations { return false }
+                return next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
             }
             if edited.isEmpty { return nil }
             mine = entry.kept(JSONObject(edited.map { ($0.name, whole[$0.name] ?? .null) }), in: table.layout)

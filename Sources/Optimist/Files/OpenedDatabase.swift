@@ -112,10 +112,12 @@ struct Opening {
         let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
         capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }
-        _ = try MigrationCapture(db).finish(layouts)
+        let made = try MigrationCapture(db).finish(layouts)
         var isAnything = capture.usedStamp != nil
         for layout in try Adoption.isNeeded(for: layouts, in: db) ? layouts : renewed {
-            isAnything = try Adoption(layout: layout, db: db).adopt(capture.stamp()) || isAnything
+            let adoption = Adoption(layout: layout, db: db)
+            let isOfMigrations = made.contains(layout.number)
+            isAnything = try adoption.adopt(capture.stamp(), isOfMigrations: isOfMigrations) || isAnything
         }
         guard isAnything else { return }
         try GroupJoins(db).insert(capture.joins)

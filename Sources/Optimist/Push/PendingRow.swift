@@ -86,7 +86,11 @@ public struct PendingRow: Hashable, Sendable {
         self.id = id
         kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
         let dirty = names.filter { edit.dirty & (1 << $0.key) != 0 }.values
-        columns = Dictionary(uniqueKeysWithValues: dirty.map { ($0, Date(edit.clock(of: $0).stamp)) })
+        columns = Dictionary(
+            uniqueKeysWithValues: dirty.map { column in
+                let clock = edit.clock(of: column)
+                return (column, Date(clock == .ofMigrations ? edit.group : clock.stamp))
+            })
         since = Date(edit.group)
         isUnanswered = edit.dirty & edit.sent != 0
         self.isInFlight = isInFlight && isUnanswered

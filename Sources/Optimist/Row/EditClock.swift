@@ -9,6 +9,10 @@ enum EditClock: Hashable, Sendable {
     /// By the device that the clock names. The server had the value and has lost it, and gets it back unchanged (L3).
     case original(WriteClock)
 
+    /// The clock of a row that the app's migrations inserted: earlier than every clock of a user's write, and the same on each
+    /// device.
+    static let ofMigrations = EditClock.own(Stamp(rawValue: 1))
+
     /// The clock that the value is sent with.
     ///
     /// - Parameter device: The present id of this device.

@@ -137,7 +137,7 @@ extension RowEntry {
                     column, mine, edit.clock(device), won, seq: seq, isFirst: isFirst, isDirty: isDirty, quote: quote)
                 guard !isDirty, server != mine else { continue }
                 taken.append(column.name, server)
-                if edit.original == nil { rendering.overwritten.append(column.name, mine) }
+                if edit.original == nil, edit != .ofMigrations { rendering.overwritten.append(column.name, mine) }
             }
         }
         clear(cleared, in: layout)

@@ -27,10 +27,14 @@ struct Adoption {
 
     /// Makes rows pending that have no entry, or whose entry says that they are deleted.
     ///
+    /// - Parameters:
+    ///   - stamp: Names the group of the rows.
+    ///   - isOfMigrations: Whether the app's migrations made the rows, and no user. Each device has such rows, so they lose to
+    ///     everything that a user wrote.
     /// - Returns: Whether there were any.
     /// - Throws: `OptimistError` with code `invalidTable` if the id of one of them is not a UUID in the table's form:
     ///   the server could not identify that row.
-    func adopt(_ stamp: Stamp) throws -> Bool {
+    func adopt(_ stamp: Stamp, isOfMigrations: Bool) throws -> Bool {
         let strangers = """
             FROM \(layout.quotedName) t WHERE NOT EXISTS \
             (SELECT 1 FROM optimist_edit e WHERE e.tbl = \(layout.number) AND e.id = t.id AND e.generation & 1) \
@@ -40,7 +44,7 @@ struct Adoption {
             """
         try requireUUIDs(strangers)
         // A file that went back adopts these rows again. With the earliest stamp, that cannot win over counts made since.
-        let earliest = Stamp(rawValue: 1)
+        let earliest = EditClock.ofMigrations.stamp
         for column in layout.counters {
             try db.execute(
                 sql: """
@@ -53,10 +57,13 @@ struct Adoption {
             sql: """
                 INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty)
                 SELECT ?1, id, coalesce((SELECT generation FROM optimist_remote r WHERE r.tbl = ?1 AND r.id = t.id), 0) + 1,
-                ?2, optimist_place(), ?2, ?3 \(strangers)
+                ?2, optimist_place(), ?4, ?3 \(strangers)
                 ON CONFLICT(tbl, id) DO UPDATE SET generation = generation + 1, grp = excluded.grp, place = excluded.place,
                 \(CaptureTriggers.reset())
-                """, arguments: [layout.number, stamp.rawValue, layout.fullMask])
+                """,
+            arguments: [
+                layout.number, stamp.rawValue, layout.fullMask, (isOfMigrations ? earliest : stamp).rawValue,
+            ])
         return db.changesCount > 0
     }
 

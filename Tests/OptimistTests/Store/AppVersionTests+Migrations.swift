@@ -141,6 +141,56 @@ extension AppVersionTests {
         #expect(try await patch(device)?.values == ["title": "Boat"])
     }
 
+    /// Where the migrations insert a row under an id that is the same on each device.
+    enum Beginning: CaseIterable { case newFile, newTable, knownTable }
+
+    @Test(arguments: Beginning.allCases)
+    func `L1 a row that migrations insert loses to what a user wrote in it`(beginning: Beginning) async throws {
+        let id = UUID()
+        let records: [any SyncedRecord.Type] = [Shop.Item.self, Shop.Tag.self]
+        let inserting: (inout DatabaseMigrator) -> Void = { migrator in
+            if beginning == .newTable { Shop.first(&migrator) } else { Shop.tagged(&migrator) }
+            migrator.registerMigration("inbox") { db in
+                if beginning == .newTable {
+                    try db.execute(sql: "CREATE TABLE tag(id BLOB PRIMARY KEY NOT NULL, word TEXT NOT NULL DEFAULT '')")
+                }
+                try db.execute(sql: "INSERT INTO tag(id, word) VALUES (?, 'Inbox')", arguments: [id])
+            }
+        }
+        func device(at milliseconds: Int64) throws -> Device {
+            switch beginning {
+            case .newFile: return try Device(records, at: milliseconds, migrate: inserting)
+            case .newTable:
+                let device = try Device([Shop.Item.self], at: milliseconds, migrate: Shop.first)
+                try device.open(records, migrate: inserting)
+                return device
+            case .knownTable:
+                let device = try Device(records, at: milliseconds, migrate: Shop.tagged)
+                try device.open(records, migrate: inserting)
+                return device
+            }
+        }
+        let one = try device(at: 1_790_000_000_000)
+        try await one.execute("UPDATE tag SET word = 'Post'")
+        try await one.sync(with: server)
+        let two = try device(at: 1_790_000_060_000)
+        let pending = try await two.store.outbox().first
+        #expect(pending?.columns["word"].map { $0.timeIntervalSince1970 >= 1_790_000_060 } == true)
+        try await two.sync(with: server)
+        try await one.sync(with: server)
+        #expect(server.rows("tag").values.first == ["word": "Post"])
+        for device in [one, two] { #expect(try await device.rows("tag") == server.rows("tag")) }
+        #expect(try await two.store.conflicts().isEmpty, "no user wrote it")
+    }
+
+    @Test func `L1 W5 a row that was in the file before its migrations has the time of the opening`() async throws {
+        let device = try Device([], migrate: Shop.first)
+        try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Boat')", [UUID()])
+        try device.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
+        let clocks = try await patch(device)?.clocks
+        #expect(clocks?.common.map { $0.stamp >= Stamp(milliseconds: 1_790_000_000_000) } == true)
+    }
+
     @Test func `L1 W2 what an app had before it used a store is sent, once for all devices`() async throws {
         let (photo, server) = (Photo(title: "Lake"), AppServer())
         let copying: (inout DatabaseMigrator) -> Void = { migrator in
