@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
+import OptimistWire
 
 /// The state of one row between this device and the server: its unsent edit, the content that waits, and its refusals.
 public struct RowExplanation: Hashable, Sendable {
@@ -12,18 +13,48 @@ public struct RowExplanation: Hashable, Sendable {
     public let waiting: ParkedRow?
     /// Refused edits of the row, oldest first.
     public let rejections: [Rejection]
+    /// What the server has said of the row.
+    public let serversWord: ServersWord
 
-    /// Whether the app's table shows what the server has, as far as this device has heard.
-    public var isSynced: Bool { pending == nil && waiting == nil && rejections.isEmpty }
+    /// What the server has said of a row, as far as this device has heard.
+    public enum ServersWord: Hashable, Sendable {
+        /// Nothing, or it has lost the row.
+        case nothing
+        /// The row is deleted.
+        case deleted
+        /// The row is alive, and this device has yet to receive it.
+        case awaited
+        /// The row is alive. The server has no value of the columns in `lacking`, in which this device has one that is not
+        /// unsent: a migration filled them. A value is sent when the user edits it. The columns are sorted by name.
+        case alive(lacking: [String])
+    }
+
+    /// Whether the app's table shows what the server has, as far as this device has heard. False if the server has said nothing
+    /// of the row.
+    public var isSynced: Bool { isSettled && (serversWord == .deleted || serversWord == .alive(lacking: [])) }
+
+    private var isSettled: Bool { pending == nil && waiting == nil && rejections.isEmpty }
 }
 
 extension RowExplanation: CustomStringConvertible {
     /// Sentences for a developer: why, since when, and what comes next. Never compare them.
     public var description: String {
-        if isSynced { return "The server has the row as it is here." }
+        if isSettled { return settled }
         let sentences = [pending.map(Self.sentence), waiting.map { "Received, and not shown: \($0.reason)" }]
         let refused = rejections.map { "Refused at \($0.at.ISO8601Format()) (\($0.code)): \($0.message)" }
         return (sentences.compactMap(\.self) + refused).joined(separator: " ")
+    }
+
+    private var settled: String {
+        switch serversWord {
+        case .nothing: "Nothing of the row is unsent, and the server has not said anything of it."
+        case .deleted: "The row is deleted, on the server too."
+        case .awaited: "The server has the row, and this device has yet to receive it."
+        case .alive(lacking: []): "The server has the row as it is here."
+        case .alive(let columns):
+            "The server has the row, but no value of \(columns.joined(separator: ", ")): a migration filled that here, and "
+                + "it is sent when it is edited."
+        }
     }
 
     private static func sentence(_ row: PendingRow) -> String {
@@ -57,9 +88,24 @@ extension Store {
         }
         let ref = RowRef(table: layout.number, id: id)
         return try await read { db in
-            RowExplanation(
+            let values = try AppTable(layout: layout, db: db).values(id)
+            return RowExplanation(
                 pending: try PendingRow.fetch(db, ref).first, waiting: try ParkedRow.fetch(db, ref).first,
-                rejections: try RejectionTable(db).all().filter { $0.table == layout.name && $0.rowID == wire })
+                rejections: try RejectionTable(db).all().filter { $0.table == layout.name && $0.rowID == wire },
+                serversWord: try RowEntryTable(db).entry(ref)?.serversWord(values, in: layout) ?? .nothing)
         }
+    }
+}
+
+extension RowEntry {
+    /// - Parameter values: The row as the app's table shows it. Nil: the table does not have it.
+    fileprivate func serversWord(_ values: JSONObject?, in layout: TableLayout) -> RowExplanation.ServersWord {
+        if remote.generation == 0 { return .nothing }
+        if !remote.isAlive { return .deleted }
+        guard let values, !remote.isElsewhere else { return .awaited }
+        let lacking = layout.columns.filter { column in
+            !column.isCounter && (remote.known | dirty) & column.mask == 0 && values[column.name]?.isNull == false
+        }
+        return .alive(lacking: lacking.map(\.name).sorted())
     }
 }

@@ -42,7 +42,9 @@ struct RowExplanationTests {
         let late = try await store.explain(todo)
         #expect(late.pending?.waitReason == reason && late.pending?.nextAttempt != nil)
         #expect("\(late)".contains("The server does not know the column \"content\" yet. It is sent again at 20"))
-        #expect(try await store.explain(other).isSynced, "nothing is known of it")
+        let unknown = try await store.explain(other)
+        #expect(!unknown.isSynced && unknown.pending == nil && unknown.serversWord == .nothing)
+        #expect("\(unknown)" == "Nothing of the row is unsent, and the server has not said anything of it.")
     }
 
     @Test func `a refused row says with which word and sentence`() async throws {
@@ -51,6 +53,25 @@ struct RowExplanationTests {
         let refused = try await store.explain(todo)
         #expect(refused.pending == nil && refused.rejections.map(\.code) == ["forbidden"])
         #expect("\(refused)".contains("(forbidden): Not yours."))
+    }
+
+    @Test func `a column that a migration filled is none that the server has`() async throws {
+        let (server, device) = (AppServer(), try Device([Shop.Item.self], migrate: Shop.first))
+        let item = Shop.Item(title: "Boat")
+        try await device.store.write { try item.insert($0) }
+        try await device.sync(with: server)
+        #expect(try await device.store.explain(item).isSynced)
+        try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
+        let filled = try await device.store.explain(Shop.ColouredItem(id: item.id))
+        #expect(!filled.isSynced && filled.serversWord == .alive(lacking: ["colour"]))
+        #expect("\(filled)".hasPrefix("The server has the row, but no value of colour: a migration filled that here"))
+        try await device.execute("UPDATE item SET colour = 'red'")
+        try await device.sync(with: server)
+        #expect(try await device.store.explain(Shop.ColouredItem(id: item.id)).isSynced)
+        try await device.execute("DELETE FROM item")
+        try await device.sync(with: server)
+        let deleted = try await device.store.explain(Shop.ColouredItem(id: item.id))
+        #expect(deleted.isSynced && "\(deleted)" == "The row is deleted, on the server too.")
     }
 
     @Test func `a record of a table that does not sync is refused`() async throws {
