@@ -193,6 +193,21 @@ def bad_hosts(account, _):
 
 
 @claims
+def other_protocols(account, _):
+    """A request that asks for another protocol is answered, and its connection ends: no proxy may keep it."""
+    fields = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+    body = "Content-Length: 2\r\n"
+    for line, more, end, status in (
+            ("GET /healthz", fields, "", 200), ("GET /nowhere", fields, "", 404), ("GET /jmap/session", fields, "", 401),
+            ("POST /auth/sign-in", fields + body, "{}", 400), ("CONNECT x:80", "", "", 404),
+            ("GET /healthz", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n", "", 200)):
+        next = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+        answer = raw(account.server, f"{line} HTTP/1.1\r\nHost: x\r\n{more}\r\n{end}{next}")
+        assert answer.startswith(f"HTTP/1.1 {status} ") and answer.count("HTTP/1.1 ") == 1, (line, answer)
+        assert "connection: close" in answer.lower(), (line, answer)
+
+
+@claims
 def heads_without_bodies(account, _):
     """After the answer to HEAD comes the next answer at once, whatever the first one was."""
     for path, status in (("/healthz", 200), ("/nowhere", 404), ("/.well-known/jmap", 401), ("/jmap/", 405)):

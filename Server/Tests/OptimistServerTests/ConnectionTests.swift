@@ -147,6 +147,27 @@ struct ConnectionTests {
         #expect(refusal.headers["Connection"] == ["close"])
     }
 
+    @Test(
+        arguments: [
+            (HTTPMethod.GET, [("Host", "x"), ("Connection", "Upgrade"), ("Upgrade", "websocket")], true),
+            (.POST, [("Host", "x"), ("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c")], true),
+            (.CONNECT, [("Host", "x:80")], true), (.GET, [("Host", "x")], false),
+        ] as [(HTTPMethod, [(String, String)], Bool)])
+    func `a connection on which a client asks for another protocol is closed after the answer`(
+        method: HTTPMethod, fields: [(String, String)], isClosed: Bool
+    ) throws {
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandler(RequestHeads())
+        let head = HTTPRequestHead(version: .http1_1, method: method, uri: "/", headers: HTTPHeaders(fields))
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+        guard case .head(let answer)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+            Issue.record("no head")
+            return
+        }
+        #expect(answer.headers["Connection"] == (isClosed ? ["close"] : []))
+    }
+
     @Test func `HTTP 1.0 needs no Host, and its connection ends with the answer unless it is to be kept`() throws {
         for (fields, isClosed) in [([], true), ([("Connection", "keep-alive"), ("Host", "h")], false)] {
             let channel = EmbeddedChannel()

@@ -7,9 +7,11 @@ import NIOHTTP1
 ///
 /// - `Expect: 100-continue`: the client sends its body once it is told to. If it is refused instead, the connection is
 ///   closed after the answer, as the client may send the body or not.
+/// - `Upgrade` and `CONNECT`: the server speaks no other protocol, and its decoder takes what follows for one and never
+///   reads the connection again. So the connection ends with the answer, and no proxy keeps it for other users.
 /// - HTTP/1.0: such a request needs no `Host`, and the connection ends with the answer unless it asks to be kept.
 ///
-/// > Source: RFC 9110 §10.1.1, RFC 9112 §3.2 and §9.3.
+/// > Source: RFC 9110 §7.8, §9.3.6 and §10.1.1, RFC 9112 §3.2 and §9.3.
 final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -29,9 +31,10 @@ final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
             return context.fireChannelRead(data)
         }
         awaitsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        if head.method == .CONNECT || head.headers.contains(name: "Upgrade") { closesAfterAnswer = true }
         if head.version == .http1_0 {
             awaitsContinue = false
-            closesAfterAnswer = !head.isKeepAlive
+            if !head.isKeepAlive { closesAfterAnswer = true }
             if !head.headers.contains(name: "Host") { head.headers.add(name: "Host", value: "localhost") }
         }
         context.fireChannelRead(wrapInboundOut(.head(head)))
