@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct WorkTests {
     /// Goes on by a millisecond whenever it is looked at.
-    private final class Ticks: Sendable {
+    final class Ticks: Sendable {
         private let count = Mutex(0)
         var looks: Int { count.withLock(\.self) }
 
@@ -37,7 +37,7 @@ struct WorkTests {
             schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
             let settings = ServingSettings(
                 schema: schema, makeRowID: { RowKey.id(0xF00) },
-                workBudget: WorkBudget(budget, freeSteps: 512, freeStepsOfUnit: freeStepsOfUnit, now: ticks.now),
+                workBudget: WorkBudget(budget, freeSteps: 640, freeStepsOfUnit: freeStepsOfUnit, now: ticks.now),
                 validate: validate)
             service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }
         }

@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
 import Testing
+
+@testable import OptimistWire
 
 @Suite(.timeLimit(.minutes(20)))
 struct RulesTests {
@@ -27,7 +28,8 @@ struct RulesTests {
         ("[", "it ends"), ("[]", "needs a character"), ("[b-a]", "the lower one first"),
         ("[a-\\p{L}]", "lower one first"),
         ("a{2", "the form"), ("a{,2}", "the form"), ("a{3,2}", "above the second"), ("a{1001}", "more than 1000"),
-        ("((a{1000}){1000}){1000}", "too many together"), ("(){1000}(){1000}(){1000}", "too many together"),
+        ("(ab?){400}", "too many together"), ("((a{1000}){1000}){1000}", "too many together"),
+        ("(){1000}(){1000}(){1000}", "too many together"),
         ("\\d", "means nothing"), ("\\p{X}", "category"), ("\\", "it ends"), ("^a$", "matches the whole text"),
         (String(repeating: "(", count: 51) + String(repeating: ")", count: 51), "too deeply"),
         (String(repeating: "a", count: 1_001), "longer than 1000"), ("]", "closes nothing"),
@@ -45,6 +47,33 @@ struct RulesTests {
         #expect(!pattern.matches(text))
         #expect(pattern.matches(text + "b"))
         #expect(!pattern.matches(text + "ab"), "A text that is too long matches nothing.")
+    }
+
+    @Test(arguments: [
+        (".*#.{0,250}", "#a"), ("(a?){200}b", "a"), ("(\\p{L}|\\p{N})*", "é1"), ("[^b-cd-ef-gh-i]{0,400}", "z\u{E0}"),
+        ("[a-z]*", "ab"),
+    ])
+    func `G1 the work of a match is counted, and is at most the text times the size of the pattern`(
+        pattern: String, unit: String
+    ) {
+        let pattern = TextPattern(pattern)
+        #expect(pattern.fault == nil)
+        let sizes = [300, 1_200]
+        let works = sizes.map { size in
+            let text = String(repeating: unit, count: size)
+            let (_, work) = pattern.match(text)
+            #expect((1...3 * 1_000 * (text.unicodeScalars.count + 1)).contains(work))
+            return work
+        }
+        #expect(works[1] <= 6 * works[0], "four times the text is about four times the work, and no more")
+        #expect(pattern.match(String(repeating: "a", count: TextPattern.maxTextBytes + 1)) == (false, 0))
+    }
+
+    @Test func `G1 a set of scalars is asked once about each, however many states wait for it`() {
+        let set = "[" + (0..<200).map { String(UnicodeScalar(0x4E00 + 2 * $0) ?? "x") }.joined() + "]"
+        let text = String(repeating: "\u{4E00}", count: 100)
+        let (one, many) = (TextPattern("\(set)*").match(text), TextPattern("\(set){0,300}").match(text))
+        #expect(one.isMatch && many.isMatch && many.work < 2 * one.work)
     }
 
     @Test(arguments: [

@@ -39,7 +39,7 @@ extension Consequences {
     /// Reads in one go which rows refer to the rows that may be merged.
     private func findReferences(to collisions: [Collision]) throws {
         let losers = collisions.filter { $0.index.onCollision == .mergeInto }.map(\.loser)
-        for (type, column, definition) in rows.schema.references(to: Set(losers.map(\.type))) {
+        for (type, column, definition) in rows.references(to: Set(losers.map(\.type))) {
             let named = Set(losers.filter { $0.type == definition.target }.map(\.indexKey))
             _ = try rows.holders(type, column, Array(named))
         }

@@ -126,7 +126,7 @@ extension Consequences {
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
-        for (type, column, definition) in rows.schema.references(to: Set(targets.map(\.type))) {
+        for (type, column, definition) in rows.references(to: Set(targets.map(\.type))) {
             guard let onDelete = definition.onDelete else { continue }
             let named = targets.filter { $0.type == definition.target }
             let found = try rows.holders(type, column, named.map(\.indexKey)).filter { !$0.value.isEmpty }
@@ -200,11 +200,14 @@ extension Consequences {
 }
 
 extension Schema {
-    /// The columns that refer to some types, in the order of their names.
-    func references(to targets: Set<String>) -> [(type: String, column: String, definition: ColumnSchema)] {
+    /// A column that refers to rows.
+    typealias Reference = (type: String, column: String, definition: ColumnSchema)
+
+    /// The columns that refer to rows, in the order of their names.
+    var references: [Reference] {
         types.sorted { $0.key < $1.key }.flatMap { name, type in
             type.columns.sorted { $0.key < $1.key }.compactMap { column, definition in
-                definition.target.map(targets.contains) == true ? (name, column, definition) : nil
+                definition.target == nil ? nil : (name, column, definition)
             }
         }
     }
@@ -224,7 +227,7 @@ extension Consequences {
             (working.memory.mergedInto, working.memory.mergedLife) = (winner.id, life)
         }
         try absorb(row, of: loser, into: winner, cause: cause)
-        for (type, column, _) in rows.schema.references(to: [loser.type]) {
+        for (type, column, _) in rows.references(to: [loser.type]) {
             for referrer in try rows.holders(type, column, [loser.indexKey])[loser.indexKey] ?? [] {
                 try put(.string(winner.id), referrer, column, cause)
             }

@@ -8,7 +8,7 @@ extension RowEvaluation {
     ///
     /// An older app that replaces a row also sends the values of columns that it does not know. For a counter it sends
     /// the sum, which is accepted in a create (L1).
-    func objection(to patch: RowPatch, isCreate: Bool) -> RowStep? {
+    func objection(to patch: RowPatch, isCreate: Bool, _ texts: MatchedTexts) -> RowStep? {
         var invalid: [(column: String, why: String)] = []
         var oversized: [(column: String, why: String)] = []
         for (column, value) in patch.values {
@@ -21,7 +21,7 @@ extension RowEvaluation {
                 invalid.append((column, "needs the clock of its total"))
             }
             if definition.type == .counter, isCreate, patch.clocks != nil, Self.isSum(value) { continue }
-            guard let why = definition.objection(to: value) else { continue }
+            guard let why = definition.objection(to: value, matches: texts.isMatch) else { continue }
             if definition.isTooLarge(value) { oversized.append((column, why)) } else { invalid.append((column, why)) }
         }
         let (code, found) = invalid.isEmpty ? ("tooLarge", oversized) : ("invalidProperties", invalid)

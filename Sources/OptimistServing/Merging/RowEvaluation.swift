@@ -29,15 +29,18 @@ struct RowEvaluation {
 
     /// Applies an operation. If it is refused, the row does not change.
     ///
-    /// - Parameter validation: The app's own checks of the row as it becomes.
+    /// - Parameters:
+    ///   - validation: The app's own checks of the row as it becomes.
+    ///   - texts: The texts of the operation that have been matched with the patterns of their columns.
     mutating func apply(
-        _ action: RowOperation.Action, validation: RowValidation = RowValidation(), clock: inout ServerClock
+        _ action: RowOperation.Action, validation: RowValidation = RowValidation(),
+        texts: MatchedTexts = MatchedTexts(), clock: inout ServerClock
     ) -> RowStep {
         let before = self
         var step =
             switch action {
-            case .create(let patch): merge(patch, isCreate: true, &clock)
-            case .update(let patch): merge(patch, isCreate: false, &clock)
+            case .create(let patch): merge(patch, isCreate: true, texts, &clock)
+            case .update(let patch): merge(patch, isCreate: false, texts, &clock)
             case .destroy(let tombstone): destroy(tombstone, &clock)
             }
         if case .merged = step, let error = objection(by: validation) { step = .refused(error) }
@@ -53,8 +56,10 @@ struct RowEvaluation {
 // MARK: - Create and update
 
 extension RowEvaluation {
-    private mutating func merge(_ patch: RowPatch, isCreate: Bool, _ clock: inout ServerClock) -> RowStep {
-        if let objection = objection(to: patch, isCreate: isCreate) { return objection }
+    private mutating func merge(
+        _ patch: RowPatch, isCreate: Bool, _ texts: MatchedTexts, _ clock: inout ServerClock
+    ) -> RowStep {
+        if let objection = objection(to: patch, isCreate: isCreate, texts) { return objection }
         guard let generation = generation(of: patch, isCreate: isCreate) else {
             return refused("notFound", "The row is not there, or no more.")
         }

@@ -29,6 +29,14 @@ public struct RowOperation: Sendable {
         self.action = action
     }
 
+    /// The values that the operation gives to columns. Nil: it deletes the row.
+    var values: JSONObject? {
+        switch action {
+        case .create(let patch), .update(let patch): patch.values
+        case .destroy: nil
+        }
+    }
+
     /// Whether applying the operation again changes nothing, because the sender says when it was written (S3).
     var isRepeatable: Bool {
         switch action {

@@ -16,7 +16,7 @@ struct SetEvaluation {
     var clock: ServerClock
 
     let operations: [RowOperation]
-    let context: Context
+    private(set) var context: Context
     let reader: RowReader
     private(set) var units: Units
     /// The effect of each operation on its row, by itself.
@@ -45,6 +45,8 @@ struct SetEvaluation {
         var maxSpread = Consequences.maxSpread
         /// Ends the evaluation when it is too much work. Nil: there is no limit.
         var meter: WorkMeter?
+        /// The texts that have been matched with the patterns of their columns. The evaluation matches the rest.
+        var texts = MatchedTexts()
     }
 
     /// The number of rounds after which the server puts a push off, so that no push takes for ever.
@@ -88,6 +90,7 @@ extension SetEvaluation {
         evaluations.reserveCapacity(operations.count)
         for operation in operations {
             try context.meter?.step()
+            try matchTexts(of: operation)
             steps.append(try step(operation))
         }
         for unit in units.all.indices {
@@ -95,6 +98,11 @@ extension SetEvaluation {
             if !culprits.isEmpty { fail(unit, [:]) }
         }
         for (unit, absent) in units.unread { fail(unit, [:], by: absent) }
+    }
+
+    private mutating func matchTexts(of operation: RowOperation) throws {
+        guard let values = operation.values, let type = context.schema.types[operation.key.type] else { return }
+        for (column, value) in values { try context.texts.match(value, of: type.columns[column], context.meter) }
     }
 
     private static func lives(_ operations: [RowOperation]) -> [RowKey: Int] {
@@ -117,7 +125,7 @@ extension SetEvaluation {
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
         row.hasOwnClocks = operation.hasOwnClocks
-        let step = row.apply(operation.action, validation: context.rowValidation, clock: &clock)
+        let step = row.apply(operation.action, validation: context.rowValidation, texts: context.texts, clock: &clock)
         evaluations[operation.key] = row
         return step
     }

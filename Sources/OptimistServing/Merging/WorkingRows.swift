@@ -72,6 +72,11 @@ struct WorkingRows {
 
     func load(_ keys: some Sequence<RowKey>) throws { try reader.load(keys) }
 
+    /// The columns that refer to some types, in the order of their names.
+    func references(to targets: Set<String>) -> [Schema.Reference] {
+        reader.references.filter { $0.definition.target.map(targets.contains) == true }
+    }
+
     /// The row as it will be. Nil: the server has never had it.
     func row(_ key: RowKey) throws -> MergeRow? { try rows[key]?.row ?? reader.row(key)?.row }
 
@@ -153,7 +158,11 @@ final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
     let meter: WorkMeter?
+    /// The columns that refer to rows. They are sorted once, as each row of a long cascade asks for them.
+    private(set) lazy var references = schema.references
     private var rows: [RowKey: StoredRow?] = [:]
+    /// So many keys that are looked up together count as one step, beside the step of each row that is found.
+    static let keysPerStep = 4
     private var holders: [String: [IndexEntry: [String]]] = [:]
 
     init(_ snapshot: any AccountSnapshot, schema: Schema, meter: WorkMeter?) {
@@ -172,6 +181,7 @@ final class RowReader {
         var ids: [String: Set<String>] = [:]
         for key in keys where rows[key] == nil { ids[key.type, default: []].insert(key.id) }
         for (type, ids) in ids.sorted(by: { $0.key < $1.key }) {
+            try meter?.step(count: 1 + ids.count / Self.keysPerStep)
             let found = try snapshot.rows(type: type, ids: ids.sorted())
             let definition = schema.types[type]
             for id in ids {
@@ -185,6 +195,7 @@ final class RowReader {
     func holders(_ type: String, _ index: String, _ keys: [IndexKey]) throws -> [IndexKey: [String]] {
         let unknown = Set(keys).filter { holders[type]?[IndexEntry(index: index, key: $0)] == nil }
         if !unknown.isEmpty {
+            try meter?.step(count: 1 + unknown.count / Self.keysPerStep)
             let found = try snapshot.holders(type: type, index: index, keys: unknown.sorted())
             for key in unknown { holders[type, default: [:]][IndexEntry(index: index, key: key)] = found[key] ?? [] }
         }

@@ -8,6 +8,8 @@ enum AnswerLimit {
     static let pageBytes = 16_000_000
     /// All answers to a request together.
     static let requestBytes = 64_000_000
+    /// The answers of a request to which its references point, together. They are parsed.
+    static let referencedBytes = 4_000_000
 }
 
 /// `T/changes`: the standard form, and the inline form that carries the rows of several tables up to one common state.

@@ -135,7 +135,7 @@ extension Exchange {
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
             schema: schema, origins: origins, validate: settings.validate, rowValidation: settings.rowValidation,
-            hook: hook, unreadTypes: unreadTypes, meter: transaction.meter)
+            hook: hook, unreadTypes: unreadTypes, meter: transaction.meter, texts: texts)
         let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {

@@ -29,6 +29,9 @@ struct Exchange {
     let vocabulary: Vocabulary
     /// The origins whose totals of counters the client gets.
     let origins: Set<String>
+    /// The texts of the request that were matched with patterns before the transaction.
+    let texts: MatchedTexts
+    private var references: ResultReferences
     /// The state before the first call.
     let opening: SyncState
     /// The app's word on groups. Nil: there is none.
@@ -40,7 +43,8 @@ struct Exchange {
 
     init(
         _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
-        transaction: (any AccountTransaction)?, clock: ServerClock, room: (any AnswerRoom)? = nil
+        transaction: (any AccountTransaction)?, clock: ServerClock, texts: MatchedTexts = MatchedTexts(),
+        room: (any AnswerRoom)? = nil
     ) {
         self.request = request
         self.account = account
@@ -48,6 +52,7 @@ struct Exchange {
         self.snapshot = snapshot
         self.transaction = transaction
         self.clock = clock
+        self.texts = texts
         createdIDs = request.createdIDs ?? [:]
         report = SetReport(isPush: request.isPush, oldestPendingSeconds: request.oldestPendingSeconds)
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
@@ -55,6 +60,7 @@ struct Exchange {
         opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
         hook = settings.hook.map { HookCalls($0, account: account, device: request.device) }
         self.room = room
+        references = ResultReferences(meter: snapshot.meter, room: room)
         pageRoom = min(AnswerLimit.pageBytes, room?.beginAnswer() ?? .max)
     }
 
@@ -76,6 +82,8 @@ struct Exchange {
         var bytesLeft = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
             do {
+                // A few steps may be a long statement of the database.
+                try snapshot.meter?.look()
                 let answer = try answer(call, at: index)
                 try snapshot.meter?.step(bytes: answer.arguments.count)
                 // A /set has already been carried out, so its answer is always sent.
@@ -100,7 +108,7 @@ struct Exchange {
         if call.name == "Core/echo" { return MethodAnswer(call.name, call.arguments, callID: call.callID) }
         let (type, verb) = try method(call.name)
         if let ready = readyAnswers.removeValue(forKey: index) { return ready }
-        let arguments = try ResultReference.resolve(call.arguments, in: answers)
+        let arguments = try references.resolve(call.arguments, in: answers)
         try checkAccount(arguments)
         let resolved = Invocation(call.name, arguments, callID: call.callID)
         switch verb {

@@ -60,8 +60,9 @@ public final class JMAPService: Sendable {
     public func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
+        let body = ContiguousArray(body)
         let request = try Request(reading: body)
-        let done = try await carryOut(request, account: account, room)
+        let done = try await carryOut(request, of: body.count, account: account, room)
         return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state, report: done.report)
     }
 
@@ -74,11 +75,13 @@ public final class JMAPService: Sendable {
         var report: SetReport
     }
 
-    private func carryOut(_ request: Request, account: String, _ room: (any AnswerRoom)?) async throws -> Done {
+    private func carryOut(
+        _ request: Request, of bytes: Int, account: String, _ room: (any AnswerRoom)?
+    ) async throws -> Done {
         let caller = WorkCaller()
         do {
             return try await withTaskCancellationHandler {
-                try await carryOut(request, account, room, for: caller)
+                try await carryOut(request, of: bytes, account, room, for: caller)
             } onCancel: {
                 caller.leave()
             }
@@ -91,31 +94,45 @@ public final class JMAPService: Sendable {
     }
 
     private func carryOut(
-        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, for caller: WorkCaller
+        _ request: Request, of bytes: Int, _ account: String, _ room: (any AnswerRoom)?, for caller: WorkCaller
     ) async throws -> Done {
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
+            let texts = try await matchTexts(of: request, for: caller)
             return try await store.write(account: account) { transaction in
                 // The time budget starts here, once the request has the writer.
-                transaction.meter = WorkMeter(self.settings.workBudget, for: caller)
-                return try self.run(request, account, room, snapshot: transaction, transaction: transaction)
+                let meter = WorkMeter(self.settings.workBudget, for: caller)
+                transaction.meter = meter
+                try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
+                return try self.run(
+                    request, account, room, texts, snapshot: transaction, transaction: transaction)
             }
         }
         return try await store.read(account: account) { snapshot in
             // Reads run in parallel, so a long one delays no other account.
-            snapshot.meter = WorkMeter(.unlimited, for: caller)
-            return try self.run(request, account, room, snapshot: snapshot, transaction: nil)
+            let meter = WorkMeter(.unlimited, for: caller)
+            snapshot.meter = meter
+            try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
+            return try self.run(request, account, room, MatchedTexts(), snapshot: snapshot, transaction: nil)
         }
     }
 
+    /// Matches texts while no write waits for that. It has a budget of its own, as if the rows were one unit: how they are
+    /// grouped is not known yet.
+    private func matchTexts(of request: Request, for caller: WorkCaller) async throws -> MatchedTexts {
+        let meter = WorkMeter(settings.workBudget, for: caller)
+        meter.canBeHalved = false
+        return try await MatchedTexts(request, schema, meter)
+    }
+
     private func run(
-        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, snapshot: any AccountSnapshot,
-        transaction: (any AccountTransaction)?
+        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, _ texts: MatchedTexts,
+        snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
     ) throws -> Done {
         try snapshot.meter?.look()
         let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
         var exchange = Exchange(
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock,
-            room: room)
+            texts: texts, room: room)
         try exchange.run()
         hybrid.withLock { exchange.clock.hand(to: &$0) }
         return Done(

@@ -51,6 +51,8 @@ struct MethodError: Error {
     static func unknownMethod(_ name: String) -> Self { .init("unknownMethod", "There is no method \"\(name)\".") }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
     static let accountNotFound = Self("accountNotFound", "There is no such account, or it is not yours.")
+    static let invalidResultReference = Self(
+        "invalidResultReference", "It points to nothing that an earlier call answered.")
     static func requestTooLarge(_ why: String) -> Self { .init("requestTooLarge", why) }
 
     var json: JSONObject {

@@ -2,54 +2,119 @@
 
 import OptimistWire
 
-/// Arguments that point into the answer of an earlier call of the same request: `"#ids": {"resultOf": …}`.
+/// Resolves arguments that point into the answer of an earlier call of the same request: `"#ids": {"resultOf": …}`.
+///
+/// Each answer is parsed once, however many references point into it, and all of the work is counted.
 ///
 /// > Source: RFC 8620 §3.7.
-enum ResultReference {
+struct ResultReferences {
+    /// The most references of one call. No method has as many arguments.
+    static let maxInCall = 16
+
+    private let meter: WorkMeter?
+    private let room: (any AnswerRoom)?
+    /// The answers that were parsed, by their number in the request.
+    private var parsed: [Int: JSON] = [:]
+    /// How many bytes of answers may still be parsed.
+    private var bytesLeft = AnswerLimit.referencedBytes
+
+    /// - Parameters:
+    ///   - meter: Counts the work. Nil: it is not counted.
+    ///   - room: Grants memory for what is parsed. Nil: the limit in bytes is the only one.
+    init(meter: WorkMeter? = nil, room: (any AnswerRoom)? = nil) {
+        self.meter = meter
+        self.room = room
+    }
+
     /// Returns the arguments with every reference replaced by what it points to.
-    static func resolve(_ arguments: JSONObject, in answers: [MethodAnswer]) throws(MethodError) -> JSONObject {
-        guard arguments.members.contains(where: { $0.key.hasPrefix("#") }) else { return arguments }
+    ///
+    /// - Throws: ``MethodError``, or what the meter or the room throws.
+    mutating func resolve(_ arguments: JSONObject, in answers: [MethodAnswer]) throws -> JSONObject {
+        let count = arguments.members.count { $0.key.hasPrefix("#") }
+        if count == 0 { return arguments }
+        guard count <= Self.maxInCall else {
+            throw MethodError.invalidArguments("A call has at most \(Self.maxInCall) references to results.")
+        }
         var resolved = JSONObject(arguments.members.filter { !$0.key.hasPrefix("#") })
         for (key, reference) in arguments where key.hasPrefix("#") {
             let name = String(key.dropFirst())
             guard resolved[name] == nil else {
-                throw .invalidArguments("\"\(name)\" is given both as a value and as a reference.")
+                throw MethodError.invalidArguments("\"\(name)\" is given both as a value and as a reference.")
             }
             resolved.append(name, try value(of: reference, in: answers))
         }
         return resolved
     }
 
-    private static func value(of reference: JSON, in answers: [MethodAnswer]) throws(MethodError) -> JSON {
+    private mutating func value(of reference: JSON, in answers: [MethodAnswer]) throws -> JSON {
         guard let callID = reference["resultOf"]?.string, let name = reference["name"]?.string,
-            let path = reference["path"]?.string, path.isEmpty || path.hasPrefix("/"),
-            let answer = answers.first(where: { $0.callID == callID }), answer.name == name,
-            let arguments = try? JSON(parsing: answer.arguments),
-            let value = evaluate(
-                path.split(separator: "/", omittingEmptySubsequences: false).dropFirst(), in: arguments)
-        else { throw MethodError("invalidResultReference", "It points to nothing that an earlier call answered.") }
+            let pointer = reference["path"]?.string.flatMap({ ResultPointer($0) }),
+            let index = answers.firstIndex(where: { $0.callID == callID }), answers[index].name == name,
+            let value = try pointer.value(in: answer(answers[index], at: index), meter)
+        else { throw MethodError.invalidResultReference }
+        // The call reads all of it.
+        try meter?.step(bytes: value.weight)
         return value
     }
 
-    /// Follows a JSON pointer (RFC 6901) in which `*` stands for every element of an array.
-    private static func evaluate(_ path: ArraySlice<Substring>, in value: JSON) -> JSON? {
-        guard let step = path.first else { return value }
-        let rest = path.dropFirst()
-        if let elements = value.array {
-            if step == "*" { return flattened(elements.map { evaluate(rest, in: $0) }) }
-            guard let index = Int(step), elements.indices.contains(index) else { return nil }
-            return evaluate(rest, in: elements[index])
+    private mutating func answer(_ answer: MethodAnswer, at index: Int) throws -> JSON {
+        if let known = parsed[index] { return known }
+        let bytes = answer.arguments.count
+        guard bytes <= bytesLeft else {
+            throw MethodError.requestTooLarge(
+                "References point into at most \(AnswerLimit.referencedBytes) bytes of answers: ask in two requests.")
         }
-        let key = step.replacing("~1", with: "/").replacing("~0", with: "~")
-        return value[String(key)].flatMap { evaluate(rest, in: $0) }
+        bytesLeft -= bytes
+        try room?.takeAnswer(answer.arguments.withUnsafeBytes(ParsedSize.bytes))
+        try meter?.step(count: bytes / WorkMeter.parsedBytesPerStep)
+        guard let json = try? JSON(parsing: answer.arguments) else { throw MethodError.invalidResultReference }
+        parsed[index] = json
+        return json
+    }
+}
+
+/// A JSON pointer in which `*` stands for every element of an array.
+///
+/// > Source: RFC 6901; RFC 8620 §3.7.
+struct ResultPointer {
+    private let steps: [String]
+
+    /// Nil: the text is no pointer, or leads deeper than JSON may be nested.
+    init?(_ text: String) {
+        guard text.isEmpty || text.hasPrefix("/") else { return nil }
+        let parts = text.split(
+            separator: "/", maxSplits: RowSync.Limit.jsonDepth + 1, omittingEmptySubsequences: false
+        ).dropFirst()
+        guard parts.count <= RowSync.Limit.jsonDepth else { return nil }
+        steps = parts.map { String($0.replacing("~1", with: "/").replacing("~0", with: "~")) }
     }
 
-    private static func flattened(_ values: [JSON?]) -> JSON? {
+    /// Follows the pointer. Nil: it leads to nothing.
+    ///
+    /// - Throws: What the meter throws, which counts the values on the way.
+    func value(in value: JSON, _ meter: WorkMeter?) throws -> JSON? { try follow(steps[...], in: value, meter) }
+
+    private func follow(_ path: ArraySlice<String>, in value: JSON, _ meter: WorkMeter?) throws -> JSON? {
+        guard let step = path.first else { return value }
+        let rest = path.dropFirst()
+        guard let elements = value.array else { return try value[step].flatMap { try follow(rest, in: $0, meter) } }
+        guard step == "*" else {
+            guard let index = Int(step), elements.indices.contains(index) else { return nil }
+            return try follow(rest, in: elements[index], meter)
+        }
         var all: [JSON] = []
-        for value in values {
-            guard let value else { return nil }
-            if let elements = value.array { all += elements } else { all.append(value) }
+        for (index, element) in elements.enumerated() {
+            if index % Self.elementsPerStep == 0 { try meter?.step() }
+            guard let found = try follow(rest, in: element, meter) else { return nil }
+            guard let several = found.array else {
+                all.append(found)
+                continue
+            }
+            try meter?.step(count: several.count / Self.elementsPerStep)
+            all += several
         }
         return .array(all)
     }
+
+    private static let elementsPerStep = 16
 }

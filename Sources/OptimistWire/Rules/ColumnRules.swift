@@ -34,7 +34,10 @@ public struct ColumnRules: Hashable, Sendable {
 
     /// Returns which rule a value breaks, in words that complete "The column …" and never contain the value. Nil: it
     /// breaks none. The value fits the column's type.
-    public func objection(to value: JSON) -> String? {
+    public func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
+
+    /// The same, where the caller may know already whether a text matches the pattern.
+    package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
         if value.isNull { return nil }
         // A 64-bit number stands in a text.
         if let number = value.double ?? (min == nil && max == nil ? nil : value.string.flatMap(Double.init)) {
@@ -45,7 +48,7 @@ public struct ColumnRules: Hashable, Sendable {
             if let maxLength, text.unicodeScalars.count > maxLength {
                 return "breaks the rule \"maxLength\": a text has at most \(maxLength) Unicode scalars"
             }
-            if let pattern, !pattern.matches(text) {
+            if let pattern, !matches(pattern, text) {
                 return "breaks the rule \"pattern\": a text matches \(pattern)"
             }
         }

@@ -40,8 +40,12 @@ public struct TextPattern: Sendable {
     }
 
     /// Whether a whole text matches.
-    public func matches(_ text: String) -> Bool {
-        text.utf8.count <= Self.maxTextBytes && program.matches(text.unicodeScalars)
+    public func matches(_ text: String) -> Bool { match(text).isMatch }
+
+    /// Whether a whole text matches, and how much work it was to find out: at most a small multiple of the text's length
+    /// times the size of the pattern.
+    package func match(_ text: String) -> (isMatch: Bool, work: Int) {
+        text.utf8.count <= Self.maxTextBytes ? program.match(text.unicodeScalars) : (false, 0)
     }
 }
 

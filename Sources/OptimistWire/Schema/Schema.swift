@@ -127,10 +127,13 @@ public struct ColumnSchema: Hashable, Sendable {
     }
 
     /// Returns why a value cannot stand in this column, in words that complete "The column …". Nil if it can.
-    public func objection(to value: JSON) -> String? {
+    public func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
+
+    /// The same, where the caller may know already whether a text matches the column's pattern.
+    package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
         if value.isNull { return isRequired ? "is required" : nil }
         if let objection = type.objection(to: value) { return objection }
-        guard let maxBytes, isTooLarge(value) else { return rules.objection(to: value) }
+        guard let maxBytes, isTooLarge(value) else { return rules.objection(to: value, matches: matches) }
         return "holds at most \(maxBytes) bytes, not \(Self.size(of: value))"
     }
 

@@ -4,14 +4,14 @@
 ///
 /// A text of ten megabytes may become thirty times as large, since each value and each list has a place of its own. So the
 /// server counts values and lists before it parses anything.
-enum ParsedSize {
+public enum ParsedSize {
     /// How much one value takes up in the list that holds it. Lists double when they grow.
     private static let valueBytes = 32
     /// How much a list or an object takes up beside its members.
     private static let listBytes = 48
 
     /// Returns the estimate in bytes, rather too much than too little. A text that is not JSON has an estimate too.
-    static func bytes(of text: UnsafeRawBufferPointer) -> Int {
+    public static func bytes(of text: UnsafeRawBufferPointer) -> Int {
         var (values, lists) = (1, 0)
         var position = 0
         while position < text.count {
