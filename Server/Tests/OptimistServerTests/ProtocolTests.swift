@@ -185,6 +185,9 @@ struct ProtocolTests {
         #expect(row["priority"] == .null)
         #expect(answers[3].arguments["list"] == [["id": row["id"] ?? .null, "done": true]])
         #expect(answers[4].arguments["notFound"] == ["nothing"])
+        let twice = JSON.array([row["id"] ?? .null, row["id"] ?? .null])
+        let got = try await server.call(person, "Todo/get", ["ids": twice])
+        #expect(got["list"]?.array?.count == 1 && got["notFound"] == [])
         let state = try #require(answers[2].arguments["state"])
         let stale = try await server.call(
             person, [("Todo/set", ["ifInState": "e1.0", "destroy": [row["id"] ?? .null]])])

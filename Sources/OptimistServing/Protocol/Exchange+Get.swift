@@ -5,9 +5,13 @@ import OptimistWire
 /// `T/get`: rows by id, or all rows.
 extension Exchange {
     func get(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
-        let ids = try texts(invocation.arguments["ids"], "ids")
+        let asked = try texts(invocation.arguments["ids"], "ids")
         let limit = RowSync.Limit.rowsInSet
-        if let ids, ids.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
+        if let asked, asked.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
+        // A row that is named twice is in the answer once (RFC 8620 §5.1).
+        var named: Set<String> = []
+        let ids = asked?.filter { named.insert($0).inserted }
+        try snapshot.meter?.step(count: (ids?.count ?? 0) / RowReader.keysPerStep)
         let properties = try properties(of: type, invocation)
         let room = AnswerLimit.pageBytes
         let living =
@@ -39,7 +43,8 @@ extension Exchange {
         throws -> JSONObject
     {
         guard var members = try JSON(parsing: logged.content(for: origins)).object else { throw StoreError.noAccount }
-        for (column, definition) in columns where members[column] == nil {
+        let present = Set(members.lazy.map(\.key))
+        for (column, definition) in columns where !present.contains(column) {
             members.append(column, definition.type == .counter ? 0 : .null)
         }
         guard let properties else { return members }
