@@ -38,7 +38,8 @@ final class PostgresPool: Sendable {
     private let open: @Sendable () throws -> PostgresConnection
     private let logger: Logger
     private let wait: Timer?
-    private let size: Int
+    /// How many connections there may be.
+    let size: Int
     private let state: Mutex<State>
 
     /// How often work is run in all.

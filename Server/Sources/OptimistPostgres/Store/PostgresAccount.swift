@@ -60,10 +60,11 @@ final class PostgresAccount: AccountTransaction {
         for row in 0..<rows.count {
             let id = rows.text(row, 0)
             let content = rows.bytes(row, 4)
-            try meter?.step(bytes: content.count)
+            let hidden = rows.bytesIfAny(row, 5)
+            try meter?.step(bytes: content.count + (hidden?.count ?? 0))
             guard
                 let stored = StoredRow(
-                    content: content, hidden: rows.bytesIfAny(row, 5), seq: rows.int64(row, 1),
+                    content: content, hidden: hidden, seq: rows.int64(row, 1),
                     ordinal: rows.int(row, 2),
                     bornSeq: rows.int64(row, 3))
             else { throw StoreError.damagedRow(RowKey(type, id)) }
@@ -104,7 +105,9 @@ final class PostgresAccount: AccountTransaction {
     }
 
     func livingCount(type: String) throws -> Int {
-        try connection.query(RowStatement.livingCount, [.text(account), .text(type)]).int(0, 0)
+        let count = try connection.query(RowStatement.livingCount, [.text(account), .text(type)]).int(0, 0)
+        try meter?.step(count: count / WorkMeter.countedRowsPerStep)
+        return count
     }
 
     func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage {
@@ -172,12 +175,12 @@ final class PostgresAccount: AccountTransaction {
         for (statement, chunk) in RowStatement.upserts(changes) {
             var values: [PostgresValue] = [.text(account), .int(seq)]
             for change in chunk {
-                try meter?.step()
                 let stored = StoredRow(change, seq: seq, ordinal: ordinal)
+                let (content, hidden) = (stored.content(id: change.key.id), stored.hidden)
+                try meter?.step(bytes: content.count + (hidden?.count ?? 0))
                 values += [
                     .text(change.key.type), .text(change.key.id), .int(change.row.generation), .int(ordinal),
-                    .int(stored.bornSeq), .utf8(stored.content(id: change.key.id)),
-                    stored.hidden.map { .utf8($0) } ?? .null,
+                    .int(stored.bornSeq), .utf8(content), hidden.map { .utf8($0) } ?? .null,
                 ]
                 ordinal += 1
             }

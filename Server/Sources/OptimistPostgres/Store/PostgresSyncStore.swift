@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistServer
 import OptimistServing
 import OptimistWire
 
@@ -14,18 +15,28 @@ struct PostgresSyncStore: SyncStore {
     let schema: Schema
     /// Whether everything runs at once on the caller's thread, so that a simulation decides the order. Default: false.
     var isSynchronous = false
+    let reads: ReadTurns
+
+    init(pool: PostgresPool, known: DatabaseEpochs, schema: Schema, isSynchronous: Bool = false) {
+        self.pool = pool
+        self.known = known
+        self.schema = schema
+        self.isSynchronous = isSynchronous
+        reads = ReadTurns(connections: pool.size)
+    }
 
     var epoch: String { known.present }
 
     func read<Answer: Sendable>(
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
-        let answer: Answer? = try await run(of: nil) { connection in
+        let read: @Sendable (PostgresConnection) throws -> Answer? = { connection in
             try connection.transaction(.beginSnapshot) { connection in
                 let found = try PostgresAccount(connection, account: account, locking: false, epochs: known)
                 return try found.isConverted(to: schema) ? work(found) : nil
             }
         }
+        let answer = isSynchronous ? try runNow(read) : try await reads.run(of: account) { try await pool.run(read) }
         if let answer { return answer }
         // The account must be converted to the present schema first, which takes a write.
         return try await write(account: account) { try work($0) }

@@ -8,6 +8,7 @@ import OptimistWire
 package struct SQLiteSyncStore: SyncStore {
     let database: ServerDatabase
     private let commits: GroupCommit?
+    let reads = ReadTurns(connections: ServerDatabase.readers)
 
     /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
     ///   another, so that a simulation decides the order.
@@ -24,7 +25,8 @@ package struct SQLiteSyncStore: SyncStore {
         let read: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
             try work(SQLiteAccount(db, account: account, epochs: epochs))
         }
-        return commits == nil ? try readNow(read) : try await database.pool.read(read)
+        if commits == nil { return try readNow(read) }
+        return try await reads.run(of: account) { try await database.pool.read(read) }
     }
 
     package func write<Answer: Sendable>(
@@ -87,6 +89,7 @@ final class SQLiteAccount: AccountTransaction {
         var firstSeqs: [String: Int64] = [:]
         let rows = try Row.fetchCursor(query, arguments: [account])
         while let row = try rows.next() { firstSeqs[row[0]] = row[1] }
+        try meter?.step(count: 1 + epochNames.count / WorkMeter.countedRowsPerStep)
         return Epochs(names: epochNames, firstSeqs: firstSeqs, seq: seq)
     }
 
@@ -103,10 +106,11 @@ final class SQLiteAccount: AccountTransaction {
         while let row = try rows.next() {
             let id: String = row[0]
             let content = try row.bytes(at: 4)
-            try meter?.step(bytes: content.count)
+            let hidden = try row.bytesIfAny(at: 5)
+            try meter?.step(bytes: content.count + (hidden?.count ?? 0))
             guard
                 let stored = StoredRow(
-                    content: content, hidden: try row.bytesIfAny(at: 5), seq: row[1], ordinal: row[2],
+                    content: content, hidden: hidden, seq: row[1], ordinal: row[2],
                     bornSeq: row[3])
             else { throw StoreError.damagedRow(RowKey(type, id)) }
             found[id] = stored
@@ -143,17 +147,23 @@ final class SQLiteAccount: AccountTransaction {
         return living
     }
 
-    /// In the order of the primary key, from where the last page ended.
+    /// In the order of the primary key, from where the last page ended. Deleted rows are among them, so that each that is
+    /// passed over counts as work.
     static let livingInOrder = """
-        SELECT id, seq, ordinal, born_seq, generation, content, hidden FROM optimist_rows
-        WHERE account_id = ? AND type = ? AND id > ? AND generation % 2 = 1 ORDER BY id
+        SELECT id, seq, ordinal, born_seq, generation, CASE WHEN generation % 2 = 1 THEN content END,
+            CASE WHEN generation % 2 = 1 THEN hidden END
+        FROM optimist_rows WHERE account_id = ? AND type = ? AND id > ? ORDER BY id
         """
 
     func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) throws -> LivingRows {
         let cursor = try Row.fetchCursor(
             try db.cachedStatement(sql: Self.livingInOrder), arguments: [account, type, id ?? ""])
         var living = LivingRows(limit: limit, maxBytes: maxBytes)
-        while let row = try cursor.next(), living.add(try logged(row)) {}
+        while let row = try cursor.next() {
+            let logged = try logged(row)
+            let isAlive = logged.generation % 2 == 1
+            if isAlive, !living.add(logged) { break }
+        }
         return living
     }
 
@@ -161,10 +171,13 @@ final class SQLiteAccount: AccountTransaction {
     func livingCount(type: String) throws -> Int {
         let query = try db.cachedStatement(
             sql: """
-                SELECT (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2)
-                    - (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2 AND generation % 2 = 0)
+                SELECT (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2),
+                    (SELECT count(*) FROM optimist_rows WHERE account_id = ?1 AND type = ?2 AND generation % 2 = 0)
                 """)
-        return try Int.fetchOne(query, arguments: [account, type]) ?? 0
+        guard let row = try Row.fetchOne(query, arguments: [account, type]) else { return 0 }
+        let (all, deleted): (Int, Int) = (row[0], row[1])
+        try meter?.step(count: (all + deleted) / WorkMeter.countedRowsPerStep)
+        return all - deleted
     }
 
     func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) throws -> ChangePage {
@@ -220,10 +233,10 @@ final class SQLiteAccount: AccountTransaction {
                     hidden = excluded.hidden
                 """)
         for (ordinal, change) in changes.enumerated() {
-            try meter?.step()
             let stored = StoredRow(change, seq: seq, ordinal: ordinal)
             let content = String(decoding: stored.content(id: change.key.id), as: UTF8.self)
             let hidden = stored.hidden.map { String(decoding: $0, as: UTF8.self) }
+            try meter?.step(bytes: content.utf8.count + (hidden?.utf8.count ?? 0))
             try upsert.execute(arguments: [
                 account, change.key.type, change.key.id, change.row.generation, seq, ordinal, stored.bornSeq, content,
                 hidden,

@@ -12,6 +12,8 @@ package struct ServerDatabase: Sendable {
 
     package var epoch: String { epochs[epochs.count - 1] }
 
+    /// How many connections read.
+    static let readers = 4
     /// The version of the tables below. A file of a later version is refused untouched.
     static let version = 6
 
@@ -24,7 +26,7 @@ package struct ServerDatabase: Sendable {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
-        configuration.maximumReaderCount = 4
+        configuration.maximumReaderCount = Self.readers
         pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB sets NORMAL after `prepareDatabase`: an answered push would not survive a power loss.
         try pool.writeWithoutTransaction { db in

@@ -1,0 +1,87 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Leaves some of the connections that read to the other accounts: an account uses a few of them at a time, and its further
+/// reads wait for its own.
+package final class ReadTurns: Sendable {
+    private struct Line {
+        var running = 0
+        var waiting: [(id: Int, turn: CheckedContinuation<Void, any Error>)] = []
+    }
+
+    private struct State {
+        /// The accounts with a read that runs.
+        var lines: [String: Line] = [:]
+        var lastID = 0
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// - Parameter connections: How many connections read. An account uses half of them, and at least one.
+    package init(connections: Int) { limit = max(1, connections / 2) }
+
+    /// Runs `read` when the account has fewer reads under way than it may have.
+    ///
+    /// - Throws: What `read` throws, or `CancellationError` if the task is cancelled while it waits.
+    package func run<Value: Sendable>(
+        of account: String, _ read: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await begin(account)
+        defer { end(account) }
+        return try await read()
+    }
+
+    /// How many reads wait for another one of their account.
+    var waitingCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.waiting.count } } }
+
+    /// How many reads are under way.
+    var runningCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.running } } }
+
+    private func begin(_ account: String) async throws {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (turn: CheckedContinuation<Void, any Error>) in
+                let runsNow = state.withLock { state in
+                    let mayRun = state.lines[account, default: Line()].running < limit
+                    if mayRun {
+                        state.lines[account, default: Line()].running += 1
+                    } else {
+                        state.lines[account]?.waiting.append((id, turn))
+                    }
+                    return mayRun
+                }
+                if runsNow { return turn.resume() }
+                // The handler below finds nothing if the task was cancelled before.
+                if Task.isCancelled { leave(id, account) }
+            }
+        } onCancel: {
+            leave(id, account)
+        }
+    }
+
+    /// Gives the place to the next read of the account, or frees it.
+    private func end(_ account: String) {
+        let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            guard var line = state.lines[account] else { return nil }
+            let next = line.waiting.isEmpty ? nil : line.waiting.removeFirst().turn
+            if next == nil { line.running -= 1 }
+            state.lines[account] = line.running == 0 ? nil : line
+            return next
+        }
+        next?.resume()
+    }
+
+    /// Lets a read go whose caller was cancelled, if it still waits.
+    private func leave(_ id: Int, _ account: String) {
+        let turn = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            guard let index = state.lines[account]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.lines[account]?.waiting.remove(at: index).turn
+        }
+        turn?.resume(throwing: CancellationError())
+    }
+}
