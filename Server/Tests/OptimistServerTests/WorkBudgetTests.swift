@@ -73,6 +73,25 @@ struct WorkBudgetTests {
         #expect(try await server.rows(account: person.account, type: "contact").isEmpty)
     }
 
+    @Test func `S9 a call with as many rows as the session advertises is never too much work for a slow machine`()
+        async throws
+    {
+        let server = try await open()
+        let person = try await server.signUp()
+        let session = server.routes.service.session(account: person.account, username: "").json
+        let count = try #require(session["capabilities"]?[RowSync.core]?["maxObjectsInSet"]?.int.map(Int.init))
+        func set(_ type: String, _ member: String, _ row: (Int) -> JSON) async throws -> SetAnswer {
+            let rows = (0..<count).map { (RowKey.id($0 + (type == "place" ? 0 : 10_000)), row($0)) }
+            let answer = try await server.call(person, "\(type)/set", [member: .object(JSONObject(rows))])
+            return try #require(SetAnswer(json: answer))
+        }
+        // Three references each, of which most lead to places that other rows name too.
+        func contact(_ mark: String) -> (Int) -> JSON { { Self.contact($0 % (count / 3), "\(mark)\($0)-") } }
+        #expect(try await set("place", "create") { _ in ["name": "p"] }.created.count == count)
+        #expect(try await set("contact", "create", contact("a")).created.count == count)
+        #expect(try await set("contact", "update", contact("b")).updated.count == count)
+    }
+
     @Test func `S9 a group of 1,000 rows is never too much work, however slow the machine is`() async throws {
         let server = try await open()
         let person = try await server.signUp()

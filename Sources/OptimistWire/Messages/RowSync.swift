@@ -18,6 +18,9 @@ public enum RowSync {
         public static let rowBytes = 1_000_000
         /// The most rows in a push, in a `/set` call, and ids in a `/get`: 5,000.
         public static let rowsInSet = 5_000
+        /// How many rows a `/set` call has at most by the session resource, 1,000: rows of ordinary size that are never too
+        /// much work, however slow the server's machine is. A quick one takes up to ``rowsInSet``.
+        public static let advertisedRowsInSet = 1_000
         /// The most method calls in a request, 64.
         public static let callsInRequest = 64
         /// The most ids in ``Request/origins``, 5,000: far more than a device collects in its life. A device that left

@@ -73,7 +73,7 @@ public struct SessionResource: Hashable, Sendable {
                     "maxConcurrentRequests": .int(Int64(RowSync.Limit.concurrentRequests)),
                     "maxCallsInRequest": .int(Int64(RowSync.Limit.callsInRequest)),
                     "maxObjectsInGet": .int(Int64(RowSync.Limit.rowsInSet)),
-                    "maxObjectsInSet": .int(Int64(RowSync.Limit.rowsInSet)), "collationAlgorithms": [],
+                    "maxObjectsInSet": .int(Int64(RowSync.Limit.advertisedRowsInSet)), "collationAlgorithms": [],
                 ],
                 RowSync.capability: .object(rowSync),
             ],
