@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+import OptimistWire
+import Synchronization
+
+@testable import OptimistServing
+
+#if canImport(CDispatch)
+    // In its module the compiler finds `timespec` on Linux.
+    import CDispatch
+#endif
+
+/// A store that measures how long its transactions keep the processor busy, beside the steps that their meters count.
+final class MeasuredStore: SyncStore {
+    /// The steps of transactions, and the time of their threads.
+    struct Work: Sendable {
+        var steps = 0
+        var time = Duration.zero
+
+        /// Microseconds for each step. A few steps come on top: each transaction begins with work that is none's.
+        var microsecondsPerStep: Double { time / .microseconds(1) / Double(steps + 20) }
+    }
+
+    let base: any SyncStore
+    private let work = Mutex(Work())
+
+    init(_ base: any SyncStore) { self.base = base }
+
+    var epoch: String { base.epoch }
+
+    /// Returns the work since the last call.
+    func take() -> Work {
+        work.withLock { work in
+            defer { work = Work() }
+            return work
+        }
+    }
+
+    func read<Answer: Sendable>(
+        account: String, _ body: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+    ) async throws -> Answer {
+        try await base.read(account: account) { [self] snapshot in try measured(snapshot) { try body(snapshot) } }
+    }
+
+    func write<Answer: Sendable>(
+        account: String, _ body: @escaping @Sendable (any AccountTransaction) throws -> Answer
+    ) async throws -> Answer {
+        try await base.write(account: account) { [self] transaction in
+            try measured(transaction) { try body(transaction) }
+        }
+    }
+
+    func accounts(after id: String?, limit: Int) async throws -> [String] {
+        try await base.accounts(after: id, limit: limit)
+    }
+
+    private func measured<Answer>(_ snapshot: any AccountSnapshot, _ body: () throws -> Answer) throws -> Answer {
+        let begun = Self.threadTime
+        defer {
+            let (steps, time) = (snapshot.meter?.steps ?? 0, Self.threadTime - begun)
+            work.withLock { work in
+                work.steps += steps
+                work.time += time
+            }
+        }
+        return try body()
+    }
+
+    /// How long the processor has worked for this thread, whatever other threads do.
+    private static var threadTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    }
+}
