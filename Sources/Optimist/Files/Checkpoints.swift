@@ -16,8 +16,16 @@ final class Checkpoints: Sendable {
     private let log = Mutex(WriteAheadLog())
     private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
     private let path: String
+    private let surroundings: Surroundings
+    /// Waits for a pause of the writes.
+    private let watch = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ url: URL) { path = url.path }
+    init(_ url: URL, _ surroundings: Surroundings) {
+        path = url.path
+        self.surroundings = surroundings
+    }
+
+    deinit { watch.withLock { $0 }?.cancel() }
 
     /// Listens to the commits of a connection, in place of SQLite's own checkpoints.
     ///
@@ -40,11 +48,34 @@ final class Checkpoints: Sendable {
     ///
     /// - Parameter writer: The connection that has committed.
     func committed(_ writer: some DatabaseWriter) {
+        defer { watchForPause() }
         switch log.withLock({ $0.next() }) {
         case .nothing: return
         case .copyMeanwhile: queue.async { [self] in finish(copy()) }
         case .copyNow:
             finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
+        }
+    }
+
+    /// Copies the rest of the log once no write has come for a while. The next write then starts the log over.
+    private func watchForPause() {
+        guard log.withLock({ $0.beginWatch() }) else { return }
+        let clock = surroundings.clock
+        let task = surroundings.spawn { [weak self] in
+            while (try? await clock.sleep(for: WriteAheadLog.pause)) != nil {
+                guard let self, goesOnWatching() else { return }
+            }
+        }
+        watch.withLock { $0 = task }
+    }
+
+    private func goesOnWatching() -> Bool {
+        switch log.withLock({ $0.look() }) {
+        case .writing: return true
+        case .copied: return false
+        case .rest:
+            queue.async { [self] in finish(copy()) }
+            return false
         }
     }
 
@@ -54,14 +85,28 @@ final class Checkpoints: Sendable {
         guard log.withLock({ $0.isBehind }) else { return }
         await untilIdle()
         // Few frames were written meanwhile, so copying them takes hardly any time.
-        for _ in 0..<2 where log.withLock({ $0.copyRest() }) {
-            await withCheckedContinuation { done in
-                queue.async { [self] in
-                    finish(copy())
-                    done.resume()
-                }
+        for _ in 0..<2 where log.withLock({ $0.copyRest() }) { await copyNow() }
+    }
+
+    private func copyNow() async {
+        await withCheckedContinuation { done in
+            queue.async { [self] in
+                finish(copy())
+                done.resume()
             }
         }
+    }
+
+    /// Copies at once what would be copied when the writes pause, so that no copy begins later, until the next write.
+    func settle() async {
+        await untilIdle()
+        if log.withLock({ $0.isWatched && $0.copyRest() }) { await copyNow() }
+    }
+
+    /// Settles the log for good: nothing is copied after that.
+    func stop() async {
+        await settle()
+        log.withLock { $0 = WriteAheadLog() }
     }
 
     func waitUntilIdle() { queue.sync {} }
@@ -90,7 +135,14 @@ final class Checkpoints: Sendable {
 /// The length of the write-ahead log in pages, and what to do about it. Pure.
 struct WriteAheadLog: Sendable {
     enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
+    /// What a look at the log finds after a pause.
+    enum Look: Sendable { case writing, rest, copied }
 
+    /// From this length on, the log is copied whole when the writes pause. The tens of writes that filled it cost far more than
+    /// the copy does.
+    static let short = 250
+    /// How long no write comes in a pause of the writes.
+    static let pause = Duration.milliseconds(500)
     /// The number of uncopied pages from which a copy is due.
     static let portion = 4_000
     /// From this length on, the engine waits until the log is copied: a log that is written to all the time never starts over.
@@ -101,11 +153,35 @@ struct WriteAheadLog: Sendable {
     private var length = 0
     private var copied = 0
     private var isCopying = false
+    /// Whether a pause of the writes is being waited for.
+    private(set) var isWatched = false
+    private var commits = 0
+    /// How many commits there were at the last look.
+    private var seen = 0
 
     /// Notes a commit, and the length of the log after it.
     mutating func grew(to length: Int) {
         if length < self.length { copied = 0 }
         self.length = length
+        commits += 1
+    }
+
+    /// Returns whether to begin to wait for a pause of the writes.
+    mutating func beginWatch() -> Bool {
+        guard !isWatched, length >= Self.short, copied < length else { return false }
+        isWatched = true
+        seen = commits
+        return true
+    }
+
+    /// Finds out whether the writes pause. The watch ends unless they go on. If there is a rest, its copy counts as begun.
+    mutating func look() -> Look {
+        if commits != seen || isCopying {
+            seen = commits
+            return .writing
+        }
+        isWatched = false
+        return copyRest() ? .rest : .copied
     }
 
     mutating func next() -> Step {

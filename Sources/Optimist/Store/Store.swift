@@ -34,7 +34,7 @@ public final class Store: Sendable {
     private let writtenRows: WrittenRows
     private let unreported: [String]
     /// Nil: SQLite makes its own checkpoints, for example in a run in which every step must be the same each time.
-    private let checkpoints: Checkpoints?
+    let checkpoints: Checkpoints?
     /// The number of the app's writes that wait for their turn.
     private let waiting = Mutex(0)
     private let shared: Mutex<SharedFile>
@@ -80,7 +80,8 @@ public final class Store: Sendable {
         try protection.prepare(url)
         let capture = CaptureContext(clock: HybridClock())
         // They open the file by themselves, without what the app's configuration does.
-        checkpoints = surroundings.blockingExecutor == nil && configuration == nil ? Checkpoints(url) : nil
+        let makesOwn = surroundings.blockingExecutor == nil && configuration == nil
+        checkpoints = makesOwn ? Checkpoints(url, surroundings) : nil
         let opened: OpenedDatabase
         do {
             opened = try OpenedDatabase(
@@ -124,7 +125,7 @@ public final class Store: Sendable {
     public func close() async throws {
         closing.withLock { $0 = true }
         watch.withLock { $0 }?.cancel()
-        await untilCheckpointed()
+        await checkpoints?.stop()
         try await worker.run { try self.pool.close() }
     }
 
@@ -234,8 +235,8 @@ public final class Store: Sendable {
         return value
     }
 
-    /// Returns once the copies of the write-ahead log that earlier writes have started are finished.
-    func untilCheckpointed() async { await checkpoints?.untilIdle() }
+    /// Copies a long write-ahead log, and returns once no copy is under way or due.
+    func untilCheckpointed() async { await checkpoints?.settle() }
 
     /// Makes every later write of this device later than the clocks of others that it has seen. Called within `apply`.
     func witness(_ clocks: ColumnClocks?) {

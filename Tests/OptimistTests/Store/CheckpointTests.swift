@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
+import OptimistCore
 import OptimistTesting
 import Testing
 
@@ -64,6 +65,56 @@ struct CheckpointTests {
         #expect(!copies, "nothing is left")
         log.grew(to: 17_000)
         #expect(!log.isBehind, "who reads the log all the time does not hold the engine up for each commit")
+    }
+
+    @Test func `the rest of a log is copied when the writes pause, and a short log stays`() {
+        var log = WriteAheadLog()
+        log.grew(to: 249)
+        var begins = log.beginWatch()
+        #expect(!begins, "it is short")
+        log.grew(to: 250)
+        begins = log.beginWatch()
+        #expect(begins)
+        begins = log.beginWatch()
+        #expect(!begins, "it is watched")
+        log.grew(to: 260)
+        var look = log.look()
+        #expect(look == .writing)
+        look = log.look()
+        #expect(look == .rest)
+        log.copied(260)
+        begins = log.beginWatch()
+        #expect(!begins, "nothing is left")
+        log.grew(to: 5)
+        begins = log.beginWatch()
+        #expect(!begins, "it began anew")
+    }
+
+    @Test func `bursts of small writes with pauses between them do not let the log grow`() async throws {
+        let clock = ManualClock()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "planner.sqlite")
+        let store = try Store(
+            at: file, synced: [Todo.self], durability: .normal, surroundings: Surroundings(clock: clock),
+            migrate: Todo.migrate)
+        let log = URL(filePath: file.path + "-wal")
+        var afterOne = 0
+        for burst in 0..<12 {
+            for number in 0..<200 {
+                try await store.write { try Todo(content: "\(burst) \(number)").insert($0) }
+            }
+            while let next = clock.untilNextSleeper {
+                clock.advance(by: next)
+                for _ in 0..<50 { await Task.yield() }
+            }
+            await store.checkpoints?.untilIdle()
+            if burst == 0 { afterOne = try size(of: log) }
+        }
+        let (length, whole) = (try size(of: log), try size(of: file))
+        #expect(length <= 3 * afterOne / 2, "\(length) bytes beside \(whole), \(afterOne) after one burst")
+        try await store.close()
     }
 
     @Test func `what a store has written is copied into the database while it is open, and nothing is lost`()
