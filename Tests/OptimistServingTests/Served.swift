@@ -12,9 +12,11 @@ final class Served: Sendable {
     static let account = "a1"
     let store: InMemorySyncStore
     private let present: Mutex<Schema>
+    private let rowValidation: RowValidation
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
 
-    init(_ schema: Schema = ModelStore.projects) {
+    init(_ schema: Schema = ModelStore.projects, rowValidation: RowValidation = RowValidation()) {
+        self.rowValidation = rowValidation
         present = Mutex(schema)
         store = InMemorySyncStore(accounts: [Self.account], epoch: "e1")
         store.accept(schema)
@@ -48,7 +50,8 @@ final class Served: Sendable {
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
         schemaVersion: Int? = nil, using: [String], createdIDs: [String: String]? = nil
     ) async throws -> Response {
-        let settings = ServingSettings(schema: schema, makeRowID: { UUID().uuidString.lowercased() })
+        let settings = ServingSettings(
+            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, rowValidation: rowValidation)
         let service = JMAPService(store: store, settings: settings, now: { self.now })
         let invocations = calls.enumerated().map { index, call in
             var arguments = call.1.object ?? [:]

@@ -215,13 +215,42 @@ struct VersionTests {
             ["@hlc": clock],
         ] {
             let newer = try await push(1, [("Task/set", create(task, row))], version: 4)
-            #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "\(row)")
+            #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "valueTooNew", "\(row)")
+            #expect(newer[0].arguments["notCreated"]?[task.id]?["properties"] == ["title"])
             let present = try await push(1, [("Task/set", create(task, row))], version: 3)
             let error = present[0].arguments["notCreated"]?[task.id]?["type"]
             #expect(error == "invalidProperties" || error == "tooLarge", "\(row)")
         }
         let odd = try await push(2, [("Task/set", create(task, ["title": "a", "@gen": 2, "@hlc": clock]))], version: 4)
         #expect(odd[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties", "no schema allows that")
+    }
+
+    @Test func `L1: a value that waits for a newer schema is refused a week after it was written`() async throws {
+        let written = JSON.string(
+            WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000), device: "deviceAA").description)
+        let row: JSON = ["title": "far too long", "@hlc": written]
+        for (number, (days, type)) in [(0.0, "valueTooNew"), (6.9, "valueTooNew"), (0.2, "tooLarge")].enumerated() {
+            served.advance(days: days)
+            let answer = try await push(Int64(number + 1), [("Task/set", create(task, row))], version: 4)
+            #expect(answer[0].arguments["notCreated"]?[task.id]?["type"]?.string == type)
+        }
+        let unknown = try await push(
+            4, [("Task/set", create(task, ["title": "a", "shape": "round", "@hlc": written]))], version: 4)
+        #expect(unknown[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "a column waits for ever")
+    }
+
+    @Test func `L1 G3: what the app's own check refuses is refused to newer apps too`() async throws {
+        let served = Served(
+            Self.schema,
+            rowValidation: RowValidation([
+                "Task": { row in
+                    row.values["title"] == "no" ? RowFault("notThat", "Not that.", columns: ["title"]) : nil
+                }
+            ]))
+        let answer = try await served.call(
+            [("Task/set", create(task, ["title": "no", "@hlc": clock]))], push: 1, schemaVersion: 4)
+        let error = answer[0].arguments["notCreated"]?[task.id]
+        #expect(error?["type"] == "invalidProperties" && error?["code"] == "notThat")
     }
 
     @Test func `L1: a table's name at a version is the one that it had then`() {

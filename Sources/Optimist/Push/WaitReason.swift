@@ -23,6 +23,9 @@ public struct WaitReason: Sendable, Hashable {
             column.map { "The server does not know the column \"\($0)\" yet." }
                 ?? "The server does not know this version of the app yet."
         case "schemaTooOld": "The server takes this table from a newer version of the app only."
+        case "valueTooNew":
+            column.map { "The server's schema is older than the app's, and does not allow this value of \"\($0)\"." }
+                ?? "The server's schema is older than the app's, and does not allow this row."
         case "unknownMethod": "The server does not have this table."
         case "rateLimit": "The server asks to wait."
         case "blocked": "The row waits for one that it refers to."

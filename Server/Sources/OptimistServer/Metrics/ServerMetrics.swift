@@ -33,7 +33,8 @@ final class ServerMetrics: Sendable {
     /// The codes of refused rows that have a label of their own. An app's own codes count as ``otherCode``.
     static let codes = [
         "blocked", "forbidden", "groupFailed", "invalidArguments", "invalidPatch", "invalidProperties", "lifeUnknown",
-        "notFound", "rateLimit", "schemaTooNew", "schemaTooOld", "tooLarge", "uniqueViolation", "willDestroy",
+        "notFound", "rateLimit", "schemaTooNew", "schemaTooOld", "tooLarge", "uniqueViolation", "valueTooNew",
+        "willDestroy",
     ]
     static let otherCode = "other"
     /// A year. A device with a wrong clock may say more.
