@@ -227,7 +227,7 @@ public actor SyncEngine {
             watchers.append(
                 surroundings.spawn {
                     for await state in states {
-                        await self.noteSignedIn()
+                        await self.noteSignedIn(in: state)
                         Self.report(state, to: inbox)
                     }
                 })
@@ -235,9 +235,13 @@ public actor SyncEngine {
         return watchers
     }
 
-    /// Stores in the file who is signed in, so that later launches and other processes know it too.
-    private nonisolated func noteSignedIn() async {
-        do { try await store.note(remote.signedIn) } catch {
+    /// Stores in the file who is signed in, and whether the account is gone, so that later launches and other processes
+    /// know it too.
+    private nonisolated func noteSignedIn(in state: SessionState) async {
+        do {
+            if case .signedOut(.accountDeleted) = state { try await store.noteAccountDeleted() }
+            try await store.note(remote.signedIn)
+        } catch {
             logger.error("sync.account.failed", metadata: ["error": "\(error)"])
         }
     }

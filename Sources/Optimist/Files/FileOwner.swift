@@ -15,6 +15,8 @@ struct FileOwner: Equatable, Sendable {
     private(set) var account: String?
     /// The other account that is signed in, or was signed in when the remote last said so. Nil if there is none.
     private(set) var visitor: String?
+    /// Whether the account that the file is synced with was deleted.
+    private(set) var isDeleted = false
 
     /// Notes who is signed in.
     mutating func notice(_ signedIn: SignedIn) {
@@ -25,6 +27,12 @@ struct FileOwner: Equatable, Sendable {
             if name == nil, account == nil || account == present { name = present }
             visitor = present == name ? nil : present
         }
+    }
+
+    /// Notes that the account that was signed in is deleted.
+    mutating func noticeDeletion() {
+        if account != nil, visitor == nil { isDeleted = true }
+        notice(.nobody)
     }
 
     func noticing(_ signedIn: SignedIn) -> FileOwner {
@@ -49,6 +57,7 @@ struct FileOwner: Equatable, Sendable {
         // An account may get another name, for example if it is named by an address.
         if let present { name = present }
         visitor = nil
+        isDeleted = false
         return true
     }
 
@@ -65,6 +74,7 @@ extension FileOwner {
         name = try Meta.string(.owner, in: db)
         account = try Meta.string(.account, in: db)
         visitor = try Meta.string(.visitor, in: db)
+        isDeleted = try Meta.int(.accountDeleted, in: db) != nil
     }
 
     /// Writes the fields that differ from `before`.
@@ -72,5 +82,6 @@ extension FileOwner {
         if name != before.name { try Meta.set(.owner, to: name, in: db) }
         if account != before.account { try Meta.set(.account, to: account, in: db) }
         if visitor != before.visitor { try Meta.set(.visitor, to: visitor, in: db) }
+        if isDeleted != before.isDeleted { try Meta.set(.accountDeleted, to: isDeleted ? 1 : nil, in: db) }
     }
 }

@@ -8,7 +8,7 @@ enum Meta {
     enum Name: String {
         case version, node, push, stampCeiling, lastSync
         /// Whose file this is, and which other account is signed in: see ``FileOwner``.
-        case account, owner, visitor
+        case account, owner, visitor, accountDeleted
         /// The installation that the file was last synced from.
         case install
         /// The number of the push that is on its way, or null.

@@ -22,6 +22,8 @@ public struct RowExplanation: Hashable, Sendable {
         case nothing
         /// The row is deleted.
         case deleted
+        /// The account was deleted, with everything that the server had of it. The device sends nothing to it.
+        case accountDeleted
         /// The row is alive, and this device has yet to receive it.
         case awaited
         /// The row is alive. The server has no value of the columns in `lacking`, in which this device has one that is not
@@ -40,7 +42,10 @@ extension RowExplanation: CustomStringConvertible {
     /// Sentences for a developer: why, since when, and what comes next. Never compare them.
     public var description: String {
         if isSettled { return settled }
-        let sentences = [pending.map(Self.sentence), waiting.map { "Received, and not shown: \($0.reason)" }]
+        let sentences = [
+            serversWord == .accountDeleted ? settled : nil, pending.map(Self.sentence),
+            waiting.map { "Received, and not shown: \($0.reason)" },
+        ]
         let refused = rejections.map { "Refused at \($0.at.ISO8601Format()) (\($0.code)): \($0.message)" }
         return (sentences.compactMap(\.self) + refused).joined(separator: " ")
     }
@@ -49,6 +54,7 @@ extension RowExplanation: CustomStringConvertible {
         switch serversWord {
         case .nothing: "Nothing of the row is unsent, and the server has not said anything of it."
         case .deleted: "The row is deleted, on the server too."
+        case .accountDeleted: "The account was deleted: the server has nothing of it. The row stays on this device."
         case .awaited: "The server has the row, and this device has yet to receive it."
         case .alive(lacking: []): "The server has the row as it is here."
         case .alive(let columns):
@@ -92,7 +98,8 @@ extension Store {
             return RowExplanation(
                 pending: try PendingRow.fetch(db, ref).first, waiting: try ParkedRow.fetch(db, ref).first,
                 rejections: try RejectionTable(db).all().filter { $0.table == layout.name && $0.rowID == wire },
-                serversWord: try RowEntryTable(db).entry(ref)?.serversWord(values, in: layout) ?? .nothing)
+                serversWord: try FileOwner(in: db).isDeleted
+                    ? .accountDeleted : RowEntryTable(db).entry(ref)?.serversWord(values, in: layout) ?? .nothing)
         }
     }
 }

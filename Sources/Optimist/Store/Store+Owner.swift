@@ -19,6 +19,12 @@ extension Store {
         if known.noticing(signedIn) != known { try await change { $0.notice(signedIn) } }
     }
 
+    /// Stores that the account that was signed in is deleted.
+    func noteAccountDeleted() async throws {
+        if owner.withLock({ $0.isDeleted }) { return }
+        try await change { $0.noticeDeletion() }
+    }
+
     /// Binds the file to an account, or checks that the file is already bound to this account.
     ///
     /// - Parameters:

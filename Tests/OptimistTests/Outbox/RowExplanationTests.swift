@@ -74,6 +74,28 @@ struct RowExplanationTests {
         #expect(deleted.isSynced && "\(deleted)" == "The row is deleted, on the server too.")
     }
 
+    @Test func `a row of a deleted account does not count as synced, until its account is there again`() async throws {
+        try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
+        try await store.pushAccepted(seq: 1)
+        #expect(try await store.explain(todo).isSynced)
+        try await store.noteAccountDeleted()
+        let gone = try await store.explain(todo)
+        #expect(gone.serversWord == .accountDeleted && !gone.isSynced)
+        #expect("\(gone)" == "The account was deleted: the server has nothing of it. The row stays on this device.")
+        try phone.reopen()
+        #expect(try await store.explain(todo).serversWord == .accountDeleted, "after a relaunch too")
+        try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
+        #expect(try await store.explain(todo).isSynced)
+    }
+
+    @Test func `the end of a visitor's account says nothing about the rows of the file's own`() async throws {
+        try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
+        try await store.pushAccepted(seq: 1)
+        try await store.note(.account("server#2"))
+        try await store.noteAccountDeleted()
+        #expect(try await store.explain(todo).isSynced)
+    }
+
     @Test func `a record of a table that does not sync is refused`() async throws {
         await #expect { try await store.explain(Project(title: "No")) } throws: {
             ($0 as? OptimistError)?.code == .invalidTable
