@@ -10,7 +10,7 @@ extension SyncEngine {
         await untilRestored()
         if let account, remote.signedIn == connectedAs { return account }
         account = nil
-        return try await connecting.value(surroundings.spawn) { try await self.connectAndBind() }
+        return try await connecting.value(storeTasks.spawn) { try await self.connectAndBind() }
     }
 
     /// Sets `account` before the attempt ends. Otherwise another lane could connect again in between.

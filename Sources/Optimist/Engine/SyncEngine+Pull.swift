@@ -232,14 +232,14 @@ extension SyncEngine {
     /// Asks the app about a mass removal. The app may take its time: pulls go on meanwhile. If the removal has grown by the
     /// time the app answers, the engine asks again about the larger one. Without an answer, it asks again in the next run.
     private func ask(_ removal: MassRemoval) {
-        let (store, logger, onMassRemoval) = (store, logger, onMassRemoval)
-        pulls.asking = surroundings.spawn {
+        let (store, logger, onMassRemoval, surroundings) = (store, logger, onMassRemoval, surroundings)
+        pulls.asking = storeTasks.spawn {
             do {
                 var (asked, present) = (removal, removal)
                 var answer: MassRemoval.Answer
                 repeat {
                     asked = present
-                    answer = await onMassRemoval(asked)
+                    answer = try await surroundings.promptly { [asked] in await onMassRemoval(asked) }
                     try Task.checkCancellation()
                     present = try await store.massRemoval()
                 } while !asked.covers(present)

@@ -44,6 +44,9 @@ public actor SyncEngine {
     private var works: [SyncMachine.Lane: Int] = [:]
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
+    let storeTasks: StoreTasks
+    /// The end of an earlier run, which waits for its last transactions. Nil: there is none.
+    private var ending: Task<Void, Never>?
     private var lastTask = 0
     /// The call of ``once(upTo:)`` that runs the engine. Nil: none does.
     var cycle: Task<Void, Never>?
@@ -102,7 +105,8 @@ public actor SyncEngine {
         logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
     ) {
         self.store = store
-        self.remote = remote
+        self.remote = PromptRemote(remote, store.surroundings)
+        storeTasks = StoreTasks(store.surroundings)
         self.session = session
         self.onMassRemoval = onMassRemoval
         self.installID = installID
@@ -120,6 +124,9 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. The next run repeats the work that was under way; nothing is lost.
     ///
+    /// When it is cancelled, it waits for a transaction that is under way, and for no request. After it has returned, sync
+    /// holds no lock on the file.
+    ///
     /// A second call returns at once while the first one runs. If several processes open the same file, one of them
     /// syncs and the others are paused. When that process stops, for whatever reason, another one takes over within two
     /// seconds. The processes take turns with a lock on a file beside the database. If the database is in a shared
@@ -135,16 +142,31 @@ public actor SyncEngine {
     /// - Parameter listens: Whether to open the stream of pokes.
     func take(_ events: AsyncStream<Inbox.Signal>, listens: Bool) async {
         self.listens = listens
+        while let ending { await ending.value }
         let turn: SyncLock?
         do { turn = try await takeTurn() } catch {
             inbox.close()
             return status.show(.stopped)
         }
         await run(events)
-        turn?.end()
+        await end(turn)
         // If the app is suspended after this, no lock is held on the file.
         await store.untilCheckpointed()
     }
+
+    /// Waits for the last transactions of a run, which was cancelled. The next run begins after that.
+    private func end(_ turn: SyncLock?) async {
+        let tasks = storeTasks.underWay
+        let end = surroundings.spawn {
+            for task in tasks { await task.value }
+            turn?.end()
+            await self.ended()
+        }
+        ending = end
+        await end.value
+    }
+
+    private func ended() { ending = nil }
 
     /// Waits until no other process syncs this file. Nil: no other process can have the file open.
     private func takeTurn() async throws -> SyncLock? {
@@ -225,7 +247,7 @@ public actor SyncEngine {
         ]
         if let states = session?.states {
             watchers.append(
-                surroundings.spawn {
+                storeTasks.spawn {
                     for await state in states {
                         await self.noteSignedIn(in: state)
                         Self.report(state, to: inbox)
@@ -303,7 +325,7 @@ public actor SyncEngine {
         lastTask += 1
         let (id, inbox) = (lastTask, inbox)
         works[lane] = id
-        tasks[id] = surroundings.spawn {
+        tasks[id] = storeTasks.spawn {
             inbox.put(await work(id), from: id)
             await self.finished(id)
         }

@@ -94,9 +94,96 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
+    @Test func `S11 U3 a cancelled run waits for its last transaction, and for no request`() async throws {
+        let backend = FakeBackend()
+        let phone = try SyncedPhone(server)
+        let remote = DeafRemote(backend)
+        let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
+        backend.write("todo", [UUID()], ["content": "Other"])
+        // The writer is busy, so that the received rows wait for their transaction.
+        let (isBusy, mayEnd) = (AsyncGate(), DispatchSemaphore(value: 0))
+        remote.beforeAnswer.value = {
+            Task {
+                try await phone.store.write { _ in
+                    isBusy.open()
+                    mayEnd.wait()
+                }
+            }
+            await isBusy.opened()
+        }
+        let hasReturned = Mutexed(false)
+        let run = Task {
+            await engine.run()
+            hasReturned.value = true
+        }
+        await remote.hasAnswered.opened()
+        while await engine.isSettled { await Task.yield() }
+        for _ in 0..<1_000 { await Task.yield() }
+        run.cancel()
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(!hasReturned.value)
+        remote.beforeAnswer.value = nil
+        mayEnd.signal()
+        await run.value
+        #expect(try await phone.store.todos().count == 1)
+
+        remote.isDeaf.value = true
+        let second = Task { await engine.run() }
+        await remote.isHeld.opened()
+        second.cancel()
+        await second.value
+        let seen = try await phone.store.tableProgress()
+        backend.write("todo", [UUID()], ["content": "Late"])
+        remote.mayAnswer.open()
+        for _ in 0..<1_000 { await Task.yield() }
+        #expect(try await phone.store.tableProgress() == seen, "a late answer begins no transaction")
+    }
+
     private func engine(of phone: SyncedPhone) -> SyncEngine {
         SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
     }
+}
+
+/// A remote that does not hear that its pulls are cancelled, once the test says so.
+private final class DeafRemote: Remote {
+    let beforeAnswer = Mutexed<(@Sendable () async -> Void)?>(nil)
+    let hasAnswered = AsyncGate()
+    let isDeaf = Mutexed(false)
+    let (isHeld, mayAnswer) = (AsyncGate(), AsyncGate())
+    private let remote: any Remote
+
+    init(_ remote: any Remote) { self.remote = remote }
+
+    var guarantees: RemoteGuarantees { remote.guarantees }
+    func connect() async throws -> RemoteAccount { try await remote.connect() }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { try await remote.push(push) }
+
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        let page = try await remote.snapshot(request)
+        await beforeAnswer.value?()
+        hasAnswered.open()
+        return page
+    }
+
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        guard isDeaf.value else { return try await remote.pull(request) }
+        isHeld.open()
+        await Task { [mayAnswer] in await mayAnswer.opened() }.value
+        return try await remote.pull(request)
+    }
+
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
+}
+
+/// Opens once.
+private final class AsyncGate: Sendable {
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func open() { continuation.finish() }
+    func opened() async { for await _ in stream {} }
 }
 
 /// A remote that takes each request and never answers.

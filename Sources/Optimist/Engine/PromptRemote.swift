@@ -1,0 +1,46 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// A remote whose calls end as soon as their task is cancelled, even if the remote itself ignores that.
+///
+/// An answer that comes later is dropped.
+struct PromptRemote: Remote {
+    private let remote: any Remote
+    private let surroundings: Surroundings
+
+    init(_ remote: any Remote, _ surroundings: Surroundings) {
+        self.remote = remote
+        self.surroundings = surroundings
+    }
+
+    var signedIn: SignedIn { remote.signedIn }
+    var guarantees: RemoteGuarantees { remote.guarantees }
+
+    func connect() async throws -> RemoteAccount { try await surroundings.promptly { try await remote.connect() } }
+
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
+        try await surroundings.promptly { try await remote.push(push) }
+    }
+
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        try await surroundings.promptly { try await remote.pull(request) }
+    }
+
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        try await surroundings.promptly { try await remote.snapshot(request) }
+    }
+
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
+        try await surroundings.promptly { try await remote.listen(receive) }
+    }
+}
+
+extension Surroundings {
+    /// Does work in a task of its own, which is cancelled with the caller's.
+    ///
+    /// - Throws: `CancellationError` at once when the calling task is cancelled; otherwise what the work throws.
+    func promptly<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await SharedWork<Value>().value(spawn, work)
+    }
+}

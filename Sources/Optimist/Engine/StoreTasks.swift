@@ -1,0 +1,39 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistCore
+
+/// The tasks of an engine that use its store.
+///
+/// When a run ends, it cancels them and waits for them, so that none holds a lock on the file afterwards. That is a short
+/// wait: a cancelled task may be within a transaction, but it never waits for the network (``PromptRemote``).
+final class StoreTasks: Sendable {
+    private struct State {
+        var lastID = 0
+        /// The tasks under way. Nil: the task is only being started.
+        var tasks: [Int: Task<Void, Never>?] = [:]
+    }
+
+    private let surroundings: Surroundings
+    private let state = Mutex(State())
+
+    init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+
+    func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        let id = state.withLock { state in
+            state.lastID += 1
+            state.tasks.updateValue(nil, forKey: state.lastID)
+            return state.lastID
+        }
+        let task = surroundings.spawn { [self] in
+            await operation()
+            state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+        }
+        state.withLock { state in
+            if state.tasks[id] != nil { state.tasks.updateValue(task, forKey: id) }
+        }
+        return task
+    }
+
+    /// The tasks that are under way now.
+    var underWay: [Task<Void, Never>] { state.withLock { $0.tasks.values.compactMap(\.self) } }
+}
