@@ -31,7 +31,7 @@ extension SyncEngine {
             let verdicts = try await store.believable(answer, of: batch)
             let holdsBack = try await store.apply(verdicts, of: batch, in: answer.epoch)
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
-            tellWaits(verdicts, of: batch)
+            tellWaits(answer.verdicts, of: batch)
             return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
         } catch {
             return .failed(

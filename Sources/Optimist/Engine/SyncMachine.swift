@@ -39,6 +39,9 @@ struct SyncMachine: Sendable {
     private var hasWorkedBesideStream = false
     /// Whether the running pull is only a poll, made because no stream is open.
     private var isPolling = false
+    /// Whether rows wait for a page before they are sent again. The engine looks at them after each pull until no more
+    /// pages are to come.
+    private var pushAwaitsPages = false
     /// The number of watchdog ticks for which each lane has had no outcome.
     private var ticks: [Lane: Int] = [:]
     private var rowLimit = SyncMachine.maxRows
@@ -139,6 +142,7 @@ struct SyncMachine: Sendable {
             if let nextDue { set(.rows, nextDue) }
         case .sent(let needsPull):
             rowLimit = min(rowLimit * 2, Self.maxRows)
+            pushAwaitsPages = pushAwaitsPages || needsPull
             if needsPull || !streamIsOpen { want(.pull) }
             worked(.push, wantsMore: true)
         case .failed(.tooLarge(let isProtocolLimit), let rows, let units):
@@ -166,6 +170,10 @@ struct SyncMachine: Sendable {
         case .page(let hasMore):
             if !hasMore { contact.receivedAll() }
             worked(.pull, wantsMore: hasMore)
+            if pushAwaitsPages {
+                pushAwaitsPages = lanes[.pull]?.phase == .running
+                want(.push)
+            }
         case .failed(let failure): failed(.pull, failure, now)
         }
         isPolling = false

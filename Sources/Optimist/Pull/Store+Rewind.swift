@@ -68,6 +68,7 @@ extension Store {
             }
         }
         try Meta.set(lineage.theirs, in: db)
+        try WaitTable(db).release(.restarted)
         return wentBack
     }
 
@@ -102,10 +103,11 @@ extension Store {
         guard tableProgress.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in
             let known = tableProgress.first { $0.table == row.table }?.state?.epoch ?? latest
-            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull)
+            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull, .restarted)
         }
     }
 
+    /// How long such a row waits if no page comes. The next page releases it.
     private static let pauseForPull = Duration.seconds(1)
 }
 

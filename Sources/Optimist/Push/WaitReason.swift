@@ -5,7 +5,7 @@ public import Foundation
 /// Why the server does not take a row for now. The row stays pending and is sent again.
 public struct WaitReason: Sendable, Hashable {
     /// The server's own code, such as `schemaTooNew`, or one of this device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
-    /// `invalidID`. The set is open: a server may send codes that this version does not know.
+    /// `invalidID`, `restarted`. The set is open: a server may send codes that this version does not know.
     public let code: String
     /// The column at fault, if there is one.
     public let column: String?
@@ -32,10 +32,14 @@ public struct WaitReason: Sendable, Hashable {
         case "groupFailed": "The server did not take what was written together with the row."
         case "lifeUnknown": "The server does not know the row that this changes. It is received anew first."
         case "held": "The server refuses every request with this row."
+        case "restarted": "The server has started again. The device first asks what the server has."
         case "invalidID": "The row's id is not a UUID, so the server cannot know it."
         default: "The server does not take the row for now (\(code))."
         }
     }
+
+    /// The answer came from a life of the remote's database that the device does not know yet.
+    static let restarted = WaitReason("restarted")
 
     /// A reason and the table that it concerns.
     struct Place: Hashable {

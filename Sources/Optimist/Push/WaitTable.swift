@@ -28,6 +28,17 @@ struct WaitTable {
             .execute(arguments: [ref.table, ref.id, due, reason.code, reason.column])
     }
 
+    /// Lets the rows that wait for a reason be sent at once.
+    func release(_ reason: WaitReason) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE optimist_edit SET due = NULL, retries = 0 WHERE (tbl, id, due) IN
+                (SELECT tbl, id, due FROM optimist_wait WHERE code = ?)
+                """
+        ).execute(arguments: [reason.code])
+        try forgetEnded()
+    }
+
     /// Deletes reasons that are no longer valid.
     func forgetEnded() throws {
         try db.cachedStatement(

@@ -94,6 +94,22 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
+    @Test func `S11 after a restart of the server one call ends when its own push counts`() async throws {
+        let (backend, phone) = (FakeBackend(), try SyncedPhone(server))
+        let remote = PushFirstRemote(backend, phone.store)
+        let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
+        backend.write("todo", [UUID()], ["content": "Old"])
+        #expect(try await engine.once().isComplete)
+        backend.restart(as: "e2")
+        backend.write("todo", [UUID()], ["content": "Other"])
+        try await phone.store.write { try Todo(content: "Mine").insert($0) }
+        remote.holdsPulls.value = true
+        let outcome = try await engine.once()
+        #expect(outcome.isComplete, "\(outcome)")
+        #expect(try await phone.store.todos().map(\.content) == ["Mine", "Old", "Other"])
+        #expect(backend.rows("todo").count == 3)
+    }
+
     @Test func `S11 U3 a cancelled run waits for its last transaction, and for no request`() async throws {
         let backend = FakeBackend()
         let phone = try SyncedPhone(server)
@@ -142,6 +158,33 @@ struct OnceTests {
     private func engine(of phone: SyncedPhone) -> SyncEngine {
         SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
     }
+}
+
+/// A remote whose pulls wait, if the test says so, until a push was answered and rows of it wait.
+private final class PushFirstRemote: Remote {
+    let holdsPulls = Mutexed(false)
+    private let remote: any Remote
+    private let store: Store
+
+    init(_ remote: any Remote, _ store: Store) { (self.remote, self.store) = (remote, store) }
+
+    var guarantees: RemoteGuarantees { remote.guarantees }
+    func connect() async throws -> RemoteAccount { try await remote.connect() }
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer { try await remote.push(push) }
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        try await remote.snapshot(request)
+    }
+
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        let store = store
+        while holdsPulls.value {
+            if try await store.outbox().contains(where: { $0.nextAttempt != nil }) { holdsPulls.value = false }
+            await Task.yield()
+        }
+        return try await remote.pull(request)
+    }
+
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }
 
 /// A remote that does not hear that its pulls are cancelled, once the test says so.

@@ -106,4 +106,18 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .deviceTrouble(message: "The database is busy."))
         #expect(!run.machine.isCaughtUp)
     }
+
+    @Test func `S11 rows that wait for pages are looked at after the last of them`() {
+        var run = MachineRun(seed: 1)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.sent(needsPull: true)))
+        run.finish(.push, .pushed(.nothing(nextDue: .seconds(1))))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.working.contains(.pull), "the page may have been made before the push")
+        run.finish(.push, .pushed(.nothing(nextDue: .seconds(1))))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.working.contains(.push) && !run.machine.isSettled)
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        #expect(run.machine.isSettled)
+    }
 }
