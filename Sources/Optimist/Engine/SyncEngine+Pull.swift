@@ -16,6 +16,8 @@ extension SyncEngine {
 
         /// The part of a snapshot that is on its way while the store applies the part before it.
         var ahead: SnapshotAhead?
+        /// Whether a page has come in this run.
+        var hasPage = false
         /// Whether this run has already forgotten old deleted rows.
         var hasForgottenDeleted = false
         /// The task that asks the app about a mass removal. Nil: none is under way.
@@ -40,7 +42,9 @@ extension SyncEngine {
     }
 
     /// Runs the next step of receiving.
-    func pull() async -> SyncMachine.PullOutcome {
+    ///
+    /// - Parameter rowLimit: The most rows to ask for.
+    func pull(_ rowLimit: Int) async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
             let withheld = Set(store.withheld(Set(pausedTables.keys)).map(\.name))
@@ -49,12 +53,24 @@ extension SyncEngine {
             }
             pulls.beginRound(of: remote.guarantees.hasOrderedCursors ? [] : tableProgress.map(\.table))
             let plan = PullPlan(
-                tableProgress: tableProgress, limit: RowSync.Limit.pageRows, hasSnapshots: pulls.hasSnapshots,
+                tableProgress: tableProgress, limit: rowLimit, hasSnapshots: pulls.hasSnapshots,
                 followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil, due: pulls.due,
                 asked: pulls.asked)
-            return .page(hasMore: try await take(plan.step, of: plan, account))
+            let hasMore = try await take(plan.step, of: plan, account)
+            if !pulls.hasPage { try await store.noteCutPage(nil) }
+            pulls.hasPage = true
+            return .page(hasMore: hasMore)
         } catch {
+            await noteIfCut(rowLimit)
             return .failed(SyncMachine.Failure(error))
+        }
+    }
+
+    /// If the run ends while a page is on its way, the next run asks for a smaller one.
+    private func noteIfCut(_ rowLimit: Int) async {
+        guard Task.isCancelled, account != nil else { return }
+        do { try await store.noteCutPage(rowLimit) } catch {
+            logger.error("sync.pull.failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -173,7 +189,7 @@ extension SyncEngine {
     private func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         let ahead = pulls.ahead
         pulls.ahead = nil
-        if let ahead, ahead.request == request { return try await ahead.page }
+        if let ahead, ahead.brings(request) { return try await ahead.page }
         ahead?.cancel()
         let roundTrip = RoundTrip(surroundings)
         let page = try await remote.snapshot(request)

@@ -33,6 +33,8 @@ extension SyncEngine {
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
             tellWaits(answer.verdicts, of: batch)
             return .sent(needsPull: holdsBack || verdicts != answer.verdicts)
+        } catch RemoteFailure.notSent {
+            return .failed(.transient, rows: 0, units: 0)
         } catch {
             return .failed(
                 SyncMachine.Failure(error), rows: lastBatch?.sent.count ?? 0, units: lastBatch?.unitCount ?? 0)

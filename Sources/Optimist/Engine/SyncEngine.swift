@@ -202,7 +202,7 @@ public actor SyncEngine {
         toldWaits = []
         status.show(withheld: [:])
         await forgetPushInFlight()
-        await perform(machine.handle(.started(await savedWaits()), at: elapsed()))
+        await perform(machine.handle(.started(await savedWaits(), await firstLimits()), at: elapsed()))
         for await signal in events {
             if let work = signal.work, !works.values.contains(work) { continue }
             await perform(machine.handle(signal.event, at: elapsed()))
@@ -290,6 +290,13 @@ public actor SyncEngine {
         }
     }
 
+    private func firstLimits() async -> SyncMachine.Limits {
+        do { return try await store.firstLimits() } catch {
+            logger.error("sync.start.failed", metadata: ["error": "\(error)"])
+            return SyncMachine.Limits()
+        }
+    }
+
     // MARK: - Effects
 
     private func perform(_ effects: [SyncMachine.Effect]) async {
@@ -303,7 +310,7 @@ public actor SyncEngine {
     private func perform(_ effect: SyncMachine.Effect) async throws {
         switch effect {
         case .push(let rowLimit): start(.push) { _ in await .pushed(self.push(rowLimit)) }
-        case .pull: start(.pull) { _ in await .pulled(self.pull()) }
+        case .pull(let rowLimit): start(.pull) { _ in await .pulled(self.pull(rowLimit)) }
         case .openStream: if listens { listen() }
         case .abandon: abandon()
         case .giveUp(let lane): giveUp(lane)

@@ -5,8 +5,8 @@ extension SyncMachine {
     enum Lane: String, Sendable, Hashable, CaseIterable { case push, pull, stream }
 
     enum Event: Sendable {
-        /// The engine starts, with the waits saved by an earlier launch.
-        case started([Lane: Wait])
+        /// The engine starts, with the waits saved by an earlier launch, and what the network can carry.
+        case started([Lane: Wait], Limits = Limits())
         /// This device committed a write.
         case wrote
         case pushed(PushOutcome)
@@ -27,6 +27,7 @@ extension SyncMachine {
         case nothing(nextDue: Duration?)
         /// The server answered every row. If `needsPull` is true, some verdicts wait for a pull.
         case sent(needsPull: Bool)
+        /// - Parameter rows: How many rows the server may have received. Zero: the push certainly did not leave.
         case failed(Failure, rows: Int, units: Int)
     }
 
@@ -54,6 +55,12 @@ extension SyncMachine {
         case fatal(String)
     }
 
+    /// The most rows of the first requests of a run.
+    struct Limits: Sendable, Equatable {
+        var push = SyncMachine.maxRows
+        var page = SyncMachine.maxPageRows
+    }
+
     struct Wait: Sendable, Equatable {
         var failures: Int
         var remaining: Duration
@@ -67,7 +74,7 @@ extension SyncMachine {
 
     enum Effect: Sendable, Equatable {
         case push(rowLimit: Int)
-        case pull
+        case pull(rowLimit: Int)
         case openStream
         /// Forget all running work: its outcome no longer counts.
         case abandon

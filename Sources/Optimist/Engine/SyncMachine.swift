@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
+import OptimistWire
 
 /// Decides what the sync engine does next. Pure: no clock, no disk, no network.
 ///
@@ -14,6 +15,9 @@ struct SyncMachine: Sendable {
     /// other remotes.
     static let silentTicks = 15
     static let maxRows = 1_000
+    static let maxPageRows = RowSync.Limit.pageRows
+    /// A push or pull that fails after this time may have been more than the network can carry.
+    static let longRequest = Duration.seconds(10)
     /// An open stream that ends sooner counts as failed: whatever cut it, for example a proxy, will cut the next one too.
     static let leastStream = Duration.seconds(10)
 
@@ -42,15 +46,21 @@ struct SyncMachine: Sendable {
     /// Whether rows wait for a page before they are sent again. The engine looks at them after each pull until no more
     /// pages are to come.
     private var pushAwaitsPages = false
+    /// When each lane's latest work began.
+    private var began: [Lane: Duration] = [:]
     /// The number of watchdog ticks for which each lane has had no outcome.
     private var ticks: [Lane: Int] = [:]
     private var rowLimit = SyncMachine.maxRows
+    /// The most rows of the next page.
+    private var pageLimit = SyncMachine.maxPageRows
     private var protocolErrors = 0
     private var tokens: [Timer: Int] = [:]
     private var lastToken = 0
     private var random: SplitMix64
     private let backoff: Backoff
     private var effects: [Effect] = []
+    /// The time of the event that is being handled.
+    private var now = Duration.zero
 
     init(random: SplitMix64, backoff: Backoff = Backoff()) {
         self.random = random
@@ -63,6 +73,7 @@ struct SyncMachine: Sendable {
     /// - Parameter now: The time since the engine started.
     mutating func handle(_ event: Event, at now: Duration) -> [Effect] {
         effects = []
+        self.now = now
         decide(event, now)
         updateStatus()
         return effects
@@ -80,7 +91,9 @@ struct SyncMachine: Sendable {
 
     private mutating func decide(_ event: Event, _ now: Duration) {
         switch event {
-        case .started(let waits): start(waits, now)
+        case .started(let waits, let limits):
+            (rowLimit, pageLimit) = (limits.push, limits.page)
+            start(waits, now)
         case .wrote: bringForward([.push], by: .write)
         case .pushed(let outcome): pushed(outcome, now)
         case .pulled(let outcome): pulled(outcome, now)
@@ -151,7 +164,9 @@ struct SyncMachine: Sendable {
         case .failed(.pushRewound, _, _):
             effects.append(.renewDeviceID)
             self.failed(.push, .transient, now)
-        case .failed(let failure, _, _): failed(.push, failure, now)
+        case .failed(let failure, let rows, _):
+            if failure == .transient, rows > 0, wasLong(.push) { rowLimit = max(1, min(rowLimit, rows / 2)) }
+            failed(.push, failure, now)
         }
     }
 
@@ -169,15 +184,21 @@ struct SyncMachine: Sendable {
         switch outcome {
         case .page(let hasMore):
             if !hasMore { contact.receivedAll() }
+            pageLimit = min(pageLimit * 2, Self.maxPageRows)
             worked(.pull, wantsMore: hasMore)
             if pushAwaitsPages {
                 pushAwaitsPages = lanes[.pull]?.phase == .running
                 want(.push)
             }
-        case .failed(let failure): failed(.pull, failure, now)
+        case .failed(let failure):
+            if failure == .transient, wasLong(.pull) { pageLimit = max(1, pageLimit / 2) }
+            failed(.pull, failure, now)
         }
         isPolling = false
     }
+
+    /// Whether a lane's latest work took so long that the network may be too slow for it.
+    private func wasLong(_ lane: Lane) -> Bool { began[lane].map { now - $0 >= Self.longRequest } ?? false }
 
     private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
         let lasted = streamOpened.map { now - $0 } ?? .zero
@@ -222,8 +243,9 @@ struct SyncMachine: Sendable {
             ticks[lane, default: 0] += 1
             if ticks[lane, default: 0] < Self.silentTicks { continue }
             effects.append(.giveUp(lane))
-            // The push may have been more than the network can carry in that time.
+            // It may have been more than the network can carry in that time.
             if lane == .push { rowLimit = max(1, rowLimit / 2) }
+            if lane == .pull { pageLimit = max(1, pageLimit / 2) }
             failed(lane, .transient, now)
         }
     }
@@ -246,11 +268,12 @@ struct SyncMachine: Sendable {
     private mutating func run(_ lane: Lane) {
         cancel(.lane(lane))
         ticks[lane] = 0
+        began[lane] = now
         switch lane {
         case .push: effects.append(.push(rowLimit: rowLimit))
         case .pull:
             contact.asked()
-            effects.append(.pull)
+            effects.append(.pull(rowLimit: pageLimit))
         case .stream: effects.append(.openStream)
         }
     }

@@ -42,5 +42,12 @@ final class SnapshotAhead: Sendable {
         }
     }
 
+    /// Whether this is the part that is asked for. It may have another number of rows.
+    func brings(_ asked: RemoteSnapshot.Request) -> Bool {
+        var asked = asked
+        asked.limit = request.limit
+        return asked == request
+    }
+
     func cancel() { task.cancel() }
 }

@@ -35,6 +35,7 @@ extension Store {
         try results.apply()
         try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).retryParked()
         try Meta.set(.inFlight, to: nil, in: db)
+        try Meta.set(.unanswered, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)
         return try !results.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
@@ -61,6 +62,7 @@ extension Store {
     func hold(_ batch: PushBatch) async throws {
         let due = correctedMilliseconds + PushResults.heldMilliseconds
         try await apply { db in
+            try Meta.set(.unanswered, to: nil, in: db)
             for sent in batch.sent {
                 try db.execute(
                     sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?",

@@ -13,6 +13,10 @@ enum Meta {
         case install
         /// The number of the push that is on its way, or null.
         case inFlight
+        /// How many rows the last push had, if the server has not answered it, or null.
+        case unanswered
+        /// How many rows the page was to have at most that the last run was waiting for at its end, or null.
+        case cutPage
         case pushWait, pullWait, streamWait
         /// What the remote promises: see ``RemoteGuarantees``.
         case guarantees

@@ -110,6 +110,58 @@ struct OnceTests {
         #expect(backend.rows("todo").count == 3)
     }
 
+    @Test func `S11 on a slow network calls that are cut send less, until each of them gets rows through`()
+        async throws
+    {
+        let phone = try SyncedPhone(server)
+        let remote = SlowRemote(phone.remote, phone.clock, perRowSent: .milliseconds(60))
+        for number in 0..<1_500 { try await phone.store.write { try Todo(content: "\(number)").insert($0) } }
+        let sent = try await cutCalls(of: phone, remote, whole: 1_500) { server.rows("todo").count }
+        #expect(sent.reduce(0, +) == 1_500)
+        #expect(!sent.dropFirst(2).contains(0), "\(sent)")
+    }
+
+    @Test func `S11 on a slow network calls that are cut ask for less, until each of them receives rows`()
+        async throws
+    {
+        let (full, phone) = (try SyncedPhone(server), try SyncedPhone(server))
+        try await full.store.write { db in for number in 0..<2_000 { try Todo(content: "\(number)").insert(db) } }
+        #expect(try await engine(of: full).once().isComplete)
+        let remote = SlowRemote(phone.remote, phone.clock, perRowReceived: .milliseconds(20))
+        let received = try await cutCalls(of: phone, remote, whole: 2_000) {
+            try await phone.store.todos().count
+        }
+        #expect(received.reduce(0, +) == 2_000)
+        #expect(!received.dropFirst(3).contains(0), "\(received)")
+    }
+
+    /// Calls for 25 seconds each until everything is there, but 20 times at most. Returns how many rows each call has added.
+    private func cutCalls(
+        of phone: SyncedPhone, _ remote: SlowRemote, whole: Int, count: () async throws -> Int
+    ) async throws -> [Int] {
+        let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
+        var progress: [Int] = []
+        var before = try await count()
+        while before < whole, progress.count < 20 {
+            let isOver = Mutexed(false)
+            let call = Task {
+                defer { isOver.value = true }
+                _ = try await engine.once(upTo: .seconds(25))
+            }
+            let end = phone.clock.elapsed + .seconds(25)
+            while !isOver.value {
+                let mayPass = remote.isCarrying && phone.clock.elapsed < end
+                if mayPass { phone.clock.advance(by: .milliseconds(500)) }
+                await Task.yield()
+            }
+            try await call.value
+            let present = try await count()
+            progress.append(present - before)
+            before = present
+        }
+        return progress
+    }
+
     @Test func `S11 U3 a cancelled run waits for its last transaction, and for no request`() async throws {
         let backend = FakeBackend()
         let phone = try SyncedPhone(server)
@@ -182,6 +234,52 @@ private final class PushFirstRemote: Remote {
             await Task.yield()
         }
         return try await remote.pull(request)
+    }
+
+    func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
+}
+
+/// A remote on a slow network: each row takes its time.
+private final class SlowRemote: Remote {
+    private let remote: any Remote
+    private let clock: ManualClock
+    private let (perRowSent, perRowReceived): (Duration, Duration)
+    private let carried = Mutexed(0)
+
+    init(
+        _ remote: any Remote, _ clock: ManualClock, perRowSent: Duration = .zero, perRowReceived: Duration = .zero
+    ) {
+        (self.remote, self.clock) = (remote, clock)
+        (self.perRowSent, self.perRowReceived) = (perRowSent, perRowReceived)
+    }
+
+    var isCarrying: Bool { carried.value > 0 }
+
+    var guarantees: RemoteGuarantees { remote.guarantees }
+    func connect() async throws -> RemoteAccount { try await remote.connect() }
+
+    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
+        try await carry(perRowSent * push.rows.count)
+        return try await remote.push(push)
+    }
+
+    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        let page = try await remote.pull(request)
+        try await carry(perRowReceived * page.rows.count)
+        return page
+    }
+
+    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+        let page = try await remote.snapshot(request)
+        try await carry(perRowReceived * page.rows.count)
+        return page
+    }
+
+    private func carry(_ time: Duration) async throws {
+        if time == .zero { return }
+        carried.value += 1
+        defer { carried.value -= 1 }
+        try await clock.sleep(for: time)
     }
 
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }

@@ -22,6 +22,7 @@ struct MachineRun {
     var abandoned = 0
     var givenUp: [SyncMachine.Lane] = []
     var rowLimits: [Int] = []
+    var pageLimits: [Int] = []
 
     init(seed: UInt64) { machine = SyncMachine(random: SplitMix64(seed: seed)) }
 
@@ -34,7 +35,9 @@ struct MachineRun {
         case .push(let rowLimit):
             rowLimits.append(rowLimit)
             start(.push)
-        case .pull: start(.pull)
+        case .pull(let rowLimit):
+            pageLimits.append(rowLimit)
+            start(.pull)
         case .openStream: start(.stream)
         case .abandon:
             working = []

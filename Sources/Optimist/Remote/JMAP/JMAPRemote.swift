@@ -20,6 +20,8 @@ public final class JMAPRemote: Remote {
 
     /// How often the server is asked to send a sign of life. The stream ends if the server sends nothing for twice as long.
     private static let ping = Duration.seconds(30)
+    /// A large request gets the time that it needs at this rate, because a group that was written together is never divided.
+    private static let leastBytesPerSecond = 32_000
 
     /// - Parameters:
     ///   - session: Signs the requests. The remote makes one attempt per request, because the engine repeats them.
@@ -144,10 +146,14 @@ public final class JMAPRemote: Remote {
     }
 
     private func send(_ request: Request, to resource: SessionResource) async throws -> Response {
-        let request = SessionRequest(
+        let text = request.json.bytes
+        let sending = Duration.seconds(1) * (text.count / Self.leastBytesPerSecond)
+        var request = SessionRequest(
             OwnTarget.target(of: resource.apiURL, for: session.server), method: .post,
             headerFields: [.contentType: "application/json", .accept: "application/json"],
-            body: request.json.bytes, attempts: 1, isRepeatable: true)
+            body: text, attempts: 1, isRepeatable: true)
+        request.headTimeout += sending
+        request.deadline += sending
         let answer = try await translatingErrors { try await session.send(request) }
         let (head, body) = (answer.head, answer.body)
         try Self.check(head, body)
