@@ -14,6 +14,8 @@ struct SyncMachine: Sendable {
     /// How many ticks of the watchdog a request may go unanswered. A session gives up much sooner; this limit is for
     /// other remotes.
     static let silentTicks = 15
+    /// After how many ticks the engine asks the remote although a stream is open, because a poke may have been lost (R7).
+    static let quietTicks = 15
     static let maxRows = 1_000
     static let maxPageRows = RowSync.Limit.pageRows
     /// A push or pull that fails after this time may have been more than the network can carry.
@@ -48,6 +50,8 @@ struct SyncMachine: Sendable {
     private var pushAwaitsPages = false
     /// When each lane's latest work began.
     private var began: [Lane: Duration] = [:]
+    /// The number of watchdog ticks since the latest pull began.
+    private var ticksSincePull = 0
     /// The number of watchdog ticks for which each lane has had no outcome.
     private var ticks: [Lane: Int] = [:]
     private var rowLimit = SyncMachine.maxRows
@@ -225,7 +229,8 @@ struct SyncMachine: Sendable {
             set(.watchdog, Self.watchdogInterval)
             giveUpSilent(now)
             want(.push)
-            if !streamIsOpen { poll() }
+            ticksSincePull += 1
+            if !streamIsOpen { poll() } else if ticksSincePull >= Self.quietTicks { want(.pull) }
         }
     }
 
@@ -272,6 +277,7 @@ struct SyncMachine: Sendable {
         switch lane {
         case .push: effects.append(.push(rowLimit: rowLimit))
         case .pull:
+            ticksSincePull = 0
             contact.asked()
             effects.append(.pull(rowLimit: pageLimit))
         case .stream: effects.append(.openStream)

@@ -120,4 +120,45 @@ extension SyncMachineTests {
         #expect(run.givenUp.filter { $0 == .stream }.count == 1)
         #expect(run.givenUp.filter { $0 == .push }.count > 3)
     }
+
+    @Test func `R7 a device whose pokes are lost asks after a quarter of an hour, though its stream is open`() {
+        var run = MachineRun(seed: 1)
+        run.handle(.started([:]))
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.handle(.streamAlive)
+        while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
+        for _ in 0..<3 {
+            let began = run.now
+            while !run.working.contains(.pull) {
+                if run.working.contains(.push) { run.finish(.push, .pushed(.nothing(nextDue: nil))) }
+                run.step()
+            }
+            #expect(run.now - began <= .seconds(15 * 60))
+            run.finish(.pull, .pulled(.page(hasMore: false)))
+        }
+    }
+
+    /// Nothing tells this device of what another one wrote: each poke is lost, and so are answers and streams, in any order.
+    @Test(arguments: 1...100)
+    func `R7 whatever is lost in whatever order, a device that may sync asks again within an hour`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var run = MachineRun(seed: seed)
+        run.handle(.started([:]))
+        while run.now < .seconds(24 * 3600) {
+            #expect(run.now - (run.attempts[.pull]?.last ?? .zero) <= .seconds(3600))
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0 where run.working.contains(.push): run.finish(.push, .pushed(.nothing(nextDue: nil)))
+            case 1 where run.working.contains(.push):
+                run.finish(.push, .pushed(.failed(.transient, rows: 9, units: 9)))
+            case 2 where run.working.contains(.pull): run.finish(.pull, .pulled(.page(hasMore: false)))
+            case 3 where run.working.contains(.pull): run.finish(.pull, .pulled(.failed(.transient)))
+            case 4 where run.working.contains(.pull): run.finish(.pull, .pulled(.failed(.throttled(.seconds(600)))))
+            case 5 where run.working.contains(.stream): run.handle(.streamAlive)
+            case 6 where run.working.contains(.stream): run.finish(.stream, .streamEnded(.transient))
+            case 7 where run.working.contains(.stream): run.finish(.stream, .streamEnded(.noPokes))
+            case 8: run.handle(.online(.random(using: &random)))
+            default: run.step()
+            }
+        }
+    }
 }
