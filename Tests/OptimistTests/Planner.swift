@@ -126,6 +126,15 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> RemotePage.Row 
                 seq: seq)))
 }
 
+extension RemotePush.Row.Change {
+    /// The deletion that a push tells, without what the user had read before. Nil: the push deletes nothing.
+    var deletion: Tombstone? {
+        guard case .delete(var tombstone) = self else { return nil }
+        tombstone.read = nil
+        return tombstone
+    }
+}
+
 extension Store {
     /// What an engine whose remote has no snapshots would ask for.
     func nextPull() async throws -> (tables: [String], cursor: String?) {

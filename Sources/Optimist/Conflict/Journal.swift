@@ -33,18 +33,49 @@ struct Journal {
             .execute(arguments: [db.lastInsertedRowID - Int64(Self.capacity)])
     }
 
-    /// Stores what the user lost when a row's life ended.
+    /// Stores what the user lost when a row's life ended, or when another device replaced values.
     func record(_ loss: Loss, of ref: RowRef, at milliseconds: Int64) throws {
         try record(
-            ref, reason: .deleted, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
+            ref, reason: loss.reason, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
     }
 
-    /// What the user loses when a row's life ends. It must be read before the row is changed.
+    /// What the user loses when a row's life ends, or when another device replaces values that it has not read. It must
+    /// be read before the row is changed.
     struct Loss {
+        let reason: Conflict.Reason
         let mine: JSONObject
-        /// The values of the next life, if there is one.
+        /// The values of the next life, if there is one, or those that replace the user's.
         let theirs: JSONObject?
-        let whole: JSONObject
+        /// Nil if the row lives on.
+        let whole: JSONObject?
+
+        /// What the user loses by a rendering. Nil: nothing.
+        init?(_ rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy? = nil) throws {
+            if rendering.lost != 0 {
+                try self.init(rendering.lost, of: entry, by: rendering.change, in: table, besides: vacancy)
+            } else {
+                try self.init(replaced: rendering, of: entry, in: table, besides: vacancy)
+            }
+        }
+
+        private init?(
+            replaced rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy?
+        ) throws {
+            let next: JSONObject
+            switch rendering.change {
+            case .put(let values), .set(let values): next = values
+            case .none, .delete: return nil
+            }
+            let mask = rendering.replaced & ~rendering.kept
+            guard mask != 0, let values = try table.values(entry.ref.id) else { return nil }
+            let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
+            let columns = table.layout.columns(in: mask).filter { next[$0.name] ?? .null != whole[$0.name] ?? .null }
+            if columns.isEmpty { return nil }
+            reason = .overwritten
+            mine = JSONObject(columns.map { ($0.name, whole[$0.name] ?? .null) })
+            theirs = JSONObject(columns.map { ($0.name, next[$0.name] ?? .null) })
+            self.whole = nil
+        }
 
         /// Nil if nothing is lost. A value that the next life also has is not lost (M5), and neither is one that no user wrote.
         ///
@@ -63,6 +94,7 @@ struct Journal {
                 return next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
             }
             if edited.isEmpty { return nil }
+            reason = .deleted
             mine = entry.kept(JSONObject(edited.map { ($0.name, whole[$0.name] ?? .null) }), in: table.layout)
             theirs = next.map { next in JSONObject(edited.map { ($0.name, next[$0.name] ?? .null) }) }
             self.whole = whole

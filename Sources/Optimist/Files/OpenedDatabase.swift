@@ -141,6 +141,11 @@ enum DeviceIdentity {
         return device
     }
 
+    /// Every id that this device has or had, so that its clocks are known as its own.
+    static func all(in db: Database) throws -> Set<String> {
+        try String.fetchSet(db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own = 1"))
+    }
+
     /// Every id under which the server may have counts of this device. Empty if no table has counters (M3).
     static func origins(in db: Database) throws -> [String] {
         let counts = try Bool.fetchOne(

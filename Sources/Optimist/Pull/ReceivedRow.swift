@@ -4,6 +4,19 @@ import OptimistWire
 
 extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
+
+    /// The same content, with only those of the values replaced unread that some devices wrote.
+    func tellingUnread(of devices: Set<String>) -> Self {
+        switch self {
+        case .row(var patch) where !patch.unread.isEmpty:
+            patch.unread = patch.unread.of(devices: devices)
+            return .row(patch)
+        case .deleted(var tombstone) where !tombstone.unread.isEmpty:
+            tombstone.unread = tombstone.unread.of(devices: devices)
+            return .deleted(tombstone)
+        case .row, .deleted: return self
+        }
+    }
 }
 
 /// A row as the server has it, with its key in this database.

@@ -12,6 +12,7 @@ struct RowApplication {
     let context: PageContext
     private let milliseconds: Int64
     private let device: String
+    private let ownDevices: Set<String>
     /// The tables that have no row of this page yet, so that the page's rows need not be looked up.
     private var fresh: Set<Int64> = []
     /// Whether the entries of rows in such tables are collected and written together.
@@ -28,6 +29,7 @@ struct RowApplication {
         self.milliseconds = milliseconds
         self.context = context
         device = try DeviceIdentity.current(in: db)
+        ownDevices = try DeviceIdentity.all(in: db)
     }
 
     /// The rows of a page whose tables are known here. Rows that are alive come first, as the page has them, then the
@@ -134,7 +136,7 @@ struct RowApplication {
         let known = try entries.entry(row.ref)
         var entry = known ?? RowEntry(ref: row.ref)
         let rendering =
-            switch row.content {
+            switch row.content.tellingUnread(of: ownDevices) {
             case .row(let patch):
                 entry.receive(
                     patch, asOf: row.hasWaited ? nil : context.head, device: device, in: table.layout,
@@ -151,7 +153,7 @@ struct RowApplication {
         }
         if rendering.change == .delete, try mustWait(row) { return .waiting(.deletionTooSoon) }
         let loss = try known.flatMap {
-            try Journal.Loss(rendering.lost, of: $0, by: rendering.change, in: table, besides: vacancy)
+            try Journal.Loss(rendering, of: $0, in: table, besides: vacancy)
         }
         try make(rendering, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }

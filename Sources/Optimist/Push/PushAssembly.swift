@@ -95,11 +95,13 @@ struct PushAssembly {
         let deletion = kind == .delete ? entry.deletionClock(device) : nil
         let change: RemotePush.Row.Change =
             if kind == .delete {
-                .delete(Tombstone(generation: entry.generation, clock: deletion))
+                .delete(self.deletion(entry, at: deletion, in: layout))
             } else if entry.isRestored {
                 .create(restored(patch, totals, of: unsent))
             } else {
-                change(kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals)
+                change(
+                    kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals,
+                    read: kind == .update ? entry.read(columns) : entry.readBeforeEnd(in: layout))
             }
         rows.append(RemotePush.Row(table: layout.name, id: id, change: change))
         sent.append(
@@ -111,6 +113,12 @@ struct PushAssembly {
                         ($0.name, entry.unsentClock(of: $0.name))
                     }),
                 values: patch, totals: totals, sentBefore: entry.sent, restores: entry.isRestored))
+    }
+
+    private func deletion(_ entry: RowEntry, at clock: WriteClock?, in layout: TableLayout) -> Tombstone {
+        var tombstone = Tombstone(generation: entry.generation, clock: clock)
+        tombstone.read = entry.readBeforeEnd(in: layout)
+        return tombstone
     }
 
     /// Returns a row that the server has lost as a new row, with the clocks of the devices that wrote it. Leaves out a
@@ -128,7 +136,8 @@ struct PushAssembly {
     }
 
     private func change(
-        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]]
+        _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]],
+        read: ColumnClocks
     ) -> RemotePush.Row.Change {
         let common = WriteClock(stamp: entry.lifeStamp, device: device)
         var clocks = ColumnClocks(common: common)
@@ -136,7 +145,9 @@ struct PushAssembly {
             let clock = clock(of: name, entry, totals)
             if clock != common { clocks.exceptions[name] = clock }
         }
-        let patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
+        var patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
+        // A device that creates a row in its first life has read nothing of it.
+        if kind == .update || entry.generation > 1 { patch.read = read }
         return kind == .create ? .create(patch) : .update(patch)
     }
 

@@ -42,8 +42,9 @@ struct PushResults {
         now = milliseconds
         self.corrected = corrected
         missed = try MissedRows(layouts, db, at: milliseconds)
-        let (tables, parked) = (tables, ParkedRows(db))
+        let (tables, parked, ownDevices) = (tables, ParkedRows(db), try DeviceIdentity.all(in: db))
         self.verdicts = try verdicts.map { verdict in
+            let verdict = verdict.tellingUnread(of: ownDevices)
             guard case .blocked(let by) = verdict, let owner = tables.ref(named: by),
                 try parked.awaitsDeletion(owner)
             else { return verdict }
@@ -189,7 +190,7 @@ struct PushResults {
 
     private func record(_ rendering: Rendering, _ sent: SentRow, _ before: RowEntry, in table: AppTable) throws {
         let journal = Journal(db)
-        if let loss = try Journal.Loss(rendering.lost, of: before, by: rendering.change, in: table) {
+        if let loss = try Journal.Loss(rendering, of: before, in: table) {
             try journal.record(loss, of: sent.ref, at: now)
         }
         if !rendering.overwritten.isEmpty, case .set(let theirs) = rendering.change {

@@ -3,6 +3,13 @@
 import OptimistWire
 
 extension RemotePush.Verdict {
+    /// The same verdict, with only those of the values replaced unread that some devices wrote.
+    func tellingUnread(of devices: Set<String>) -> Self {
+        guard case .merged(let seq, var won) = self, !won.unread.isEmpty else { return self }
+        won.unread = won.unread.of(devices: devices)
+        return .merged(seq: seq, won)
+    }
+
     /// The server's values that won against the sent ones.
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: RemotePush.Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }

@@ -23,6 +23,9 @@ struct LocalEdit: Equatable, Sendable {
     /// Mask of the columns that were sent and that the server has not answered yet. The server may have them, or may
     /// have had and lost them.
     var sent: Int64 = 0
+    /// Mask of the columns whose values on the server have changed since the edit covers them, so that the user has not
+    /// read them.
+    var unread: Int64 = 0
     /// The server's values of dirty columns, as SQL literals. Kept only while the server knows this life, or if it has
     /// lost it.
     var base: [String: String] = [:]
@@ -45,6 +48,7 @@ struct LocalEdit: Equatable, Sendable {
     /// Forgets that some columns are unsent.
     mutating func clear(_ mask: Int64, in layout: TableLayout) {
         dirty &= ~mask
+        unread &= ~mask
         for column in layout.columns(in: mask) {
             base[column.name] = nil
             clocks[column.name] = nil

@@ -12,6 +12,9 @@ struct Rendering: Equatable, Sendable {
     var change = RowChange.none
     /// Mask of the columns whose values the user loses. The values go to the journal before the change is made.
     var lost: Int64 = 0
+    /// Mask of the columns in which another device has replaced the user's value without having read it. The values go
+    /// to the journal before the change is made.
+    var replaced: Int64 = 0
     /// Mask of the columns that stay as they are when the whole row is put again: the user's unsent ones, and those
     /// that the server has accepted later than the received row.
     var kept: Int64 = 0

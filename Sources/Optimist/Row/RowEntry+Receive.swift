@@ -18,7 +18,7 @@ extension RowEntry {
         let life = patch.generation ?? 1
         if life == generation { yieldOriginals(to: patch, in: layout) }
         if life == generation, wasOnServer, patch.seq != nil, remote.isElsewhere {
-            return try putAnew(patch, in: layout, quote: quote)
+            return try putAnew(patch, device: device, in: layout, quote: quote)
         }
         if isAbove(life, at: patch.seq) {
             remote.generation = max(remote.generation, life)
@@ -29,7 +29,7 @@ extension RowEntry {
         // counts too.
         let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
-            if isPending { return try moveUnsent(to: life, patch, in: layout, quote: quote) }
+            if isPending { return try moveUnsent(to: life, patch, device: device, in: layout, quote: quote) }
             (generation, remote.generation) = (0, 0)
         }
         remote.seq = max(remote.seq, patch.seq ?? 0)
@@ -51,9 +51,10 @@ extension RowEntry {
             return begin(life, patch, in: layout)
         }
         if isLater, lacksConfirmedColumn(patch, in: layout) {
-            return try putAnew(patch, isLater: true, in: layout, quote: quote)
+            return try putAnew(patch, isLater: true, device: device, in: layout, quote: quote)
         }
-        let rendering = try mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, in: layout, quote: quote)
+        let rendering = try mergeColumns(
+            of: patch, isInOrder: isInOrder, isLater: isLater, device: device, in: layout, quote: quote)
         // This device has made the same life too, so the app's table holds it.
         if isFirst { remote.known &= ~RemoteRow.elsewhere }
         endRestoring(in: layout)
@@ -72,7 +73,7 @@ extension RowEntry {
         if isForgotten, isAlive {
             guard isPending else {
                 remote.generation = 0
-                return end(tombstone.generation, clock: tombstone.clock, in: layout)
+                return end(tombstone.generation, clock: tombstone.clock, unread: tombstone.unread, in: layout)
             }
             goOnForgotten(in: layout)
             confirmEnd(of: tombstone.generation, at: tombstone.clock)
@@ -80,7 +81,7 @@ extension RowEntry {
         guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
             return Rendering()
         }
-        return end(tombstone.generation, clock: tombstone.clock, in: layout)
+        return end(tombstone.generation, clock: tombstone.clock, unread: tombstone.unread, in: layout)
     }
 
     /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different
@@ -102,7 +103,8 @@ extension RowEntry {
 
     /// Moves unsent edits from a life that the server has forgotten to the life that the server has.
     private mutating func moveUnsent(
-        to life: Int, _ patch: RowPatch, in layout: TableLayout, quote: (TableLayout.Column, JSON) throws -> String
+        to life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
+        quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         (generation, remote.generation) = (life, life)
         remote.beginLife()
@@ -111,12 +113,18 @@ extension RowEntry {
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
         }
-        return try putAnew(patch, in: layout, quote: quote)
+        return try putAnew(patch, device: device, in: layout, quote: quote)
     }
 
     /// Deletes the row at once, because the server has deleted it in a later life. The journal keeps what was unsent.
-    mutating func end(_ life: Int, clock: WriteClock?, in layout: TableLayout) -> Rendering {
-        let rendering = Rendering(change: isAlive ? .delete : .none, lost: isAlive ? edited(in: layout) : 0)
+    ///
+    /// - Parameter unread: The clocks of this device's values that another one has replaced or deleted unread. The
+    ///   journal keeps these values too.
+    mutating func end(
+        _ life: Int, clock: WriteClock?, unread: UnreadClocks = UnreadClocks(), in layout: TableLayout
+    ) -> Rendering {
+        let lost = isAlive ? edited(in: layout) | replaced(unread, in: layout) : 0
+        let rendering = Rendering(change: isAlive ? .delete : .none, lost: lost)
         generation = life
         remote.generation = max(remote.generation, life)
         remote.clocks = ColumnClocks(common: clock)
@@ -127,7 +135,7 @@ extension RowEntry {
 
     /// Enters a later life of the row. Nothing of the old life stays, and the journal keeps what was unsent.
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Rendering {
-        let lost = isAlive ? edited(in: layout) : 0
+        let lost = isAlive ? edited(in: layout) | replaced(patch.unread, in: layout) : 0
         generation = life
         remote.generation = max(remote.generation, life)
         remote.take(patch, in: layout)
@@ -149,14 +157,14 @@ extension RowEntry {
     ///
     /// - Parameter isLater: Whether the received row has everything that this device sent and the server has answered.
     private mutating func putAnew(
-        _ patch: RowPatch, isLater: Bool = false, in layout: TableLayout,
+        _ patch: RowPatch, isLater: Bool = false, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         let former = remote
+        var rendering = Rendering(replaced: replaced(patch.unread, in: layout))
         remote.seq = max(remote.seq, patch.seq ?? 0)
         remote.generation = max(remote.generation, generation)
         remote.take(patch, in: layout)
-        var rendering = Rendering()
         var values = patch.values
         for column in layout.columns {
             let isDirty = dirty & column.mask != 0
@@ -168,6 +176,7 @@ extension RowEntry {
             } else if isDirty {
                 rendering.kept |= column.mask
                 local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+                if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
             }
         }
         rendering.change = .put(values)
@@ -181,10 +190,11 @@ extension RowEntry {
     ///   of. The answer to a push is not, since it has only some columns. An older clock in such a row is not an echo
     ///   of an earlier value: the server has forgotten the row, and got it back from a device that knew less.
     mutating func mergeColumns(
-        of patch: RowPatch, isInOrder: Bool, isLater: Bool, in layout: TableLayout,
+        of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         var taken = JSONObject()
+        var replaced: Int64 = 0
         // A page omits the counters of a row in which no device has counted.
         for column in layout.counters
         where patch.seq != nil || patch.values[column.name] != nil {
@@ -198,14 +208,16 @@ extension RowEntry {
             guard clock.map({ isNews($0, of: column, isLater: isLater, isAnswer: isAnswer) }) ?? isInOrder else {
                 continue
             }
+            if isReplaced(column, patch.unread) { replaced |= column.mask }
             remote.take(column, at: clock)
             if dirty & column.mask != 0 {
                 local?.base[name] = try quote(column, value)
+                noteCovered(column, device: device)
             } else {
                 taken.append(name, value)
             }
         }
-        return Rendering(change: taken.isEmpty ? .none : .set(taken))
+        return Rendering(change: taken.isEmpty ? .none : .set(taken), replaced: replaced)
     }
 
     /// Whether the device takes a received value.

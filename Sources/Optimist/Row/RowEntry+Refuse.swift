@@ -124,12 +124,14 @@ extension RowEntry {
                 continue
             }
             // A page may have brought a later value than the refusal has.
+            let told = remote.clock(of: column)
             let server = current?.values[column.name].map { value in
                 settledValue(
                     value, current?.clocks?[column.name], isReplaced: false, isOvertaken: isOvertaken, of: column)
             }
             if unsentClock(of: column.name) != sentRow.clocks[column.name] {
                 if let server { local?.base[column.name] = try quote(column, server) }
+                if remote.clock(of: column) != told { local?.unread |= column.mask }
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)

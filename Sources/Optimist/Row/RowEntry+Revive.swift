@@ -51,7 +51,7 @@ extension RowEntry {
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
         guard let former = local else { return begin(life, patch, in: layout) }
-        let counters = self.counters
+        let (counters, told) = (counters, remote)
         var rendering = begin(life, patch, in: layout)
         guard case .put(var values) = rendering.change else { return rendering }
         local = LocalEdit(group: former.group, place: former.place, stamp: former.stamp)
@@ -75,6 +75,8 @@ extension RowEntry {
             } else {
                 rendering.kept |= column.mask
                 local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+                local?.unread |= former.unread & column.mask
+                if remote.clock(of: column) != told.clock(of: column) { noteCovered(column, device: device) }
             }
         }
         let kept = dirty

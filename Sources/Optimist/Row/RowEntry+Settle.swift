@@ -143,7 +143,8 @@ extension RowEntry {
         clear(cleared, in: layout)
         if isAlive {
             taken.replace(
-                with: try takeOthers(of: won, besides: answered, isInOrder: isInOrder, in: layout, quote: quote))
+                with: try takeOthers(
+                    of: won, besides: answered, isInOrder: isInOrder, device: device, in: layout, quote: quote))
         }
         if isOver, seq < remote.seq {
             // The page that told the row's end is later than this answer.
@@ -173,6 +174,7 @@ extension RowEntry {
             answer ?? mine, clock, isReplaced: answer != nil && isFirst, isOvertaken: seq < remote.seq, of: column)
         guard isDirty else { return server }
         local?.base[column.name] = try quote(column, server)
+        noteCovered(column, device: sent.device)
         // The server set back the clock of the sent value. The user's edit since must still be later (M4).
         if answer == mine, let clock, let own = unsentClock(of: column.name).ownStamp, clock.stamp >= own {
             local?.clocks[column.name] = .own(clock.stamp.successor)
@@ -186,7 +188,7 @@ extension RowEntry {
     /// - Parameter mask: The columns that the answer has settled.
     /// - Returns: The values that the app's table must show.
     private mutating func takeOthers(
-        of won: RowPatch, besides mask: Int64, isInOrder: Bool, in layout: TableLayout,
+        of won: RowPatch, besides mask: Int64, isInOrder: Bool, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> JSONObject {
         let others = won.values.members.filter { name, _ in
@@ -194,7 +196,8 @@ extension RowEntry {
             return mask & column.mask == 0 && (isInOrder || !column.isCounter)
         }
         let unsent = RowPatch(generation: generation, clocks: won.clocks, values: JSONObject(others), mine: won.mine)
-        let rendering = try mergeColumns(of: unsent, isInOrder: isInOrder, isLater: false, in: layout, quote: quote)
+        let rendering = try mergeColumns(
+            of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout, quote: quote)
         if case .set(let values) = rendering.change { return values }
         return [:]
     }

@@ -37,6 +37,7 @@ struct RowEntryTable {
     static let remoteColumns = ["generation", "seq", "clock", "node", "clocks", "known", "settled"]
     private static let editColumns = [
         "generation", "grp", "place", "stamp", "stamps", "dirty", "sent", "base", "due", "blocked", "retries",
+        "unread",
     ]
 
     /// The columns that ``decode(_:)`` reads.
@@ -134,7 +135,7 @@ struct RowEntryTable {
 
     func decode(_ row: RowColumns) throws -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: row.int(0), id: row.value(1)))
-        if let generation = row.optionalInt(13) { entry.remote = try decodeRemote(row, generation) }
+        if let generation = row.optionalInt(14) { entry.remote = try decodeRemote(row, generation) }
         if let generation = row.optionalInt(2) {
             entry.local = try decodeEdit(row)
             entry.generation = Int(generation)
@@ -149,6 +150,7 @@ struct RowEntryTable {
             group: Stamp(rawValue: row.int(3)), place: row.int(4), stamp: Stamp(rawValue: row.int(5)),
             dirty: row.int(7), sent: row.int(8), due: row.optionalInt(10), blocked: row.text(11),
             retries: Int(row.int(12)))
+        edit.unread = row.int(13)
         if let text = row.text(6) { edit.clocks = try Self.editClocks(text) }
         if let text = row.text(9) { edit.base = try Self.literals(text) }
         return edit
@@ -156,12 +158,12 @@ struct RowEntryTable {
 
     private func decodeRemote(_ row: RowColumns, _ generation: Int64) throws -> RemoteRow {
         var remote = RemoteRow(
-            generation: Int(generation), seq: row.int(14), known: row.int(18), lastAnsweredPush: row.int(19))
-        let stamp = row.int(15)
+            generation: Int(generation), seq: row.int(15), known: row.int(19), lastAnsweredPush: row.int(20))
+        let stamp = row.int(16)
         if stamp != 0 {
-            remote.clocks.common = WriteClock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(16)))
+            remote.clocks.common = WriteClock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(17)))
         }
-        if let text = row.text(17) { remote.clocks.exceptions = try Self.clocks(text) }
+        if let text = row.text(18) { remote.clocks.exceptions = try Self.clocks(text) }
         return remote
     }
 
@@ -191,6 +193,7 @@ struct RowEntryTable {
             edit.stamp.rawValue.databaseValue, clocks, edit.dirty.databaseValue, edit.sent.databaseValue,
             base.isNull && entry.wasOnServer ? "{}".databaseValue : base,
             edit.due?.databaseValue ?? .null, edit.blocked?.databaseValue ?? .null, Int64(edit.retries).databaseValue,
+            edit.unread.databaseValue,
         ]
     }
 

@@ -54,6 +54,7 @@ extension EngineSchema {
             due INTEGER,                        -- not to be sent before, in milliseconds since 1970
             blocked TEXT,                       -- the row it waits for, as Type:id
             retries INTEGER NOT NULL DEFAULT 0, -- how often the server has put it off
+            unread INTEGER NOT NULL DEFAULT 0,  -- mask of what the server has changed since the edit covers it
             PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
         CREATE INDEX optimist_edit_group ON optimist_edit(grp, tbl, place);

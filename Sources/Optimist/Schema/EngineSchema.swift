@@ -17,6 +17,10 @@ enum EngineSchema {
         if let present { try upgrade(db, from: present) } else { try db.execute(sql: tables) }
         let definitions = try definitions(in: db)
         for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
+        if definitions["optimist_edit"]?.contains("unread") != true {
+            // Older code leaves this column alone too.
+            try db.execute(sql: "ALTER TABLE optimist_edit ADD COLUMN unread INTEGER NOT NULL DEFAULT 0")
+        }
         try createStateView(in: db, beside: definitions)
         // Opening a file that is up to date writes nothing, because each commit costs a durable write.
         if (present ?? 0) < Int64(version) { try Meta.set(.version, to: Int64(version), in: db) }

@@ -20,14 +20,17 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
     private let rowValidation: RowValidation
+    /// The device that pushes, if it says what it has read: see ``RowMemory/unread``. Nil: nothing is noted.
+    private let writer: String?
 
     /// The most rows that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
     init(
         _ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread,
-        rowValidation: RowValidation = RowValidation()
+        rowValidation: RowValidation = RowValidation(), writer: String? = nil
     ) {
+        self.writer = writer
         self.rows = rows
         self.clock = clock
         self.maxSpread = maxSpread
@@ -70,6 +73,9 @@ struct Consequences {
         } while try settleCollisions(isPushed)
         try checkRestrictions()
     }
+
+    /// What the device that pushes has read of the rows that it does not name: nothing. Nil: it does not say.
+    var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
 
     mutating func blame(_ cause: WorkingRow.Cause, _ error: SetError) { faults.append((cause, error)) }
 }
@@ -152,7 +158,7 @@ extension Consequences {
         guard let cause = rows.rows[target]?.cause, try rows.row(referrer)?.isAlive == true else { return }
         switch onDelete {
         case .cascade: try delete(referrer, with: target, cause)
-        case .setNull: try put(.null, referrer, column, cause)
+        case .setNull: try put(.null, referrer, column, cause, isLoss: true)
         case .restrict: break
         }
     }
@@ -164,20 +170,30 @@ extension Consequences {
         let keepsCells = rows.schema.types[key.type]?.editWins == true
         let deletion = [try rows.row(target)?.deletion, keepsCells ? row.lastEdit : nil].compactMap(\.self).max()
         let stamp = deletion ?? tick(after: row)
+        let (writer, read) = (writer, read)
         try rows.change(key, cause: cause) { working in
             let first = working.memory.firstLife ?? working.row.presentLife
             let ended = working.row.generation
             working.row.merge(MergeRow(generation: ended + 1, deletion: stamp))
             working.memory.firstLife = keepsCells && first != ended ? first : nil
             if !keepsCells { (working.row.cells, working.row.counters) = ([:], [:]) }
+            working.memory.noteEnded(row.cells, by: writer, having: read)
         }
         dead.append(key)
     }
 
     /// Writes a value as the server, with a clock later than every clock in the row.
-    mutating func put(_ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause) throws {
+    ///
+    /// - Parameter isLoss: Whether the user who wrote the former value loses it.
+    mutating func put(
+        _ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause, isLoss: Bool = false
+    ) throws {
         let stamp = tick(after: try rows.row(key) ?? MergeRow())
+        let (writer, read) = (writer, read)
         try rows.change(key, cause: cause) { working in
+            if isLoss, let was = working.row.cells[column], was.value != value {
+                working.memory.noteEnded([column: was], by: writer, having: read)
+            }
             working.row.cells[column] = Cell(value, stamp)
             working.altered.insert(column)
         }
@@ -227,6 +243,7 @@ extension Consequences {
             (working.memory.mergedInto, working.memory.mergedLife) = (winner.id, life)
         }
         try absorb(row, of: loser, into: winner, cause: cause)
+        try noteLost(row, of: loser, in: winner, cause)
         for (type, column, _) in rows.references(to: [loser.type]) {
             for referrer in try rows.holders(type, column, [loser.indexKey])[loser.indexKey] ?? [] {
                 try put(.string(winner.id), referrer, column, cause)
@@ -238,11 +255,13 @@ extension Consequences {
         _ other: MergeRow, of key: RowKey, into winner: RowKey, cause: WorkingRow.Cause
     ) throws {
         var taken: Set<String> = []
-        let clock = clock
+        let (clock, read) = (clock, read)
         try rows.change(winner, cause: cause) { working in
+            let former = working.row.cells(namedBy: other)
             working.setBack(before: other, clock)
             taken = working.absorb(working.row.part(of: other, of: key))
             working.altered.formUnion(taken)
+            working.memory.noteReplaced(taken, of: former, by: working.row.cells, having: read)
         }
         if let error = rows.rows[winner]?.objectionToSize { blame(cause, error) }
         unchecked.append((winner, taken))

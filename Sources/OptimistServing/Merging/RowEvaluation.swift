@@ -15,6 +15,8 @@ struct RowEvaluation {
     var taken: Set<String> = []
     /// Whether the clocks of the next operation are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
+    /// What the device of the next operation had read of the row. Nil: it does not say.
+    var read: ColumnClocks?
 
     /// The highest generation. No client gets near it. No client could read a generation far above it.
     private static let maxGeneration = 1 << 30
@@ -86,16 +88,28 @@ extension RowEvaluation {
         }
         // The life in which the device wrote has ended. If a later life has begun, the answer is that whole life.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
+        // With the clocks that its devices know, even where these are set back below.
+        let former = row
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
         row.forgetEmptyTotals()
         taken.formUnion(outcome.taken)
+        noteUnread(of: former, outcome)
         if outcome.lifeChanged {
-            memory = RowMemory(replaced: memory.replaced)
+            memory = RowMemory(replaced: memory.replaced, unread: memory.unread)
             if let objection = objectionToBirth() { return objection }
         }
         if let objection = objectionToSize() { return objection }
         return .merged(life: generation, lost: outcome.refused.union(adjusted))
+    }
+
+    private mutating func noteUnread(of former: MergeRow, _ outcome: MergeRow.Outcome) {
+        guard outcome.lifeChanged else {
+            return memory.noteReplaced(outcome.taken, of: former.cells, by: row.cells, having: read)
+        }
+        guard former.isAlive else { return }
+        let device = row.cells.values.first?.clock.device
+        memory.noteEnded(former.cells, by: device, having: read, besides: row.cells)
     }
 
     private var lifeUnknown: RowStep {
@@ -168,8 +182,10 @@ extension RowEvaluation {
         clock = stamping.clock
         // No delete is refused as too large: clocks that exceed the limit are forgotten.
         if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
+        let former = row
         row.setBack(before: MergeRow(deletion: deletion), &memory, clock)
         end(generation, at: deletion)
+        if former.isAlive, !row.isAlive { memory.noteEnded(former.cells, by: deletion.device, having: read) }
         return .destroyed
     }
 
@@ -187,7 +203,7 @@ extension RowEvaluation {
     private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
-            if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced) }
+            if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced, unread: memory.unread) }
             // A deleted row loses its values. Only a type that lets edits revive a row has to keep them.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
             return
@@ -218,9 +234,11 @@ extension RowEvaluation {
     private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
         var joined = MergeRow(generation: 1, cells: row.cells, counters: row.counters)
         let outcome = joined.merge(MergeRow(generation: 1, cells: incoming.cells, counters: incoming.counters))
+        let former = row.cells
         (row.cells, row.counters) = (joined.cells, joined.counters)
         row.forgetEmptyTotals()
         taken.formUnion(outcome.taken)
+        memory.noteReplaced(outcome.taken, of: former, by: row.cells, having: read)
         if let objection = objectionToSize() { return objection }
         settleLife()
         return row.isAlive ? .merged(life: life, lost: outcome.refused) : .gone

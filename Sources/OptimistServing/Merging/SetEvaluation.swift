@@ -29,6 +29,8 @@ struct SetEvaluation {
     /// The input of an evaluation beside the rows.
     struct Context {
         var schema: Schema
+        /// The device that pushes. Nil: the request is no push.
+        var device: String?
         /// The origins whose totals of counters the answer includes.
         var origins: Set<String> = []
         /// The check of ``ServingSettings/validate``, which may refuse an operation.
@@ -125,6 +127,7 @@ extension SetEvaluation {
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
         row.hasOwnClocks = operation.hasOwnClocks
+        row.read = operation.read
         let step = row.apply(operation.action, validation: context.rowValidation, texts: context.texts, clock: &clock)
         evaluations[operation.key] = row
         return step
@@ -227,7 +230,7 @@ extension SetEvaluation {
         for _ in 0..<Self.maxRounds {
             var consequences = Consequences(
                 WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread,
-                rowValidation: context.rowValidation)
+                rowValidation: context.rowValidation, writer: writer)
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock
@@ -243,6 +246,10 @@ extension SetEvaluation {
         for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
         return WorkingRows(schema: context.schema, reader: reader)
     }
+
+    /// The device that pushes, if it says what it has read. It has not read the rows that it changes without naming
+    /// them.
+    private var writer: String? { operations.contains { $0.read != nil } ? context.device : nil }
 
     private func apply(to consequences: inout Consequences) throws {
         var causes: [(index: Int, cause: WorkingRow.Cause)] = []
@@ -273,7 +280,11 @@ extension SetEvaluation {
         case .follow: return try successor(of: key, rows)
         case .merged(let life, let lost):
             guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
-            if working.row.generation != life { return .accepted(won: working.row.patch(for: context.origins)) }
+            if working.row.generation != life {
+                var whole = working.row.patch(for: context.origins)
+                whole.unread = working.memory.unread
+                return .accepted(won: whole)
+            }
             let columns = lost.union(working.altered)
             return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
         }

@@ -120,7 +120,7 @@ extension Exchange {
         if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }
         var answer = AnswerText(members, size: rows.reduce(0) { $0 + $1.content.count + 64 })
         answer.add("list", list: try living.map { try text(of: $0, table.type) })
-        answer.add("destroyClocks", object: dead.map { ($0.id, $0.content) })
+        answer.add("destroyClocks", object: try dead.map { ($0.id, try text(of: $0, table.type)) })
         answer.close()
         return MethodAnswer(table.invocation.name, answer.bytes, callID: table.invocation.callID)
     }

@@ -9,7 +9,7 @@ extension Exchange {
     func presentNames(_ arguments: JSONObject, of type: String) -> JSONObject {
         guard vocabulary.renamesColumns(of: type) else { return arguments }
         var arguments = arguments
-        for member in ["create", "update"] {
+        for member in ["create", "update", "destroyClocks"] {
             guard let rows = arguments[member]?.object else { continue }
             arguments[member] = .object(
                 JSONObject(

@@ -4,8 +4,8 @@ import OptimistWire
 
 /// How the server shows stored rows to a client.
 extension Exchange {
-    /// The JSON of a living row for a page. It is the stored JSON, unparsed, unless the row has counters or the client
-    /// has other names for its columns.
+    /// The JSON of a row, or of its deletion, for a page. It is the stored JSON, unparsed, unless the row has counters or
+    /// the client has other names for its columns.
     func text(of row: LoggedRow, _ type: String) throws -> [UInt8] {
         let content = row.content(for: origins)
         guard vocabulary.renamesColumns(of: type) else { return content }

@@ -134,8 +134,9 @@ extension Exchange {
         let before = state
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
-            schema: schema, origins: origins, validate: settings.validate, rowValidation: settings.rowValidation,
-            hook: hook, unreadTypes: unreadTypes, meter: transaction.meter, texts: texts)
+            schema: schema, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
+            rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: transaction.meter,
+            texts: texts)
         let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
         clock = evaluation.clock
         if !evaluation.changes.isEmpty {

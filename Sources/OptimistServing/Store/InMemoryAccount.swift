@@ -105,6 +105,7 @@ extension StoredRow {
         stored.row.cells = renamed(row.cells)
         stored.row.counters = renamed(row.counters)
         stored.memory.replaced = renamed(memory.replaced)
+        stored.memory.unread = memory.unread.renamed(name)
         return stored
     }
 }

@@ -7,9 +7,10 @@ extension StoredRow {
     /// The row's JSON in a page.
     public func content(id: String) -> [UInt8] {
         if row.isAlive { return JSON.object(patch().json(id: id)).bytes }
-        return Tombstone(
-            generation: row.generation, clock: row.deletion, seq: seq, mergedInto: memory.mergedInto
-        ).json.bytes
+        var tombstone = Tombstone(
+            generation: row.generation, clock: row.deletion, seq: seq, mergedInto: memory.mergedInto)
+        tombstone.unread = memory.unread
+        return tombstone.json.bytes
     }
 
     /// The JSON of everything else that the server has to keep. Nil, as for most rows: nothing.
@@ -30,6 +31,7 @@ extension StoredRow {
         else { return nil }
         self.init(row: MergeRow(generation: generation), seq: seq, ordinal: ordinal, bornSeq: bornSeq)
         memory.mergedInto = patch.mergedInto
+        memory.unread = patch.unread
         if let hidden {
             guard let json = try? JSON(parsing: hidden), read(hidden: json) else { return nil }
         }

@@ -36,7 +36,11 @@ public struct StoredRow: Sendable {
     /// The whole row as a patch.
     ///
     /// - Parameter origins: The origins whose totals of counters the patch includes.
-    func patch(for origins: Set<String> = []) -> RowPatch { row.patch(for: origins, seq: seq) }
+    func patch(for origins: Set<String> = []) -> RowPatch {
+        var patch = row.patch(for: origins, seq: seq)
+        patch.unread = memory.unread
+        return patch
+    }
 }
 
 /// What only the server remembers about a row.
@@ -50,16 +54,19 @@ public struct RowMemory: Hashable, Sendable {
     public var firstLife: Int?
     /// The clocks that ran ahead and were replaced: by column, then by the device that gave them.
     public var replaced: [String: [String: ReplacedClock]]
+    /// The values that a device replaced, or ended with a life of the row, without having read them.
+    public var unread: UnreadClocks
 
     /// Makes a memory, by default an empty one.
     public init(
         mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,
-        replaced: [String: [String: ReplacedClock]] = [:]
+        replaced: [String: [String: ReplacedClock]] = [:], unread: UnreadClocks = UnreadClocks()
     ) {
         self.mergedInto = mergedInto
         self.mergedLife = mergedLife
         self.firstLife = firstLife
         self.replaced = replaced
+        self.unread = unread
     }
 }
 

@@ -19,6 +19,12 @@ public struct RowPatch: Hashable, Sendable {
     public var mine: [String: [String: Int64]]
     /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
     public var mergedInto: String?
+    /// The clocks of the values that the user had read where this patch writes. The patch replaces any other value
+    /// without its writer's knowledge. In a later life: the clocks of the former life, which the patch replaces. Nil:
+    /// the sender does not say, or it knew nothing of the row. Only in a push.
+    public var read: ColumnClocks?
+    /// The values that a device replaced without having read them. Only from the server.
+    public var unread = UnreadClocks()
 
     /// Makes a patch. Without arguments it is empty, and belongs to no stated life.
     public init(
@@ -48,6 +54,8 @@ public struct RowPatch: Hashable, Sendable {
         }
         seq = json["@seq"]?.int
         mergedInto = json["@mergedInto"]?.string
+        read = json["@read"].flatMap { ColumnClocks(json: $0) }
+        unread = UnreadClocks(json: json["@unread"])
         for (column, totals) in json["@mine"]?.object?.members ?? [] {
             for (origin, total) in totals.object?.members ?? [] { mine[column, default: [:]][origin] = total.int }
         }
@@ -67,6 +75,8 @@ public struct RowPatch: Hashable, Sendable {
         if let seq { members.append(("@seq", .int(seq))) }
         if let mergedInto { members.append(("@mergedInto", .string(mergedInto))) }
         if !mine.isEmpty { members.append(("@mine", RowPatch.json(ofMine: mine))) }
+        if let read { members.append(("@read", read.json)) }
+        if !unread.isEmpty { members.append(("@unread", unread.json)) }
         return JSONObject(members)
     }
 }
@@ -92,6 +102,11 @@ public struct Tombstone: Hashable, Sendable {
     public var seq: Int64?
     /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
     public var mergedInto: String?
+    /// The clocks of the row's values that the user had read before the delete. The delete ends any other value without
+    /// its writer's knowledge. Nil: the sender does not say. Only in a push.
+    public var read: ColumnClocks?
+    /// The values that a device replaced, or ended with the row, without having read them. Only from the server.
+    public var unread = UnreadClocks()
 
     /// Makes a tombstone from its parts.
     public init(generation: Int, clock: WriteClock?, seq: Int64? = nil, mergedInto: String? = nil) {
@@ -108,6 +123,8 @@ public struct Tombstone: Hashable, Sendable {
         self.init(
             generation: Int(generation), clock: json["@hlc"]?.string.flatMap { WriteClock($0) }, seq: json["@seq"]?.int,
             mergedInto: json["@mergedInto"]?.string)
+        read = json["@read"].flatMap { ColumnClocks(json: $0) }
+        unread = UnreadClocks(json: json["@unread"])
     }
 
     /// The wire form. Members that are nil are omitted.
@@ -116,6 +133,8 @@ public struct Tombstone: Hashable, Sendable {
         if let clock { object.append("@hlc", .string(clock.description)) }
         if let seq { object.append("@seq", .int(seq)) }
         if let mergedInto { object.append("@mergedInto", .string(mergedInto)) }
+        if let read { object.append("@read", read.json) }
+        if !unread.isEmpty { object.append("@unread", unread.json) }
         return .object(object)
     }
 }

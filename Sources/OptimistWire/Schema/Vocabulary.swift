@@ -49,8 +49,8 @@ public struct Vocabulary: Sendable {
     /// Returns the present name of a row, `Type:id`.
     public func presentRow(_ name: String) -> String { renaming(name, types.present) }
 
-    /// Returns a row of the client's, or a part of one, in present names, also in its `@hlc` and `@mine`. `type` is the
-    /// type's present name.
+    /// Returns a row of the client's, or a part of one, in present names, also in members such as `@hlc` that name
+    /// columns. `type` is the type's present name.
     public func present(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.present) }
 
     // MARK: - What it hears
@@ -61,8 +61,8 @@ public struct Vocabulary: Sendable {
     /// Returns the client's name of a row, `Type:id`, from its present one.
     public func formerRow(_ name: String) -> String { renaming(name, types.former) }
 
-    /// Returns a row, or a part of one, in the client's names, also in its `@hlc` and `@mine`. `type` is the type's
-    /// present name.
+    /// Returns a row, or a part of one, in the client's names, also in members such as `@hlc` that name columns. `type`
+    /// is the type's present name.
     public func former(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.former) }
 
     /// Returns the client's name of a column, from its present one. `type` is the type's present name.
@@ -80,7 +80,8 @@ public struct Vocabulary: Sendable {
         var renamed = JSONObject()
         for (key, value) in row {
             switch (key, value) {
-            case ("@hlc", .object(let clocks)), ("@mine", .object(let clocks)):
+            case ("@hlc", .object(let clocks)), ("@mine", .object(let clocks)), ("@read", .object(let clocks)),
+                ("@unread", .object(let clocks)):
                 renamed.append(key, .object(JSONObject(clocks.map { (names[$0.key] ?? $0.key, $0.value) })))
             case _ where key.hasPrefix("@") || key == "id": renamed.append(key, value)
             default:

@@ -22,7 +22,7 @@ extension EditWinsTests {
     }
 
     private func expectDeletion(at clock: WriteClock?, in push: RemotePush?) {
-        #expect(push?.rows.map(\.change) == [.delete(Tombstone(generation: 2, clock: clock))])
+        #expect(push?.rows.map(\.change.deletion) == [Tombstone(generation: 2, clock: clock)])
     }
 
     /// The server goes back, and is told again what it has lost.

@@ -1,0 +1,95 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Values that a device replaced, or ended with their row, without having read them (M7).
+///
+/// The server keeps their clocks only. The row's next page tells them, and the device that wrote such a value still shows
+/// it when that page arrives.
+extension RowMemory {
+    /// The most such clocks that a row keeps. The earliest are forgotten first.
+    static let maxUnread = 200
+
+    /// Notes which values a write replaced although its device had not read them. Equal values are no conflict (M5).
+    ///
+    /// - Parameters:
+    ///   - columns: The columns that took a value of the write.
+    ///   - former: The row's values before the write.
+    ///   - present: The row's values after the write.
+    ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
+    mutating func noteReplaced(
+        _ columns: Set<String>, of former: [String: Cell], by present: [String: Cell], having read: ColumnClocks?
+    ) {
+        for column in columns {
+            guard let cell = present[column] else { continue }
+            // The device that writes the column again has decided about its earlier value.
+            unread.remove(device: cell.clock.device, in: column)
+            guard let was = former[column], was.value != cell.value else { continue }
+            note(was.clock, in: column, replacedBy: cell.clock.device, having: read)
+        }
+        unread.keep(latest: Self.maxUnread)
+    }
+
+    /// Notes which values ended with a life of the row although the device that ended it had not read them.
+    ///
+    /// - Parameters:
+    ///   - cells: The values of the life.
+    ///   - device: The device that ended it.
+    ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
+    ///   - next: The values of the next life, if it has begun.
+    mutating func noteEnded(
+        _ cells: [String: Cell], by device: String?, having read: ColumnClocks?, besides next: [String: Cell] = [:]
+    ) {
+        for (column, cell) in cells where next[column]?.value != cell.value {
+            note(cell.clock, in: column, replacedBy: device, having: read)
+        }
+        unread.keep(latest: Self.maxUnread)
+    }
+
+    private mutating func note(
+        _ clock: WriteClock, in column: String, replacedBy device: String?, having read: ColumnClocks?
+    ) {
+        guard let read, read[column] != clock, clock.device != device, clock.device != ServerClock.device else {
+            return
+        }
+        unread.add(clock, in: column)
+    }
+}
+
+extension Consequences {
+    /// Notes which values of a row lost when the row became one with another. No device has read the rows as one.
+    mutating func noteLost(_ row: MergeRow, of loser: RowKey, in winner: RowKey, _ cause: WorkingRow.Cause) throws {
+        let present = try rows.row(winner)?.cells(namedBy: row) ?? [:]
+        let read = read
+        try rows.change(loser, cause: cause) { working in
+            for (column, cell) in row.cells {
+                guard let theirs = present[column], theirs.clock != cell.clock, theirs.value != cell.value else {
+                    continue
+                }
+                working.memory.noteEnded([column: cell], by: theirs.clock.device, having: read)
+            }
+        }
+    }
+}
+
+extension MergeRow {
+    /// The cells of the columns that another row has too.
+    func cells(namedBy other: MergeRow) -> [String: Cell] {
+        var named: [String: Cell] = [:]
+        for column in other.cells.keys { named[column] = cells[column] }
+        return named
+    }
+}
+
+extension RowOperation {
+    /// What the user of the device had read of the row. Nil: the client does not say. A device that creates a row knows
+    /// nothing of it.
+    var read: ColumnClocks? {
+        guard hasOwnClocks else { return nil }
+        return switch action {
+        case .create(let patch): patch.clocks == nil ? nil : patch.read ?? ColumnClocks()
+        case .update(let patch): patch.clocks == nil ? nil : patch.read
+        case .destroy(let tombstone): tombstone?.read
+        }
+    }
+}

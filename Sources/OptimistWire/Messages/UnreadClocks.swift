@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The clocks of values that a device replaced, or ended with their row, without having read them. By column, at most
+/// one for each device that wrote such a value.
+///
+/// The values themselves are not kept: the device that wrote one still has it when it receives the clock.
+public struct UnreadClocks: Hashable, Sendable {
+    private var columns: [String: [WriteClock]] = [:]
+
+    /// Makes an empty list.
+    public init() {}
+
+    /// Reads the wire form, `{"column": ["clock"]}`. Skips what is malformed.
+    public init(json: JSON?) {
+        for (column, clocks) in json?.object?.members ?? [] {
+            for clock in clocks.array ?? [] {
+                if let clock = clock.string.flatMap({ WriteClock($0) }) { add(clock, in: column) }
+            }
+        }
+    }
+
+    /// The wire form, with the columns in the order of their names.
+    public var json: JSON {
+        .object(
+            JSONObject(
+                columns.sorted { $0.key < $1.key }.map { column, clocks in
+                    (column, .array(clocks.map { .string($0.description) }))
+                }))
+    }
+
+    /// Whether there is no clock.
+    public var isEmpty: Bool { columns.isEmpty }
+    /// The number of clocks.
+    public var count: Int { columns.values.reduce(0) { $0 + $1.count } }
+
+    /// The clocks of a column, the earliest first.
+    public subscript(column: String) -> [WriteClock] { columns[column] ?? [] }
+
+    /// Adds a clock. The latest clock of a device in a column replaces its earlier one.
+    public mutating func add(_ clock: WriteClock, in column: String) {
+        var clocks = self[column]
+        if clocks.contains(where: { $0.device == clock.device && $0 >= clock }) { return }
+        clocks.removeAll { $0.device == clock.device }
+        clocks.append(clock)
+        columns[column] = clocks.sorted()
+    }
+
+    /// Removes the clock of a device in a column.
+    public mutating func remove(device: String, in column: String) {
+        guard let clocks = columns[column] else { return }
+        let others = clocks.filter { $0.device != device }
+        columns[column] = others.isEmpty ? nil : others
+    }
+
+    /// Keeps the latest clocks of all columns, at most `limit`.
+    public mutating func keep(latest limit: Int) {
+        if count <= limit { return }
+        let all = columns.flatMap { column, clocks in clocks.map { (clock: $0, column: column) } }
+        let latest = all.sorted { ($1.clock, $1.column) < ($0.clock, $0.column) }.prefix(limit)
+        columns = [:]
+        for (clock, column) in latest { add(clock, in: column) }
+    }
+
+    /// The clocks that some devices gave.
+    public func of(devices: Set<String>) -> UnreadClocks {
+        var own = UnreadClocks()
+        own.columns = columns.mapValues { $0.filter { devices.contains($0.device) } }.filter { !$0.value.isEmpty }
+        return own
+    }
+
+    /// The same clocks under other names of the columns.
+    public func renamed(_ name: (String) -> String) -> UnreadClocks {
+        var renamed = UnreadClocks()
+        for (column, clocks) in columns { for clock in clocks { renamed.add(clock, in: name(column)) } }
+        return renamed
+    }
+}
