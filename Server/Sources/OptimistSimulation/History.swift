@@ -17,6 +17,8 @@ struct History {
         var cells: [RowName: Values] = [:]
         /// The amounts that were added to counters.
         var counts: [RowName: Int64] = [:]
+        /// The values that the device showed before, where it replaced or deleted them.
+        var replaced: [RowName: Values] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
         /// What began a life and ended it again.
@@ -57,8 +59,10 @@ struct History {
             }
             if old == nil { write.inserted.insert(name) }
             if !changed.isEmpty { write.cells[name] = changed }
+            if let old { write.replaced[name] = old.filter { changed[$0.key] != nil } }
         }
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
+        for name in write.deleted { write.replaced[name] = before[name] }
         writes.append(write)
         numbers[tag] = writes.count - 1
         for name in Set(write.cells.keys).union(write.deleted).union(write.counts.keys).union(shortLived) {

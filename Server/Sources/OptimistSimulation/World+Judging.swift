@@ -186,7 +186,8 @@ extension World {
         let (history, server) = withState { ($0.history, $0.history.present) }
         var refused: [RowName: [Refused]] = [:]
         var journaled: [RowName: Int64] = [:]
-        for device in devices {
+        var kept: [Int: [RowName: Set<String>]] = [:]
+        for (number, device) in devices.enumerated() {
             look(into: device) { db in
                 let rows = try Rows.all(db)
                 try compare(device, rows, server, db)
@@ -197,6 +198,7 @@ extension World {
                 try checkFile(db, device.name)
                 for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
                 for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
+                for (row, text) in try Self.keptTexts(db) { kept[number, default: [:]][row, default: []].insert(text) }
             }
         }
         do { try data.inspect(while: self.server.process) { try checkFile($0, "server") } } catch {
@@ -206,6 +208,8 @@ extension World {
             history: history, server: server, clocksAreRight: plan.clocksAreRight,
             hasForgotten: withState(\.hasForgotten), refused: refused, journaled: journaled)
         for finding in judge.findings() { find(finding) }
+        if withState(\.hasForgotten) { return }
+        for finding in UnseenJudge(history: history, server: server, kept: kept).findings() { find(finding) }
     }
 
     private func compare(

@@ -46,6 +46,21 @@ struct JudgeTests {
                 == ["lost: list:01.name = d1w3.1 of device 1: d0w2.1 is there, which is older"])
     }
 
+    @Test func `words that vanish unseen are in a journal, or were shown to whom replaced or deleted them`() {
+        let tables = ["d0w1.1", "d0w2.1", "d1w3.1"].map { [Self.list: ["name": $0]] as [RowName: Values] }
+        func findings(seen: [RowName: Values], server: [RowName: Values], kept: Set<String> = []) -> [String] {
+            let history = Self.history([(0, [:], tables[0]), (0, tables[0], tables[1]), (1, seen, server)])
+            return UnseenJudge(history: history, server: server, kept: [0: [Self.list: kept]]).findings()
+        }
+        for end in [tables[2], [:]] {
+            let found = findings(seen: tables[0], server: end)
+            #expect(found.count == 1)
+            #expect(found.first?.hasPrefix("unseen: list:01.name = d0w2.1 of device 0 is gone") == true)
+            #expect(findings(seen: tables[1], server: end) == [])
+            #expect(findings(seen: tables[0], server: end, kept: ["d0w2.1"]) == [])
+        }
+    }
+
     @Test func `counts are what was added, each once`() {
         let memo = RowName(table: "memo", id: "03")
         func memos(_ views: Int) -> [RowName: Values] { [memo: ["body": "d0w1.1", "views": "\(views)"]] }
