@@ -98,6 +98,34 @@ struct ConformanceTests {
         #expect(report.counts.merges > 0 && report.counts.refusals > 0)
     }
 
+    private static func clockless(
+        _ fault: ClocklessBoard.Fault? = nil, merging: RemoteConformance.Merging = .byTransaction
+    ) async throws -> ConformanceReport {
+        let notes = RemoteConformance.Table("note", counters: ["likes"]) { random in
+            ["text": .string("note \(random.next() % 5)"), "done": .bool(random.next() % 2 == 0)]
+        }
+        return try await RemoteConformance(seeds: seeds, merging: merging, tables: [notes]) { _ in
+            let board = ClocklessBoard(fault)
+            return [ClocklessRemote(board: board), ClocklessRemote(board: board)]
+        }.run()
+    }
+
+    @Test func `B1 a remote without clocks passes by the order of its transactions, and not by clocks`() async throws {
+        let report = try await Self.clockless()
+        #expect(report.isSound, "\(report)")
+        #expect(report.counts.worlds == Self.seeds.count && report.counts.repeats > 0)
+        let byClock = try await Self.clockless(merging: .byClock)
+        #expect(byClock.broken.contains { $0.promise == .mergesByClock || $0.promise == .judgesEachRow })
+    }
+
+    @Test(arguments: [ClocklessBoard.Fault.appliesRepetitions, .sendsClocks])
+    func `B1 a remote without clocks that stores a repeated push again, or sends clocks, is found`(
+        fault: ClocklessBoard.Fault
+    ) async throws {
+        let report = try await Self.clockless(fault)
+        #expect(report.broken.count { $0.promise == .mergesByTransaction } * 10 >= Self.seeds.count * 3, "\(report)")
+    }
+
     @Test func `B2 the same seeds give the same report, in words with the seed`() async throws {
         let reports = [try await Self.report(of: .doubledCounter), try await Self.report(of: .doubledCounter)]
         #expect(reports[0] == reports[1])

@@ -61,15 +61,18 @@ struct ConformanceDevice {
 
     /// Draws what the device pushes next.
     ///
-    /// - Parameter milliseconds: The time of day by the device's clock.
+    /// - Parameters:
+    ///   - milliseconds: The time of day by the device's clock.
+    ///   - arrival: The number of the push among those of all devices.
     mutating func draw(
-        _ tables: [RemoteConformance.Table], at milliseconds: Int64, using random: inout SplitMix64
+        _ tables: [RemoteConformance.Table], at milliseconds: Int64, arrival: Int64, using random: inout SplitMix64
     ) -> (push: RemotePush, drawn: [DrawnRow]) {
         let stamp = clock.tick(milliseconds: milliseconds)
         var drawn: [DrawnRow] = []
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let table = tables[Int.random(in: tables.indices, using: &random)]
-            let row = draw(in: table, WriteClock(stamp: stamp, device: id), using: &random)
+            var row = draw(in: table, WriteClock(stamp: stamp, device: id), using: &random)
+            row.arrival = arrival
             if !drawn.contains(where: { $0.key == row.key }) { drawn.append(row) }
         }
         number += 1

@@ -12,6 +12,9 @@ public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
     case countsOnce
     /// Each column goes to the later clock and each row to the higher generation, in whatever order writes arrive.
     case mergesByClock
+    /// With ``RemoteConformance/Merging/byTransaction``: each column goes to the value that was stored later and each row
+    /// to the higher generation, and no clock is sent.
+    case mergesByTransaction
     /// The n-th verdict is about the n-th row of the push, and says what the remote did with it.
     case judgesEachRow
     /// A row that was refused changes nothing.
@@ -41,6 +44,8 @@ public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
         case .sendsWholeRows: "A row of a page has every column that was ever written."
         case .countsOnce: "A repeated push changes nothing, and a counter is the sum of its totals."
         case .mergesByClock: "Each column goes to the later clock, and each row to the higher generation."
+        case .mergesByTransaction:
+            "Each column goes to the later transaction, each row to the higher generation, and no clock is sent."
         case .judgesEachRow: "The n-th verdict is about the n-th row, and says what the remote did with it."
         case .refusalsChangeNothing: "A row that was refused changes nothing."
         case .refusalsHaveTheRow: "A refusal has the row that the remote holds."

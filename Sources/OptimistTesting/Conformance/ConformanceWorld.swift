@@ -17,6 +17,8 @@ struct ConformanceWorld {
     private var hasSnapshots = true
     /// The time of day, in milliseconds since 1970. A day long ago, so that no remote finds a clock ahead of its own.
     private var milliseconds: Int64 = 1_600_000_000_000
+    /// How many pushes were sent, without repetitions.
+    private var arrivals: Int64 = 0
 
     private var names: [String] { tables.map(\.name) }
 
@@ -25,11 +27,13 @@ struct ConformanceWorld {
     /// How many pages without rows may come in a row.
     private static let emptyPages = 20
 
-    init(seed: UInt64, tables: [RemoteConformance.Table], remotes: [any Remote]) {
+    init(
+        seed: UInt64, merging: RemoteConformance.Merging, tables: [RemoteConformance.Table], remotes: [any Remote]
+    ) {
         self.tables = tables
         random = SplitMix64(seed: seed)
         devices = remotes.enumerated().map { ConformanceDevice($0, $1, seed: seed) }
-        expected = ExpectedRows(tables)
+        expected = ExpectedRows(tables, merging)
     }
 
     /// - Throws: ``ConformanceFinding``, and `CancellationError`.
@@ -106,7 +110,8 @@ struct ConformanceWorld {
     private mutating func push(_ index: Int) async throws {
         // Devices disagree about the time by up to two seconds, so that later writes often have earlier clocks.
         let time = milliseconds + Int64.random(in: -2_000...2_000, using: &random)
-        let (push, drawn) = devices[index].draw(tables, at: time, using: &random)
+        arrivals += 1
+        let (push, drawn) = devices[index].draw(tables, at: time, arrival: arrivals, using: &random)
         counts.pushes += 1
         // Some answers are lost: the device knows nothing, and pushes again.
         let isAnswerLost = Int.random(in: 0..<4, using: &random) == 0

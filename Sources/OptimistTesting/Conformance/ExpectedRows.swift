@@ -15,6 +15,8 @@ struct DrawnRow {
     let row: RemotePush.Row
     /// Whether the app says that the remote refuses it.
     let isRefused: Bool
+    /// When the row was sent first, as a number among the pushes of all devices.
+    var arrival: Int64 = 0
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
 }
 
@@ -31,9 +33,11 @@ struct ExpectedRows {
     private(set) var rows: [ConformanceKey: Expected] = [:]
     /// Rows that were refused and that the remote must not have.
     private(set) var refused: Set<ConformanceKey> = []
-    private let counters: [String: Set<String>]
+    let counters: [String: Set<String>]
+    let merging: RemoteConformance.Merging
 
-    init(_ tables: [RemoteConformance.Table]) {
+    init(_ tables: [RemoteConformance.Table], _ merging: RemoteConformance.Merging) {
+        self.merging = merging
         counters = Dictionary(tables.map { ($0.name, Set($0.counters)) }, uniquingKeysWith: { $1 })
     }
 
@@ -114,12 +118,16 @@ struct ExpectedRows {
     private mutating func take(_ verdict: RemotePush.Verdict, of drawn: DrawnRow, by device: Int, isRepeat: Bool) throws
     {
         let key = drawn.key
-        let incoming = incoming(drawn.row)
+        let incoming = incoming(drawn)
         var after = rows[key] ?? Expected()
         let outcome = after.row.merge(incoming)
         switch verdict {
+        // A backend without clocks may answer a repeated push as it did the first time.
+        case .accepted where merging == .byTransaction && isRepeat: break
         case .accepted: try checkAccepted(drawn.row, after.row, incoming, outcome)
-        case .merged(_, let patch): try takeMerged(patch, key, &after.row, incoming, outcome)
+        case .merged(_, let patch):
+            if let finding = sentClocks(patch, of: key) { throw finding }
+            try takeMerged(patch, drawn, &after.row, incoming, outcome)
         case .gone:
             if after.row.isAlive, after.row.generation <= incoming.generation {
                 throw ConformanceFinding(.judgesEachRow, "It says that \(key) was deleted, and nobody deleted it.")
@@ -157,9 +165,10 @@ struct ExpectedRows {
 
     /// A value of the remote may also win because the remote changed it: then its clock is the latest.
     private func takeMerged(
-        _ patch: RowPatch, _ key: ConformanceKey, _ after: inout MergeRow, _ incoming: MergeRow,
+        _ patch: RowPatch, _ drawn: DrawnRow, _ after: inout MergeRow, _ incoming: MergeRow,
         _ outcome: MergeRow.Outcome
     ) throws {
+        let key = drawn.key
         let life = patch.generation ?? incoming.generation
         guard life == after.generation else {
             throw ConformanceFinding(
@@ -168,7 +177,9 @@ struct ExpectedRows {
         for (column, value) in patch.values where counters[key.table]?.contains(column) != true {
             let expected = after.cells[column]
             if value == expected?.value ?? .null { continue }
-            guard let clock = patch.clocks?[column], expected.map({ clock > $0.clock }) ?? true else {
+            guard let clock = merging == .byClock ? patch.clocks?[column] : self.clock(drawn, isChangedByRemote: true),
+                expected.map({ clock > $0.clock }) ?? true
+            else {
                 throw ConformanceFinding(
                     .judgesEachRow,
                     "It says that \(value) won in \(column) of \(key), where \(expected?.value ?? .null) must stand.")
@@ -206,31 +217,10 @@ struct ExpectedRows {
             if !row.row.isAlive { return nil }
             return ConformanceFinding(.keepsRows, "No page has brought \(key), which was accepted.")
         }
+        if case .row(let patch) = content, let finding = sentClocks(patch, of: key) { return finding }
         guard let difference = difference(content, row.row, key.table) else { return nil }
         let repeated = row.wasRepeated ? " A push of the row was repeated." : ""
         return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
-    }
-
-    private func incoming(_ pushed: RemotePush.Row) -> MergeRow {
-        switch pushed.change {
-        case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
-        case .create(let patch), .update(let patch):
-            var row = MergeRow(generation: patch.generation ?? 1)
-            for (column, value) in patch.values {
-                guard let clock = patch.clocks?[column] else { continue }
-                if counters[pushed.table]?.contains(column) == true,
-                    case .totals(let totals) = CounterPatch(json: value)
-                {
-                    for total in totals {
-                        row.counters[column, default: [:]][total.origin ?? clock.device] =
-                            CounterTotal(total.total, total.clock ?? clock)
-                    }
-                } else {
-                    row.cells[column] = Cell(value, clock)
-                }
-            }
-            return row
-        }
     }
 
     /// What differs between a row that the remote sent and the row that must be. Nil: nothing.
@@ -240,11 +230,11 @@ struct ExpectedRows {
             return tombstone.generation == row.generation
                 ? nil
                 : ConformanceFinding(
-                    .mergesByClock, "it is deleted (\(tombstone.generation)) and should be in life \(row.generation).")
+                    mergePromise, "it is deleted (\(tombstone.generation)) and should be in life \(row.generation).")
         case .row(let patch):
             let life = patch.generation ?? 1
             guard life == row.generation else {
-                return ConformanceFinding(.mergesByClock, "it is in life \(life) and should be in \(row.generation).")
+                return ConformanceFinding(mergePromise, "it is in life \(life) and should be in \(row.generation).")
             }
             for (column, cell) in row.cells.sorted(by: { $0.key < $1.key }) {
                 if patch.values[column] == nil, !cell.value.isNull {
@@ -252,7 +242,7 @@ struct ExpectedRows {
                 }
                 let value = patch.values[column] ?? .null
                 if value != cell.value {
-                    return ConformanceFinding(.mergesByClock, "\(column) is \(value) and should be \(cell.value).")
+                    return ConformanceFinding(mergePromise, "\(column) is \(value) and should be \(cell.value).")
                 }
             }
             for column in row.counters.keys.sorted() {

@@ -55,6 +55,15 @@ public struct RemoteConformance: Sendable {
         }
     }
 
+    /// How a backend decides between two values of a column.
+    public enum Merging: Sendable, Hashable {
+        /// The value with the later clock stands. The backend keeps the clocks, and its pages have them.
+        case byClock
+        /// The value that was stored later stands. The backend keeps no clocks, and its pages have none. It recognises
+        /// a push that comes again by the device's id and the push's number.
+        case byTransaction
+    }
+
     /// Makes the remotes of one world: a remote for each device, two at least, all of one new account without rows.
     public typealias Remotes = @Sendable (_ seed: UInt64) async throws -> [any Remote]
 
@@ -62,6 +71,8 @@ public struct RemoteConformance: Sendable {
     public var seeds: ClosedRange<UInt64>
     /// How many steps each world takes: a push, a pull, a repetition.
     public var steps: Int
+    /// How the backend decides between two values of a column.
+    public var merging: Merging
     private let tables: [Table]
     private let remotes: Remotes
 
@@ -70,15 +81,18 @@ public struct RemoteConformance: Sendable {
     /// - Parameters:
     ///   - seeds: One for each world. Default: 1 to 20.
     ///   - steps: How many steps each world takes, at least 1. Default: 40.
+    ///   - merging: How the backend decides between two values of a column. Default: by their clocks.
     ///   - tables: The tables to write into, one at least.
     ///   - remotes: Makes the remotes of one world.
     public init(
-        seeds: ClosedRange<UInt64> = 1...20, steps: Int = 40, tables: [Table], _ remotes: @escaping Remotes
+        seeds: ClosedRange<UInt64> = 1...20, steps: Int = 40, merging: Merging = .byClock, tables: [Table],
+        _ remotes: @escaping Remotes
     ) {
         precondition(!tables.isEmpty, "RemoteConformance needs a table to write into.")
         precondition(steps > 0, "RemoteConformance needs at least one step.")
         self.seeds = seeds
         self.steps = steps
+        self.merging = merging
         self.tables = tables
         self.remotes = remotes
     }
@@ -92,7 +106,7 @@ public struct RemoteConformance: Sendable {
             try Task.checkCancellation()
             let remotes = try await remotes(seed)
             precondition(remotes.count >= 2, "RemoteConformance needs remotes of two devices at least.")
-            var world = ConformanceWorld(seed: seed, tables: tables, remotes: remotes)
+            var world = ConformanceWorld(seed: seed, merging: merging, tables: tables, remotes: remotes)
             do { try await world.run(steps: steps) } catch let finding as ConformanceFinding {
                 report.broken.append(
                     BrokenPromise(promise: finding.promise, seed: seed, step: world.step, what: finding.what))

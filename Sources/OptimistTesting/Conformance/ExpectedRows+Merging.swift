@@ -1,0 +1,49 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Optimist
+import OptimistWire
+
+/// How pushed rows merge: by the devices' clocks, or in the order in which the pushes arrived.
+extension ExpectedRows {
+    /// The promise that a wrong value breaks.
+    var mergePromise: RemotePromise { merging == .byClock ? .mergesByClock : .mergesByTransaction }
+
+    /// The finding if a remote that keeps no clocks sends some.
+    func sentClocks(_ patch: RowPatch, of key: ConformanceKey) -> ConformanceFinding? {
+        guard merging == .byTransaction, patch.clocks?.latest != nil else { return nil }
+        return ConformanceFinding(
+            .mergesByTransaction, "\(key) comes with clocks, and devices follow clocks before transactions.")
+    }
+
+    /// The clock of a value in the order of arrival.
+    ///
+    /// - Parameter isChangedByRemote: Whether the remote has put a value of its own in the place of the pushed one.
+    func clock(_ drawn: DrawnRow, isChangedByRemote: Bool = false) -> WriteClock {
+        WriteClock(stamp: Stamp(rawValue: 2 * drawn.arrival + (isChangedByRemote ? 1 : 0)), device: "arrival")
+    }
+
+    /// The pushed row as merging sees it.
+    func incoming(_ drawn: DrawnRow) -> MergeRow {
+        let pushed = drawn.row
+        switch pushed.change {
+        case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
+        case .create(let patch), .update(let patch):
+            var row = MergeRow(generation: patch.generation ?? 1)
+            for (column, value) in patch.values {
+                guard let sent = patch.clocks?[column] else { continue }
+                let clock = merging == .byClock ? sent : self.clock(drawn)
+                if counters[pushed.table]?.contains(column) == true,
+                    case .totals(let totals) = CounterPatch(json: value)
+                {
+                    for total in totals {
+                        row.counters[column, default: [:]][total.origin ?? sent.device] =
+                            CounterTotal(total.total, merging == .byClock ? total.clock ?? sent : clock)
+                    }
+                } else {
+                    row.cells[column] = Cell(value, clock)
+                }
+            }
+            return row
+        }
+    }
+}
