@@ -90,6 +90,63 @@ struct QueryTests {
         #expect(model.isLoaded)
     }
 
+    @Test func `U1 Q5 a model whose query fails keeps what it shows, says why, and goes on when that is over`()
+        async throws
+    {
+        let phone = try Phone()
+        let store = try phone.open()
+        try await store.write { try Todo(content: "Bread").insert($0) }
+        let model = LiveQueryModel<[Todo]>([])
+        let request = LiveRequest<[Todo]>(for: 0) { db, _ in
+            let todos = try Todo.fetchAll(db)
+            if todos.contains(where: { $0.content == "?" }) { throw DatabaseError(resultCode: .SQLITE_MISMATCH) }
+            return todos
+        }
+        model.show(request, in: store, isVisible: true)
+        await reached { model.isLoaded }
+        #expect(model.failure == nil)
+        try await store.write { try Todo(content: "?").insert($0) }
+        await reached { model.failure != nil }
+        #expect(model.failure is DatabaseError)
+        #expect(model.value.map(\.content) == ["Bread"])
+        try await store.write { _ = try Todo.filter(Column("content") == "?").deleteAll($0) }
+        await reached { model.failure == nil }
+        #expect(model.value.map(\.content) == ["Bread"])
+    }
+
+    @Test func `U1 a request that cannot be prepared says why, and another one after it runs`() async throws {
+        let phone = try Phone()
+        let store = try phone.open()
+        try await store.write { try Todo(content: "Bread").insert($0) }
+        let model = LiveQueryModel<[Todo]>([])
+        func ask(_ column: String) {
+            model.show(LiveRequest { Todo.filter(Column(column) == "Bread") }, in: store, isVisible: true)
+        }
+        ask("colour")
+        await reached { model.failure != nil }
+        #expect(!model.isLoaded)
+        let runs = model.turn
+        ask("size")
+        await model.compared()
+        #expect(model.turn == runs + 1, "it is not taken for the one before")
+        ask("content")
+        await reached { model.isLoaded }
+        #expect(model.failure == nil && model.value.count == 1)
+    }
+
+    @Test func `U4 the live query of a view whose store did not open says why, and runs when it is open`() async throws
+    {
+        let phone = try Phone()
+        let model = LiveQueryModel<[Todo]>([])
+        let request = LiveRequest<[Todo]> { Todo.all() }
+        let failure = OpenStore(failure: OptimistError(.noFolder, "There is no folder."))
+        for _ in 0..<2 { model.show(request, in: failure, isVisible: true) }
+        #expect((model.failure as? OptimistError)?.code == .noFolder)
+        model.show(request, in: OpenStore(try phone.open()), isVisible: true)
+        await reached { model.isLoaded }
+        #expect(model.failure == nil)
+    }
+
     @Test func `U1 a model that follows another query ignores its earlier query`() async throws {
         let phone = try Phone()
         let store = try phone.open()

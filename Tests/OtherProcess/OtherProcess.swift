@@ -41,7 +41,8 @@ struct OtherProcess {
     private static func write(to store: Store) async throws {
         try await add("other 0", to: store)
         let texts = store.observe { db in try String.fetchAll(db, sql: "SELECT content FROM todo") }
-        for await seen in texts {
+        for await state in texts {
+            let seen = try state.get()
             for text in seen where text.hasPrefix("mine") {
                 let answer = text.replacing("mine", with: "other")
                 if !seen.contains(answer) { try await add(answer, to: store) }

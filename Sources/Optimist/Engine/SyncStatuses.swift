@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
+import Logging
 import OptimistCore
 
 /// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
@@ -57,11 +58,17 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
     }
 
-    /// The status, as soon as the counts can be read. If the disk fails, this reads them again a second later, because
-    /// no further change may come. Nil: the task was cancelled, or the store is closed.
+    /// The status, as soon as the counts can be read. If the disk fails, this logs it once and reads them again a second
+    /// later, because no further change may come. Nil: the task was cancelled, or the store is closed.
     func whenReadable() async -> SyncStatus? {
+        var isLogged = false
         while !Task.isCancelled, !store.isClosed {
-            if let status = try? await current() { return status }
+            do { return try await current() } catch {
+                if !isLogged, !Task.isCancelled, !store.isClosed {
+                    store.logger.error("status.unreadable", metadata: ["error": "\(error.withoutValues)"])
+                }
+                isLogged = true
+            }
             try? await store.surroundings.clock.sleep(for: .seconds(1))
         }
         return nil

@@ -1,78 +1,57 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Dispatch
 public import GRDB
-import OptimistCore
 
 extension Store {
     /// Watches a query: emits its result now, and again whenever a committed transaction has changed it.
     ///
-    /// Each state is a whole committed one. There is at most one state for each transaction, and two consecutive states are
-    /// never equal. A slow consumer skips states; the last one always arrives. A database error does not end the sequence: the
-    /// query starts again after a backoff. The sequence ends when its task is cancelled.
+    /// Each result is of a whole committed state. There is at most one state for each transaction, and two consecutive states
+    /// are never equal. A slow consumer skips states; the last one always arrives. The sequence ends when its task is
+    /// cancelled.
     ///
-    /// - Parameter fetch: Runs on a reading thread, never on the caller's. If it throws, the query starts again after a
-    ///   backoff.
-    public func observe<T: Equatable & Sendable>(_ fetch: @escaping @Sendable (Database) throws -> T) -> QueryStates<T>
-    {
+    /// A query that fails, for example because a newer app has written a value that this one cannot decode, is a state too:
+    /// ``QueryState/failure`` says why, and ``QueryState/value`` is the last result. The store logs each failure once, without
+    /// anything that users wrote. The query runs again after each commit that changes what it reads, and after a backoff from
+    /// 0.5 s to 60 s.
+    ///
+    /// - Parameter fetch: Runs on a reading thread, never on the caller's. What it throws is the state's failure.
+    public func observe<Value: Equatable & Sendable>(
+        _ fetch: @escaping @Sendable (Database) throws -> Value
+    ) -> QueryStates<Value> {
         QueryStates(store: self, fetch: fetch)
     }
 }
 
-/// The states of a query. A slow consumer gets only the newest.
-public struct QueryStates<Element: Equatable & Sendable>: AsyncSequence, Sendable {
-    /// The sequence never throws.
+/// The states of a query: its results and its failures. A slow consumer gets only the newest.
+public struct QueryStates<Value: Equatable & Sendable>: AsyncSequence, Sendable {
+    /// What the sequence emits.
+    public typealias Element = QueryState<Value>
+    /// The sequence never throws: a failure is a state.
     public typealias Failure = Never
 
     let store: Store
-    let fetch: @Sendable (Database) throws -> Element
+    let fetch: @Sendable (Database) throws -> Value
 
     public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
 
     /// One run of the query. Each `for await` makes its own.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: QueryStates
-        private var states: AsyncThrowingStream<Element, any Error>?
-        private var last: Element?
-        private var failures = 0
-        private var random: SplitMix64
+        private var results: AsyncStream<Result<Value, any Error>>?
+        private var history = QueryHistory<Value>()
 
-        init(query: QueryStates) {
-            self.query = query
-            random = query.store.surroundings.randomness(for: "livequery.backoff")
-        }
+        init(query: QueryStates) { self.query = query }
 
-        public mutating func next() async -> Element? { await next(isolation: #isolation) }
+        public mutating func next() async -> QueryState<Value>? { await next(isolation: #isolation) }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            while !Task.isCancelled, !query.store.isClosed {
-                do {
-                    let states = self.states ?? query.states()
-                    self.states = states
-                    var iterator = states.makeAsyncIterator()
-                    guard let state = try await iterator.next() else { return nil }
-                    failures = 0
-                    if state == last { continue }
-                    last = state
-                    return state
-                } catch {
-                    states = nil
-                    failures += 1
-                    let pause = Backoff().delay(afterFailures: failures, using: &random)
-                    try? await query.store.surroundings.clock.sleep(for: pause)
-                }
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> QueryState<Value>? {
+            let results = self.results ?? QueryRun.results(of: query.fetch, in: query.store)
+            self.results = results
+            var iterator = results.makeAsyncIterator()
+            while !query.store.isClosed, let result = await iterator.next() {
+                if let state = history.state(after: result) { return state }
             }
             return nil
-        }
-    }
-
-    /// One run of the query, which ends at its first error.
-    private func states() -> AsyncThrowingStream<Element, any Error> {
-        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let observation = ValueObservation.tracking(fetch).start(
-                in: store.pool, scheduling: .async(onQueue: DispatchQueue(label: "optimist.livequery")),
-                onError: { continuation.finish(throwing: $0) }, onChange: { continuation.yield($0) })
-            continuation.onTermination = { _ in observation.cancel() }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 public import Foundation
 public import GRDB
+public import Logging
 public import OptimistCore
 public import OptimistWire
 
@@ -24,6 +25,7 @@ public final class Store: Sendable {
     let pool: DatabasePool
     let layouts: [TableLayout]
     let surroundings: Surroundings
+    let logger: Logger
     let network = NetworkPolicy()
     /// Sent after every commit.
     let changes = ChangeSignal()
@@ -63,6 +65,7 @@ public final class Store: Sendable {
     ///   - validate: The app's checks of its rows, which its server has too. A write with a row that fails throws.
     ///     Default: none.
     ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
+    ///   - logger: Receives the failures of live queries and of reading the status, without anything that users wrote.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
     /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created;
     ///   `notADatabase`, `newerVersion` or `erasingMigrator`, and the file is as it was; `notDurable`, before the migrations
@@ -71,7 +74,7 @@ public final class Store: Sendable {
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,
         validate: RowValidation = RowValidation(), surroundings: Surroundings = Surroundings(),
-        migrate: (inout DatabaseMigrator) -> Void
+        logger: Logger = Logger(label: "optimist.store"), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
         var migrator = DatabaseMigrator()
         migrate(&migrator)
@@ -103,6 +106,7 @@ public final class Store: Sendable {
         owner = Mutex(present)
         self.capture = capture
         self.surroundings = surroundings
+        self.logger = logger
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
         checkpoints?.committed(pool)
         watchOthers()

@@ -29,7 +29,8 @@ public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable 
     ///
     /// - Parameters:
     ///   - sections: What it fills. What it writes elsewhere on the screen is not taken.
-    ///   - follow: Makes the sequence, a new one for each call. Where it ends, the last response stays.
+    ///   - follow: Makes the sequence, a new one for each call. Where it ends, the last response stays. If it throws, the
+    ///     sections say so, and stay as they are until they are asked for again.
     ///   - fill: Writes a response into a screen on which all sections are empty.
     public init<Answers: AsyncSequence & SendableMetatype>(
         _ sections: [ScreenSection<ID, Screen>], following follow: @escaping @Sendable () -> Answers,

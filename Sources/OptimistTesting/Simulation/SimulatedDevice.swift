@@ -186,7 +186,8 @@ public final class SimulatedDevice: Sendable {
         let app = app
         do {
             let store = try Store(
-                at: mount.url(Self.fileName), synced: app.synced, surroundings: surroundings, migrate: app.migrate)
+                at: mount.url(Self.fileName), synced: app.synced, surroundings: surroundings, logger: Self.silence,
+                migrate: app.migrate)
             let session = Session(
                 server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
                 credentials: credentials,

@@ -9,17 +9,23 @@ public import Optimist
 public final class ConflictsModel {
     /// The conflicts, oldest first: the last 1,000.
     public private(set) var conflicts: [Conflict] = []
-    /// Why the last action failed. Nil: it did not fail. The conflict is still there then.
-    public var failure: (any Error)? { actions.failure }
+    /// Why the last action failed, and the conflict is still there; or why the conflicts cannot be read, and the last ones stay.
+    /// Nil: neither.
+    public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
+    /// Why they cannot be read. Nil: they can.
+    private var reading: (any Error)?
 
     /// Makes a model without conflicts. It changes only while ``follow()`` runs.
     public init(_ store: Store) { actions = StoreActions(store) }
 
     /// Keeps ``conflicts`` up to date until the task is cancelled.
     public func follow() async {
-        for await conflicts in actions.store.observe(Conflict.fetchAll) { self.conflicts = conflicts }
+        for await state in actions.store.observe(Conflict.fetchAll) {
+            conflicts = state.value ?? conflicts
+            reading = state.failure
+        }
     }
 
     /// Writes the losing edit again, as a new write of the user. If that fails, ``failure`` says why.

@@ -6,6 +6,8 @@ public import Optimist
 
 /// The result of a query, for views that observe: it changes whenever a committed transaction has changed the result.
 ///
+/// A query that fails leaves the last result here, and says so beside it. It runs again by itself.
+///
 /// `@LiveQuery` has such a model for each view. An app that has models of its own follows one of these:
 ///
 /// ```swift
@@ -22,6 +24,9 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
     /// Whether ``value`` is a result of the query that is followed now. False: it is still being read, and ``value`` is
     /// what was shown before. An empty result that is loaded means that there are no rows.
     public private(set) var isLoaded = false
+    /// Why the query that is followed now fails, for example because it cannot decode a value of a newer app, or because the
+    /// store did not open. ``value`` is what was shown before. Nil: it does not fail.
+    public private(set) var failure: (any Error)?
 
     @ObservationIgnored private var life = QueryLife<Key>()
     @ObservationIgnored private var lastMark: LiveRequest<Value>.Mark?
@@ -47,18 +52,28 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
     ///
     /// - Parameters:
     ///   - store: The store to read.
-    ///   - fetch: Runs on a reading thread. If it throws, it runs again after a backoff.
+    ///   - fetch: Runs on a reading thread. If it throws, ``failure`` says so, and it runs again after the next commit that
+    ///     changes what it reads, and after a backoff.
     public func follow(_ store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) async {
         turn += 1
         let own = turn
-        isLoaded = false
-        for await value in store.observe(fetch) {
+        (isLoaded, failure) = (false, nil)
+        for await state in store.observe(fetch) {
             guard own == turn else { return }
-            take(value)
+            take(state)
         }
     }
 
     // MARK: - For the property wrapper
+
+    /// Follows what a view asks for while the view is visible. If the store did not open, ``failure`` says why.
+    func show(_ request: LiveRequest<Value>, in store: OpenStore, isVisible: Bool) {
+        do { show(request, in: try store.store, isVisible: isVisible) } catch {
+            show(request, in: nil as Store?, isVisible: isVisible)
+            // A view that is only drawn again is told nothing new.
+            if failure == nil { failure = error }
+        }
+    }
 
     /// Follows what a view asks for while the view is visible.
     func show(_ request: LiveRequest<Value>, in store: Store?, isVisible: Bool) {
@@ -76,7 +91,9 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
             comparison?.cancel()
             comparison = Task { [weak self] in
                 let text = try? await store.read(text)
-                if !Task.isCancelled { self?.show(request, AnyHashable(text), store) }
+                // A request that cannot be prepared equals no other.
+                let identity = text.map { AnyHashable($0) } ?? AnyHashable(ObjectIdentifier(mark))
+                if !Task.isCancelled { self?.show(request, identity, store) }
             }
         }
     }
@@ -95,18 +112,19 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         turn += 1
         following?.cancel()
         if action == .start, let store {
-            isLoaded = false
+            (isLoaded, failure) = (false, nil)
             following = Task { [weak self, turn] in
-                for await value in store.observe(request.fetch) {
+                for await state in store.observe(request.fetch) {
                     guard let self, turn == self.turn else { return }
-                    self.take(value)
+                    self.take(state)
                 }
             }
         }
     }
 
-    private func take(_ value: Value) {
-        if value != self.value { self.value = value }
-        isLoaded = true
+    private func take(_ state: QueryState<Value>) {
+        if let value = state.value, value != self.value { self.value = value }
+        if failure != nil || state.failure != nil { failure = state.failure }
+        if state.failure == nil { isLoaded = true }
     }
 }

@@ -11,10 +11,13 @@ public import OptimistWire
 public final class RejectionsModel {
     /// The rejections, oldest first.
     public private(set) var rejections: [Rejection] = []
-    /// Why the last retry or discard failed. Nil: it did not fail. The rejection is still there then.
-    public var failure: (any Error)? { actions.failure }
+    /// Why the last retry or discard failed, and the rejection is still there; or why the rejections cannot be read, and the last
+    /// ones stay. Nil: neither.
+    public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
+    /// Why they cannot be read. Nil: they can.
+    private var reading: (any Error)?
     /// The rejections that the user has put off. They stay in ``rejections``.
     private var putOff: Set<Rejection.ID> = []
 
@@ -23,7 +26,10 @@ public final class RejectionsModel {
 
     /// Keeps ``rejections`` up to date until the task is cancelled.
     public func follow() async {
-        for await rejections in actions.store.observe(Rejection.fetchAll) { self.rejections = rejections }
+        for await state in actions.store.observe(Rejection.fetchAll) {
+            rejections = state.value ?? rejections
+            reading = state.failure
+        }
     }
 
     /// The oldest rejection of a record type that the user has not put off. Nil: there is none.

@@ -17,6 +17,10 @@
         public var body: some View {
             if let model = sync.conflicts, !model.conflicts.isEmpty {
                 List(model.conflicts) { ConflictView($0) }
+            } else if let failure = sync.conflicts?.failure {
+                ContentUnavailableView(
+                    "The conflicts cannot be read", systemImage: "exclamationmark.triangle",
+                    description: Text(failure.localizedDescription))
             } else {
                 ContentUnavailableView(
                     "No conflicts", systemImage: "checkmark.circle",

@@ -20,8 +20,15 @@
     /// ```
     ///
     /// The query does not run while the app is in the background, nor while the view is off screen if it, or a view
-    /// around it, has the modifier `.liveWhileVisible()`. The projected value tells whether the first result is there:
-    /// `if !$todos.isLoaded { ProgressView() }`.
+    /// around it, has the modifier `.liveWhileVisible()`.
+    ///
+    /// The projected value tells whether the first result is there, and why the query fails if it does. The wrapped value is
+    /// then the last result:
+    ///
+    /// ```swift
+    ///     if let failure = $todos.failure { Text(failure.localizedDescription) }
+    ///     if !$todos.isLoaded { ProgressView() }
+    /// ```
     @propertyWrapper
     public struct LiveQuery<Value: Equatable & Sendable>: DynamicProperty {
         @Environment(\.store) private var store
@@ -33,7 +40,7 @@
         /// The latest result.
         @MainActor public var wrappedValue: Value { model.value }
 
-        /// The model of the query, for `isLoaded`.
+        /// The model of the query, for `isLoaded` and `failure`.
         public var projectedValue: LiveQueryModel<Value> { model }
 
         /// Fetches all records of a request. The value is empty until the first result is there.
@@ -68,7 +75,7 @@
 
         /// Called by SwiftUI before it draws the view.
         public mutating func update() {
-            let (model, request, store) = (model, request, store.ifOpen)
+            let (model, request, store) = (model, request, store)
             let isVisible = isOnScreen && scenePhase != .background
             // SwiftUI draws on the main actor.
             MainActor.assumeIsolated { model.show(request, in: store, isVisible: isVisible) }

@@ -17,6 +17,10 @@
         public var body: some View {
             if let model = sync.rejections, !model.rejections.isEmpty {
                 List(model.rejections) { RejectionView($0) }
+            } else if let failure = sync.rejections?.failure {
+                ContentUnavailableView(
+                    "The refused changes cannot be read", systemImage: "exclamationmark.triangle",
+                    description: Text(failure.localizedDescription))
             } else {
                 ContentUnavailableView(
                     "Nothing was refused", systemImage: "checkmark.circle",

@@ -128,11 +128,11 @@ extension OutboxTests {
         try await edit("UPDATE todo SET content = 'far too long', done = 1")
         let batch = try await next()
         var emissions = store.observe { try Todo.fetchAll($0) }.makeAsyncIterator()
-        #expect(await emissions.next()?.first?.content == "far too long")
+        #expect(try await emissions.next()?.get().first?.content == "far too long")
         try await store.apply(
             [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
             of: batch)
-        let restored = await emissions.next()
+        let restored = try await emissions.next()?.get()
         #expect(restored == [todo])
         let rejection = try #require(try await store.rejections().first)
         #expect(rejection.mine == ["content": "far too long", "done": true])

@@ -260,11 +260,11 @@ struct OutboxTests {
         _ = try await insert()
         var states = store.observe { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") }
             .makeAsyncIterator()
-        #expect(await states.next() == ["pending"])
+        #expect(try await states.next()?.get() == ["pending"])
         let batch = try await next()
-        #expect(await states.next() == ["inFlight"])
+        #expect(try await states.next()?.get() == ["inFlight"])
         try await store.apply([.accepted(seq: 1)], of: batch)
-        #expect(await states.next() == ["synced"])
+        #expect(try await states.next()?.get() == ["synced"])
     }
 
     @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`()

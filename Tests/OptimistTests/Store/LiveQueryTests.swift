@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import Logging
 import OptimistTesting
 import Testing
 
@@ -24,7 +25,8 @@ struct LiveQueryTests {
             }
         }
         var last = -1
-        for await count in store.observe({ try Todo.fetchCount($0) }) {
+        for await state in store.observe({ try Todo.fetchCount($0) }) {
+            let count = try state.get()
             #expect(count % 2 == 0 && count > last)
             last = count
             if count == 2 * writes { break }
@@ -37,10 +39,10 @@ struct LiveQueryTests {
         let phone = try Phone()
         let store = phone.store
         var counts = store.observe { try Todo.filter(Column("done") == true).fetchCount($0) }.makeAsyncIterator()
-        #expect(await counts.next() == 0)
+        #expect(try await counts.next()?.get() == 0)
         for number in 1...20 { try await store.write { try Todo(content: "\(number)").insert($0) } }
         try await store.write { try Todo(content: "done", done: true).insert($0) }
-        #expect(await counts.next() == 1)
+        #expect(try await counts.next()?.get() == 1)
     }
 
     private static func withoutRowIDs(_ migrator: inout DatabaseMigrator) {
@@ -90,11 +92,123 @@ struct LiveQueryTests {
             if fails { throw DatabaseError(resultCode: .SQLITE_IOERR) }
             return try Todo.fetchCount(db)
         }
-        let first = Task { await query.first { _ in true } }
-        for _ in 0..<3 {
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: .seconds(60))
+        let states = Task {
+            var states: [QueryState<Int>] = []
+            for await state in query {
+                states.append(state)
+                if state.failure == nil { return states }
+            }
+            return states
         }
-        #expect(await first.value == 0)
+        let time = Task { await clock.pass(.seconds(60), for: nil) { false } }
+        let seen = await states.value
+        time.cancel()
+        #expect(seen.map { $0.failure is DatabaseError } == [true, false], "the failure is one state")
+        #expect(seen.map(\.value) == [nil, 0])
+    }
+
+    /// A record of the planner's table as an older app knows it.
+    private struct Entry: Codable, Equatable, FetchableRecord, TableRecord {
+        enum Day: String, Codable, DatabaseValueConvertible { case today, tomorrow }
+        static let databaseTableName = "todo"
+        var content: String
+        var date: Day
+    }
+
+    @Test func `Q5 a query that fails says why beside its last result, is logged once, and comes back with the data`()
+        async throws
+    {
+        let log = LogLines()
+        let phone = try Phone()
+        let store = try Store(
+            at: phone.folder.appending(path: "entries.sqlite"), synced: [Todo.self], durability: .normal,
+            surroundings: Surroundings(clock: ManualClock()), logger: log.logger, migrate: Todo.migrate)
+        try await store.write { try Todo(content: "Tea", date: "today").insert($0) }
+        var states = store.observe { try Entry.order(Column("date")).fetchAll($0) }.makeAsyncIterator()
+        let tea = [Entry(content: "Tea", date: .today)]
+        #expect(try await states.next()?.get() == tea)
+        // What a newer app has written, and received rows with it.
+        for content in ["Secret", "Milk"] {
+            try await store.write { try Todo(content: content, date: "whenever").insert($0) }
+        }
+        let failing = try #require(await states.next())
+        #expect(failing.value == tea)
+        #expect(failing.failure is RowDecodingError)
+        #expect(throws: RowDecodingError.self) { try failing.get() }
+        try await store.write { try $0.execute(sql: "UPDATE todo SET date = 'tomorrow' WHERE date = 'whenever'") }
+        let next = await states.next()
+        let back = next?.failure == nil ? next : await states.next()
+        #expect(try back?.get().count == 3)
+        #expect(log.lines.map(\.message) == ["query.failed"])
+        let text = try #require(log.lines.first?.metadata["error"])
+        #expect(text.contains("Day") && !text.contains("whenever") && !text.contains("Secret"))
+    }
+
+    @Test(
+        arguments: [
+            (
+                DatabaseError(resultCode: .SQLITE_IOERR, message: "near secret", sql: "SELECT 'secret'"),
+                "SQLite error 10"
+            ),
+            (OptimistError(.storeClosed, "The store is closed."), "storeClosed: The store is closed."),
+            (
+                DecodingError.dataCorrupted(.init(codingPath: [Key(stringValue: "date")], debugDescription: "secret")),
+                "could not decode date"
+            ),
+            (Secret(), "Secret"),
+        ] as [(any Error, String)])
+    func `Q5 the log of a failure says what and where, and nothing that users wrote`(error: any Error, words: String) {
+        #expect(error.withoutValues.contains(words))
+        #expect(!error.withoutValues.contains("secret"))
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    private struct Secret: Error, CustomStringConvertible { let description = "secret" }
+
+    @Test func `W7 a query's states are its results and failures, and none equals the one before`() {
+        var history = QueryHistory<Int>()
+        let (one, other) = (DatabaseError(resultCode: .SQLITE_IOERR), DatabaseError(resultCode: .SQLITE_FULL))
+        #expect(history.state(after: .success(1))?.value == 1)
+        #expect(history.state(after: .success(1)) == nil)
+        #expect(history.state(after: .failure(one))?.value == 1)
+        #expect(history.state(after: .failure(one)) == nil)
+        #expect(history.state(after: .failure(other))?.failure is DatabaseError)
+        #expect(history.state(after: .success(1))?.failure == nil, "the failure is over")
+        #expect(history.state(after: .success(1)) == nil)
+    }
+}
+
+/// Keeps what is logged.
+private final class LogLines: Sendable {
+    struct Line: Sendable {
+        var message: String
+        var metadata: [String: String]
+    }
+
+    private let kept = Mutex<[Line]>([])
+    var lines: [Line] { kept.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+
+    private struct Handler: LogHandler {
+        let log: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let line = Line(
+                message: "\(event.message)", metadata: (event.metadata ?? [:]).mapValues { "\($0)" })
+            log.kept.withLock { $0.append(line) }
+        }
     }
 }

@@ -22,7 +22,7 @@ struct ProcessesTests {
 
     private func until(_ content: String, in store: Store) async throws {
         let todos = store.observe { try Todo.filter(Column("content") == content).fetchCount($0) }
-        try await todos.reach { $0 > 0 }
+        try await todos.reach { try $0.get() > 0 }
     }
 
     private func add(_ content: String, to phone: SyncedPhone) async throws {

@@ -13,7 +13,7 @@ struct Delivery: Benchmark {
         let (store, plain) = (try folder.store(), try folder.plain())
         try await store.write { try todos.insert($0) }
         try await plain.write { try todos.insert($0) }
-        let ours = Watch(store.observe { try Todo.order(Column("id")).fetchAll($0) })
+        let ours = Watch(store.observe { try Todo.order(Column("id")).fetchAll($0) }.map { try $0.get() })
         let theirs = Watch(ValueObservation.tracking { try Todo.order(Column("id")).fetchAll($0) }.values(in: plain))
         let writes = effort.rows(100)
         let pair = try await Paired(

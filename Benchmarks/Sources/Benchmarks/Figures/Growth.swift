@@ -45,7 +45,7 @@ struct Growth: Benchmark {
     }
 
     private func observe(_ store: Store) async throws -> [Double] {
-        let watch = Watch(store.observe { try Todo.order(Column("id")).limit(100).fetchAll($0) })
+        let watch = Watch(store.observe { try Todo.order(Column("id")).limit(100).fetchAll($0) }.map { try $0.get() })
         return try await watch.times(effort.rows(400)) { change in try await store.write(change) }
     }
 

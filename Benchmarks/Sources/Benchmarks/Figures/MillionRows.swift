@@ -17,7 +17,7 @@ struct MillionRows: Benchmark {
         try await store.write { try $0.execute(sql: "CREATE TABLE note(text TEXT NOT NULL)") }
         let arrivals = Mutex<[ContinuousClock.Instant]>([])
         let notes = store.observe { try Int.fetchOne($0, sql: "SELECT count(*) FROM note") }
-        let watching = Task { for try await _ in notes { arrivals.withLock { $0.append(.now) } } }
+        let watching = Task { for await _ in notes { arrivals.withLock { $0.append(.now) } } }
         var quiet: [Double] = []
         for _ in 0..<200 { quiet.append(try await write(to: store)) }
         let quietStates = Self.waits(arrivals.withLock { $0 })

@@ -1,8 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The first example of the README, with what "Getting started" adds to it. Scripts/check-docs compares them.
+// The program of "Getting started". Scripts/check-docs compares them.
 
-// snippet.show
 import Foundation
 import GRDB
 import Optimist
@@ -23,13 +22,10 @@ let store = try Store(at: URL(filePath: "planner.sqlite"), synced: [Todo.self]) 
         }
     }
 }
-// snippet.hide
 // swift-format-ignore: NeverForceUnwrap
-// snippet.show
 let session = Session(
     server: URL(string: "http://localhost:8090")!, credentials: .file(at: URL(filePath: "keys")))
 let sync = SyncEngine(store: store, session: session)
-// snippet.hide
 
 // With the words `sign-up EMAIL PASSWORD` or `sign-in EMAIL PASSWORD`, needed once on each device.
 let words = CommandLine.arguments.dropFirst()
@@ -41,13 +37,12 @@ if words.count == 3, let email = words.dropFirst().first, let password = words.l
     }
 }
 
-// snippet.show
 Task { await sync.run() }  // Sends and receives, whenever there is a network and a signed-in user.
 
 // Returns when the row is durable here. It is on every screen now, and is sent when that is possible.
 try await store.write { db in try Todo(content: "Buy tickets").insert(db) }
 
 // Now, and after each commit that changes them.
-for await todos in store.observe({ db in try Todo.fetchAll(db) }) {
-    print(todos.map(\.content))
+for await state in store.observe({ db in try Todo.fetchAll(db) }) {
+    print(try state.get().map(\.content))
 }

@@ -42,7 +42,7 @@ struct OldWay: PlannerWriting {
         let seq = try await send(changes)
         phone.sync.wake()
         try await phone.whileOn { [store = phone.store] in
-            for await cursor in store.observe(Self.cursor) where cursor >= seq { break }
+            for await state in store.observe(Self.cursor) where state.value ?? 0 >= seq { break }
         }
         let todo = try await phone.todos(on: nil).first { $0.id == id }
         let elapsed = stopwatch() / .milliseconds(1)

@@ -26,7 +26,9 @@ final class Screen: Sendable {
     /// Follows a store's to-dos until the task is cancelled.
     func follow(_ store: Store) async {
         var isFirst = true
-        for await todos in store.observe({ try ShownTodo.fetchAll($0) }) {
+        for await state in store.observe({ try ShownTodo.fetchAll($0) }) {
+            // The store logs a failure, and the screen keeps the last result.
+            guard let todos = try? state.get() else { continue }
             let (before, waiting) = show(todos)
             if !isFirst { report(from: before, to: todos) }
             isFirst = false

@@ -35,7 +35,8 @@ final class HomeScreen: HomeShowing {
                         return page
                     }, fill: { page, home in home.fill(with: page) }),
                 ScreenSource(
-                    [ScreenSection(.plan, \.left)], following: { store.observe { try LabTodo.left($0) } },
+                    [ScreenSection(.plan, \.left)],
+                    following: { store.observe { try LabTodo.left($0) }.map { try $0.get() } },
                     fill: { left, home in home.left = left }),
             ])
     }
