@@ -39,11 +39,20 @@ struct CacheControl {
             lastModified: head.headerFields[.lastModified], lifetime: .seconds(lifetime))
     }
 
-    private var saysLifetime: Bool { head.headerFields[.cacheControl] != nil || head.headerFields[.expires] != nil }
+    private var saysLifetime: Bool {
+        head.headerFields[.cacheControl] != nil || head.headerFields[.expires] != nil || isForThisRequestOnly
+    }
+
+    /// > Source: RFC 9110, section 12.5.5: with `*`, no other request can be known to get the same answer.
+    private var isForThisRequestOnly: Bool {
+        head.headerFields[.vary]?.split(separator: ",").contains {
+            $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t")) == "*"
+        } ?? false
+    }
 
     /// For how many seconds it was right when it left its source.
     private func lifetime(at now: Date) -> TimeInterval {
-        if directives["no-store"] != nil || directives["no-cache"] != nil { return 0 }
+        if directives["no-store"] != nil || directives["no-cache"] != nil || isForThisRequestOnly { return 0 }
         if let text = directives["max-age"] { return Self.seconds(text) }
         let date = head.headerFields[.date].flatMap { HTTPDate.parse($0) } ?? now
         if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }

@@ -61,14 +61,15 @@ struct Download {
             take(head)
             return .unchanged
         case .partialContent where !bytes.isEmpty:
-            guard let range = Self.range(head), range.first == bytes.count, fits(range.total),
+            guard let range = Self.range(head), range.places.lowerBound == bytes.count, fits(range.total),
                 head.headerFields[.eTag].map({ $0 == validator }) ?? true
             else { return startAgain() }
             total = total ?? range.total
             take(head)
             return .bytes
         case .rangeNotSatisfiable where !bytes.isEmpty: return startAgain()
-        case .ok, .noContent:
+        case .ok where !bytes.isEmpty && !Self.mayBeWhole(head): return startAgain()
+        case .ok, .nonAuthoritativeInformation, .noContent:
             _ = startAgain()
             take(head)
             // The length differs for a body that is unpacked on the way.
@@ -105,9 +106,9 @@ struct Download {
         mayBeStored = mayBeStored && CacheControl(latest).mayBeStored
     }
 
-    /// A weak tag may stand for other bytes, and what is unpacked on the way has other places than the server's.
+    /// A weak tag may stand for other bytes, and what is unpacked or changed on the way has other places than the server's.
     private static func validator(of head: HTTPResponse) -> String? {
-        guard isAsSent(head) else { return nil }
+        guard isAsSent(head), head.status != .nonAuthoritativeInformation else { return nil }
         if head.headerFields[.acceptRanges]?.lowercased() == "none" { return nil }
         return head.headerFields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
     }
@@ -118,15 +119,22 @@ struct Download {
         return encoding == nil || encoding == "identity"
     }
 
+    /// Whether a success that answers a request for the rest is the whole. One that names a part is what something on the way
+    /// has made of the rest.
+    private static func mayBeWhole(_ head: HTTPResponse) -> Bool {
+        if head.headerFields[.contentRange] == nil { return true }
+        return range(head).map { $0.places.lowerBound == 0 && $0.places.upperBound + 1 == $0.total } ?? false
+    }
+
     /// > Source: RFC 9110, section 14.4. A malformed range counts as none.
-    private static func range(_ head: HTTPResponse) -> (first: Int, total: Int?)? {
+    private static func range(_ head: HTTPResponse) -> (places: ClosedRange<Int>, total: Int?)? {
         guard let text = head.headerFields[.contentRange], text.hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, ends.count == 2, let first = number(ends[0]), let last = number(ends[1]), first <= last
         else { return nil }
         let total = number(parts[1])
-        return parts[1] == "*" || total.map { last < $0 } == true ? (first, total) : nil
+        return parts[1] == "*" || total.map { last < $0 } == true ? (first...last, total) : nil
     }
 
     /// A number of digits alone: `Int` would also take a sign.

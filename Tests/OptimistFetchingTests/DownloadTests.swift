@@ -109,6 +109,25 @@ struct DownloadTests {
         #expect(beyond.bytes.isEmpty && beyond.canGoOn)
     }
 
+    @Test(arguments: ["bytes 4-9/10", "bytes 0-5/10", "bytes 4-9/*", "bytes 0-9/*", "nonsense", "bytes */10"])
+    func `C6 a 200 that names a part of a broken download is not the whole, and the download starts again`(
+        range: String
+    ) throws {
+        var download = try Self.broken()
+        #expect(try download.begin(Self.head(.ok, [.contentRange: range, .eTag: "\"a\""])) == .useless)
+        #expect(download.bytes.isEmpty && download.fields[.range] == nil)
+        #expect(try download.begin(Self.head(.ok, [.contentRange: range])) == .bytes, "it has no meaning here")
+        var whole = try Self.broken()
+        #expect(try whole.begin(Self.head(.ok, [.contentRange: "bytes 0-9/10"])) == .bytes)
+    }
+
+    @Test func `a 203 is a success, but the rest of one that broke off is not asked for`() throws {
+        var download = Download(former: nil, limitBytes: 100)
+        #expect(try download.begin(Self.head(.nonAuthoritativeInformation, Self.tagged)) == .bytes)
+        try download.append([0, 1, 2, 3])
+        #expect(!download.canGoOn, "what changed it on the way may not change the rest")
+    }
+
     @Test func `a whole answer replaces the bytes so far`() throws {
         var download = try Self.broken()
         #expect(try download.begin(Self.head(.ok, [.contentLength: "2", .eTag: "\"b\""])) == .bytes)
@@ -120,11 +139,11 @@ struct DownloadTests {
         #expect(download.bytes.isEmpty && download.isWhole)
     }
 
-    @Test(arguments: [200, 204, 206, 301, 304, 400, 404, 410, 416, 500, 503])
+    @Test(arguments: [200, 203, 204, 206, 301, 304, 400, 404, 410, 416, 500, 503])
     func `an unexpected status is an error with that status`(code: Int) {
         var download = Download(former: nil, limitBytes: 100)
         let status = HTTPResponse.Status(code: code)
-        if code == 200 || code == 204 {
+        if [200, 203, 204].contains(code) {
             #expect(throws: Never.self) { try download.begin(Self.head(status)) }
         } else {
             #expect(throws: HTTPStatusError(status: status)) { try download.begin(Self.head(status)) }

@@ -245,6 +245,7 @@ struct HTTPSourceTests {
         ([.cacheControl: "max-age=60"], [:], 60), ([.cacheControl: "max-age=60", .age: "20"], [:], 60),
         ([.cacheControl: "max-age=60"], [.cacheControl: "max-age=10"], 10),
         ([.cacheControl: "max-age=60"], [.age: "20"], 40), ([.cacheControl: "no-cache"], [:], 0),
+        ([.cacheControl: "max-age=60", .vary: "*"], [:], 0), ([.cacheControl: "max-age=60"], [.vary: "*"], 0),
     ]
 
     @Test(arguments: confirmations, [true, false])
@@ -324,6 +325,7 @@ struct HTTPSourceTests {
         (["Cache-Control": "no-cache, max-age=60"], 0), (["Cache-Control": "no-store"], 0),
         (["Expires": "Mon, 21 Sep 2026 13:14:20 GMT", "Date": "Mon, 21 Sep 2026 13:13:20 GMT"], 60),
         (["Cache-Control": "max-age=999999999999999999999999"], 2_147_483_648), (["Cache-Control": "max-age=nan"], 0),
+        (["Cache-Control": "max-age=60", "Vary": "Accept, *"], 0),
         (["Expires": "0"], 0), (["Cache-Control": "max-age=soon"], 0), ([:], 0),
         (["Last-Modified": "Mon, 21 Sep 2026 13:13:20 GMT", "Date": "Mon, 21 Sep 2026 13:23:20 GMT"], 60),
         (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], 86_400),

@@ -70,6 +70,37 @@ final class SessionFileTests {
         #expect(try names() == ["picture.jpg"])
     }
 
+    @Test func `T12: a part that was not asked for replaces nothing, and one that was asked for is a body`()
+        async throws
+    {
+        let bench = Bench()
+        try Data("old".utf8).write(to: file)
+        bench.server.onRequest {
+            TransportResponse(.partialContent, "part", headerFields: [.contentRange: "bytes 0-3/10"])
+        }
+        await #expect(throws: TransportError.self) {
+            try await bench.session.download(SessionRequest("/picture"), to: self.file)
+        }
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+        bench.server.onRequest {
+            TransportResponse(.partialContent, "part", headerFields: [.contentRange: "bytes 0-3/10"])
+        }
+        let asked = SessionRequest("/picture", headerFields: [.range: "bytes=0-3"])
+        #expect(try await bench.session.download(asked, to: file).status == .partialContent)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "part")
+        #expect(try names() == ["picture.jpg"])
+    }
+
+    @Test(arguments: [1, 209, 210, 254, 255])
+    func `T12: a file may have the longest name that the disk takes`(length: Int) async throws {
+        let bench = Bench()
+        bench.server.onRequest { TransportResponse(.ok, "whole") }
+        let target = folder.appending(path: String(repeating: "é", count: length / 2) + (length % 2 == 1 ? "x" : ""))
+        _ = try await bench.session.download(SessionRequest("/picture"), to: target)
+        #expect(try String(contentsOf: target, encoding: .utf8) == "whole")
+        #expect(try names().count == 1)
+    }
+
     @Test func `T12: a cancelled download leaves no file`() async throws {
         let bench = Bench()
         let (chunks, continuation) = AsyncStream<[UInt8]>.makeStream()

@@ -18,7 +18,8 @@ extension Session {
     ///   - idleTimeout: The longest silence in the middle of the body, up to twice that. Default: 30 s.
     /// - Returns: The answer. If its status is that of a success, the body is in the file and ``SessionResponse/body`` is
     ///   empty. Otherwise the body is in the answer, and `file` is as it was.
-    /// - Throws: As ``send(_:)``; ``TransportError`` if the body breaks off; `OptimistError` with code `fileUnwritable`.
+    /// - Throws: As ``send(_:)``; ``TransportError`` if the body breaks off, or is a part that was not asked for;
+    ///   `OptimistError` with code `fileUnwritable`.
     public func download(
         _ request: SessionRequest, to file: URL, idleTimeout: Duration = .seconds(30)
     ) async throws -> SessionResponse {
@@ -28,6 +29,9 @@ extension Session {
         let answer = try await stream(request, idleTimeout: idleTimeout) { head, body in
             guard head.status.kind == .successful else {
                 return SessionResponse(head: head, body: try await body.collect(upTo: request.answerLimitBytes))
+            }
+            if head.status == .partialContent, request.headerFields[.range] == nil {
+                throw TransportError(.broken, .responseStarted)
             }
             var count = 0
             for try await chunk in body {
@@ -81,8 +85,8 @@ private final class PartialFile: Sendable {
 
     init(of target: URL, makeID: () -> UUID) throws {
         self.target = target
-        url = target.deletingLastPathComponent().appending(
-            path: ".\(target.lastPathComponent).\(makeID().uuidString).partial")
+        // Without the target's name, which may be as long as a name can be.
+        url = target.deletingLastPathComponent().appending(path: ".\(makeID().uuidString).partial")
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
             throw OptimistError.unwritable(target, nil)
         }
