@@ -127,7 +127,8 @@ public final class Feed<
     /// refresh, that after the last. Does nothing if there is none, if a page is on its way or if one has failed.
     public func loadMore(in section: Section) { update { $0.next(in: section) } }
 
-    /// Loads a value that has failed once more, also during the loader's pause after a failure. Does nothing else.
+    /// Loads a value whose last fetch has failed once more, also during the loader's pause after a failure, and also if an
+    /// earlier value is shown. Does nothing else.
     public func retry(_ id: Item.ID) { update { $0.retry(id) } }
 
     /// Asks once more for the page of a section that has failed. Does nothing else.

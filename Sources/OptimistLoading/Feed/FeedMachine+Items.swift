@@ -11,9 +11,9 @@ extension FeedMachine {
         settle(places)
     }
 
-    /// Asks again for a value that has failed.
+    /// Asks again for a value whose fetch has failed, also if an earlier value is shown.
     mutating func retry(_ id: Item.ID) {
-        guard case .failed = phases[id], let wish = wishes[id] else { return }
+        guard phases[id]?.failure != nil, let wish = wishes[id] else { return }
         renew(wish, wish.item, isRetry: true)
     }
 
@@ -39,7 +39,7 @@ extension FeedMachine {
         case .progress: return
         case .partial(let value): phase = .stale(value)
         case .value(let value, let origin): phase = origin == .source || !isExpired ? .loaded(value) : .stale(value)
-        case .failure(let error): phase = former?.value.map { .stale($0) } ?? .failed(error)
+        case .failure(let error): phase = former?.value.map { .stale($0, failure: error) } ?? .failed(error)
         }
         change(id, to: phase)
     }

@@ -24,11 +24,14 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     private(set) var isStale = false
     private var errand: Errand?
     private var failure: (any Error)?
-    /// How many pages in a row had nothing new.
-    private var barren = 0
+    /// How many pages in a row had nothing new, and how many of those had items.
+    private var (barren, repeated) = (0, 0)
 
-    /// So many pages without anything new are an error.
-    static var mostBarren: Int { 16 }
+    /// So many pages in a row with known items only are an error.
+    static var mostRepeated: Int { 16 }
+    /// So many pages in a row without anything new are an error. A server that filters what it has read may give many that are
+    /// empty.
+    static var mostBarren: Int { 256 }
 
     var state: FeedSectionState {
         if let failure { return .failed(failure) }
@@ -49,7 +52,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     /// Asks for the first page. The items here stay until it has come.
     mutating func refresh() -> Question {
         errand = .refresh(FeedList())
-        (failure, barren) = (nil, 0)
+        (failure, barren, repeated) = (nil, 0, 0)
         isStale = !list.marks.isEmpty
         return Question(cursor: nil)
     }
@@ -71,7 +74,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     mutating func retry() -> Question? {
         guard failure != nil, let errand else { return nil }
         if case .refresh = errand { return refresh() }
-        (failure, barren) = (nil, 0)
+        (failure, barren, repeated) = (nil, 0, 0)
         return ask(errand)
     }
 
@@ -108,7 +111,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         case .next:
             let doesRepeat = page.next.map { list.hasBeen(at: $0) } ?? false
             let former = list.append(page)
-            return (proceed(.next, hasNews: hasNews, doesRepeat: doesRepeat), former)
+            return (proceed(.next, after: page, hasNews: hasNews, doesRepeat: doesRepeat), former)
         case .confirm:
             var fresh = list.newest
             let doesRepeat = page.next.map { fresh.hasBeen(at: $0) } ?? false
@@ -117,7 +120,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
             _ = fresh.append(page)
             let hasNews = fresh.items.count > count
             list = fresh.followed(by: list, from: max(count, fresh.joint(with: list) ?? 0))
-            return (proceed(.confirm, hasNews: hasNews, doesRepeat: doesRepeat), former)
+            return (proceed(.confirm, after: page, hasNews: hasNews, doesRepeat: doesRepeat), former)
         case .refresh(var fresh):
             let doesRepeat = page.next.map { fresh.hasBeen(at: $0) } ?? false
             _ = fresh.append(page)
@@ -131,7 +134,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
             let hasNews = !fresh.items.isEmpty
             list = joint.map { fresh.followed(by: list, from: $0) } ?? fresh
             isStale = false
-            return (proceed(.confirm, hasNews: hasNews, doesRepeat: doesRepeat), former)
+            return (proceed(.confirm, after: page, hasNews: hasNews, doesRepeat: doesRepeat), former)
         }
     }
 
@@ -141,12 +144,16 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     }
 
     /// The answer is in the list. If it has brought nothing, the page after it is asked for.
-    private mutating func proceed(_ done: Errand, hasNews: Bool, doesRepeat: Bool) -> Question? {
+    private mutating func proceed(
+        _ done: Errand, after page: FeedPage<Item>, hasNews: Bool, doesRepeat: Bool
+    ) -> Question? {
         errand = nil
         barren = hasNews ? 0 : barren + 1
+        repeated = hasNews ? 0 : page.items.isEmpty ? repeated : repeated + 1
         let question = hasNews && !doesRepeat ? nil : ask(done)
-        guard errand != nil, doesRepeat || barren >= Self.mostBarren else { return question }
-        failure = OptimistError.pagesRepeat
+        let isRepeating = doesRepeat || repeated >= Self.mostRepeated
+        guard errand != nil, isRepeating || barren >= Self.mostBarren else { return question }
+        failure = isRepeating ? OptimistError.pagesRepeat : OptimistError.pagesEmpty(barren)
         return nil
     }
 }

@@ -22,9 +22,11 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.tell = tell
     }
 
-    /// Tells the callers that wait how much has arrived, from 0 to 1; other numbers are clamped. A caller that joins
-    /// later gets the latest.
-    public func report(_ progress: Double) { tell(.progress(min(max(progress, 0), 1))) }
+    /// Tells the callers that wait how much has arrived, from 0 to 1; other numbers are clamped, and one that is not a number
+    /// is not told. A caller that joins later gets the latest.
+    public func report(_ progress: Double) {
+        if !progress.isNaN { tell(.progress(min(max(progress, 0), 1))) }
+    }
 
     /// Shows a partial value to the callers that wait. A caller that joins later gets the latest, unless it has a whole
     /// value already.

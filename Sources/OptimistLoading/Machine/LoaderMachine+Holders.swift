@@ -147,7 +147,7 @@ extension LoaderMachine {
     /// Whether a holder has no value to come: the fetch has failed, or the value was let go although it was held.
     func isHeldInVain(_ id: HolderID) -> Bool {
         guard let holder = holders[id.place], holder.serial == id.serial, !holder.isWaiting else { return false }
-        return holder.pin.map { !memory.has($0) } ?? holder.hasFailed
+        return holder.hasFailed || holder.pin.map { !memory.has($0) } == true
     }
 
     /// Among the flights that wait for their turn and are as urgent as this one, these come after all others, in this

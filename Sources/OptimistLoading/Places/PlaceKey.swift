@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Names a place by its coordinate and a language. Points within the same thousandth of a degree have the same key.
+/// Names a place by its coordinate and a language. Points within the same thousandth of a degree have the same key, and so has
+/// a pole at each longitude.
 public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree: some hundred metres.
     private let north: Int
@@ -22,8 +23,8 @@ public struct PlaceKey: Hashable, Sendable {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
         north = Int((latitude * Self.perDegree).rounded())
         let east = Int((longitude * Self.perDegree).rounded())
-        // Both are the same meridian.
-        self.east = east == -180_000 ? 180_000 : east
+        // All meridians meet at a pole, and the first and the last one are the same.
+        self.east = abs(north) == 90_000 ? 0 : east == -180_000 ? 180_000 : east
         self.language = Self.languageAndScript(language)
     }
 

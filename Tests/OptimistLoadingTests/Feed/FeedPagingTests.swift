@@ -65,18 +65,42 @@ struct FeedPagingTests {
         let stopped = await wall.until { $0.state.hasPrefix("failed(pagesRepeat") }
         #expect(stopped?.ids.count == 10, "what it brought is shown")
         wall.feed.retry(section: .chosen)
-        for page in 0..<FeedPages<Photo>.mostBarren {
+        for page in 0..<FeedPages<Photo>.mostRepeated {
             await wall.pages.request()
             wall.pages.answer(0..<2, next: "c\(page)")
         }
         await wall.until { $0.state.hasPrefix("failed(pagesRepeat") }
-        #expect(wall.pages.asked.count == 2 + FeedPages<Photo>.mostBarren)
+        #expect(wall.pages.asked.count == 2 + FeedPages<Photo>.mostRepeated)
+    }
+
+    @Test func `F4 dozens of empty pages with other cursors lead to the next items, and hundreds are an error`()
+        async throws
+    {
+        let wall = await Wall.showing(0..<8, next: "b")
+        wall.feed.loadMore(in: .chosen)
+        for page in 0..<40 {
+            await wall.pages.request()
+            wall.pages.answer(0..<0, next: "c\(page)")
+        }
+        await wall.pages.request()
+        wall.pages.answer(8..<9, next: "d")
+        await wall.until { $0.ids == Array(0..<9) && $0.state == "more" }
+        wall.feed.loadMore(in: .chosen)
+        for page in 0..<FeedPages<Photo>.mostBarren {
+            await wall.pages.request()
+            wall.pages.answer(0..<0, next: "e\(page)")
+        }
+        await wall.until { $0.state.hasPrefix("failed(pagesEmpty") }
+        wall.feed.retry(section: .chosen)
+        #expect(await wall.pages.request()?.cursor == "e\(FeedPages<Photo>.mostBarren - 1)")
+        wall.pages.answer(9..<10)
+        await wall.until { $0.ids == Array(0..<10) && $0.state == "ended" }
     }
 
     @Test func `F4 the end is the end, however many pages before it have brought nothing`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.loadMore(in: .chosen)
-        for page in 1..<FeedPages<Photo>.mostBarren {
+        for page in 1..<FeedPages<Photo>.mostRepeated {
             await wall.pages.request()
             wall.pages.answer(0..<2, next: "c\(page)")
         }

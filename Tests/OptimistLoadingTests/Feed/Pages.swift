@@ -110,5 +110,8 @@ extension FeedSnapshot where Section == Kind, Item == Photo {
     /// Those of the first section.
     var ids: [Int] { sections.first?.items.map(\.id) ?? [] }
     var state: String { sections.first.map { "\($0.isStale ? "stale " : "")\($0.state)" } ?? "" }
-    func text(_ id: Int) -> String { "\(phase(of: id))" }
+    func text(_ id: Int) -> String {
+        guard case .stale(let value, let failure) = phase(of: id) else { return "\(phase(of: id))" }
+        return failure == nil ? "stale(\(value))" : "stale(\(value)), failed"
+    }
 }

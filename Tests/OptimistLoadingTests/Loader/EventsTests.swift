@@ -7,6 +7,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct EventsTests {
+    @Test func `a progress that is not a number is not told, and others are clamped`() async throws {
+        let loader = Loader<String, Int> { fetch in
+            for progress in [Double.nan, 0.5, -.infinity, .signalingNaN, 7] { fetch.report(progress) }
+            return Fetched(1)
+        }
+        var told: [Double] = []
+        for await event in loader.events(for: "a") {
+            if case .progress(let progress) = event { told.append(progress) }
+            if case .value = event { break }
+        }
+        #expect(told.allSatisfy { (0...1).contains($0) })
+    }
+
     @Test func `C3 a value is wanted for as long as somebody iterates`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero))
         let (loader, source) = (desk.loader, desk.source)

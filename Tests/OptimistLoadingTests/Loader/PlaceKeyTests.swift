@@ -21,6 +21,17 @@ struct PlaceKeyTests {
                 == PlaceKey(latitude: -18, longitude: -180, language: "EN_fj"))
     }
 
+    @Test(arguments: [90.0, 89.9996, -90, -89.9999])
+    func `C9 a pole is one key at each longitude, and points beside it are not`(latitude: Double) {
+        let pole = PlaceKey(latitude: latitude, longitude: 0, language: "en")
+        for longitude in [-180.0, -90, 12.3456, 180] {
+            #expect(PlaceKey(latitude: latitude, longitude: longitude, language: "en") == pole)
+        }
+        #expect(
+            PlaceKey(latitude: latitude.rounded() * 0.99, longitude: 1, language: "en")
+                != PlaceKey(latitude: latitude.rounded() * 0.99, longitude: 2, language: "en"))
+    }
+
     @Test(arguments: [(90.1, 0), (0, 180.1), (.nan, 0), (0, .infinity)])
     func `what is not on the Earth has no key`(latitude: Double, longitude: Double) {
         #expect(PlaceKey(latitude: latitude, longitude: longitude, language: "en") == nil)

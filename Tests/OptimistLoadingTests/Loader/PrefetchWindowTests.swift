@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistTesting
 import Testing
 
@@ -55,6 +56,20 @@ struct PrefetchWindowTests {
         #expect(desk.source.begun.count == 3)
         #expect(desk.loader.inspect { $0.machine.holders.count } == 4)
         withExtendedLifetime((window, other, shown)) {}
+    }
+
+    @Test func `C4 F8 what failed beside an expired value is fetched again when the window is shown next`() async throws
+    {
+        let desk = Desk()
+        desk.loader.store(1, for: "1", validity: Validity(expiresAt: .distantPast))
+        let window = PrefetchWindow(desk.loader)
+        window.show(["1"])
+        await desk.source.begin()
+        desk.source.answer("1", .failure(Broken()))
+        await desk.settled { $0.machine.counts.failures == 1 }
+        window.show(["1"])
+        #expect(await desk.source.begin() == ["1"])
+        withExtendedLifetime(window) {}
     }
 
     @Test(arguments: ["remove", "removeAll", "trim"])
