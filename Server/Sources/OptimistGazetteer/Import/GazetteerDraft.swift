@@ -29,7 +29,9 @@ struct GazetteerDraft {
 
     private init(file: URL) {
         self.file = file
-        draft = file.deletingLastPathComponent().appending(path: ".\(file.lastPathComponent).import")
+        // The file's name may be as long as a name can be.
+        draft = file.deletingLastPathComponent().appending(
+            path: ".\(String(file.lastPathComponent.unicodeScalars.prefix(60))).import")
     }
 
     private func write<Value>(_ body: (Database) throws -> Value) throws -> Value {

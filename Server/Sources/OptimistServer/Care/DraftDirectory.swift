@@ -62,8 +62,9 @@ package enum DraftDirectory {
     private static func begin(_ target: URL, in parent: URL) throws -> (draft: URL, lock: Int32) {
         while true {
             let mark = UUID().uuidString.prefix(8).lowercased()
-            let draft = parent.appending(
-                path: ".\(target.lastPathComponent).\(mark)\(ending)", directoryHint: .isDirectory)
+            // The target's name may be as long as a name can be.
+            let name = String(target.lastPathComponent.unicodeScalars.prefix(50))
+            let draft = parent.appending(path: ".\(name).\(mark)\(ending)", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(
                 at: draft, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             // Before the lock is there, another program may take the draft for an abandoned one and remove it.

@@ -9,7 +9,8 @@ package enum DurableFile {
     /// - Throws: `POSIXError`. Then there is no such file.
     package static func create(_ file: URL, _ content: [UInt8]) throws {
         let directory = file.deletingLastPathComponent()
-        let draft = directory.appending(path: ".\(file.lastPathComponent).new")
+        // The file's name may be as long as a name can be.
+        let draft = directory.appending(path: ".\(String(file.lastPathComponent.unicodeScalars.prefix(60))).new")
         unlink(draft.path)
         let descriptor = try check(open(draft.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600))
         do {
