@@ -41,6 +41,21 @@ struct SessionRequestTests {
         #expect(transport.requests.isEmpty)
     }
 
+    @Test(arguments: [
+        "api.example.org", "//api.example.org", "https:", "https:///rows", "/rows", "https://api.example.org/v1",
+        "https://api.example.org?a=b", "https://api.example.org/#top", "https://ada@api.example.org",
+    ])
+    func `an address that is not scheme, host and port alone is an error that says what it needs`(server: String) async
+    {
+        let transport = InMemoryTransport.unhurried { _ in TransportResponse(.ok) }
+        let session = Session(server: URL(string: server)!, transport: transport, credentials: .inMemory)
+        await #expect { try await session.signIn(email: "ada@example.com", password: "secret") } throws: {
+            let error = $0 as? OptimistError
+            return error?.code == .badServerAddress && error?.message.contains("such as https://") == true
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
     private static let onLocalNetwork = [
         "http://10.0.0.7:8080", "http://172.16.0.1", "http://172.31.255.255", "http://192.168.1.20:8080",
         "http://169.254.3.4", "http://[fd12:3456::1]:8080", "http://[fe80::1]", "http://adas-mac.local:8080",

@@ -37,6 +37,21 @@ struct DeviceTests {
         }
     }
 
+    @Test func `G3 the app's checks hold on each device, and on the server for an app without them`() throws {
+        var app = Self.app
+        app.validate = RowValidation(["note": { $0["text"] == "" ? RowFault("empty", "A note has words.") : nil }])
+        let simulation = try Simulation(seed: 1, app: app, schema: Self.schema)
+        defer { simulation.end() }
+        let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
+        #expect(throws: OptimistError.self) { try phone.write { db in try Note(id: UUID(), text: "").insert(db) } }
+        tablet.app = Self.app
+        tablet.losePower()
+        try simulation.settle()
+        try tablet.write { db in try Note(id: UUID(), text: "").insert(db) }
+        try simulation.settle()
+        #expect(try tablet.perform { try await $0.store.rejections().map(\.code) } == ["empty"])
+    }
+
     @Test func `W1 a write that returned survives a power loss, and one at a dead process throws`() throws {
         let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
         defer { simulation.end() }

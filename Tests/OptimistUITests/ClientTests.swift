@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistTesting
+import OptimistWire
 import Testing
 
 @testable import OptimistCore
@@ -72,6 +73,18 @@ struct ClientTests {
         client.sceneChanged(to: .background)
         await client.settled()
         NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
+    }
+
+    @Test func `G3 the store of a client made with a name checks rows at the write`() async throws {
+        let phone = try Phone(server)
+        let checks = RowValidation(["todo": { $0["content"] == "" ? RowFault("empty", "A to-do has words.") : nil }])
+        let store = try OptimistClient.store(
+            "checked", in: phone.folder, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
+        let error = await #expect(throws: OptimistError.self) {
+            try await store.write { try Todo(content: "").insert($0) }
+        }
+        #expect(error?.code == .ruleBroken)
+        try await store.write { try Todo(content: "Tickets").insert($0) }
     }
 
     @Test func `U4 a store that does not open says why, and opens when a scene becomes active`() async throws {

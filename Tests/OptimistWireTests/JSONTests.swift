@@ -24,6 +24,10 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSON(parsing: text.utf8) }
     }
 
+    @Test func `an object prints itself as JSON`() {
+        #expect("\(["b": 1, "a": ["x", nil]] as JSONObject)" == #"{"b":1,"a":["x",null]}"#)
+    }
+
     /// Three bytes of a character of four are as long as the replacement character, which is no error itself.
     @Test func `bytes that are not UTF-8 are refused`() throws {
         #expect(throws: JSONError.malformed(offset: 1)) { try JSON(parsing: [0x22, 0xC3, 0x28, 0x22]) }

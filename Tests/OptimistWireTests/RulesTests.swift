@@ -82,7 +82,12 @@ struct RulesTests {
         (ColumnRules(max: 5), "5", "9007199254740993", "\"max\""),
         (ColumnRules(maxLength: 3), "e\u{301}é", "aaaa", "\"maxLength\": a text has at most 3"),
         (ColumnRules(pattern: "[a-z]+"), "abc", "Abc", "\"pattern\": a text matches [a-z]+"),
-        (ColumnRules(oneOf: ["open", "done"]), "done", "Done", "\"enum\": the value is one of 2"),
+        (ColumnRules(oneOf: ["open", "done"]), "done", "Done", "\"enum\": the value is one of \"open\", \"done\""),
+        (ColumnRules(oneOf: [1]), 1, 2, "\"enum\": the value is 1"),
+        (
+            ColumnRules(oneOf: (1...10).map { .int($0) }), 1, 11,
+            "\"enum\": the value is one of 1, 2, 3, 4, 5, 6, 7, 8 and 2 more"
+        ),
         (ColumnRules(oneOf: [1, 2]), .double(2), 3, "\"enum\""),
         (ColumnRules(min: 1, maxLength: 1, oneOf: ["b"]), .null, "a", "\"enum\""),
     ])

@@ -41,7 +41,7 @@ public final class OptimistServer: Service {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
         let surroundings = configuration.surroundings
-        try configuration.schema.checkServable()
+        try configuration.schema.checkServable(with: configuration.validate)
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)

@@ -43,11 +43,13 @@ extension Schema {
         }
     }
 
-    /// Checks what can be seen in the schema itself.
-    func checkServable() throws {
+    /// Checks what can be seen in the schema itself, and that the app's checks are of its types.
+    func checkServable(with validation: RowValidation) throws {
         var faults: [String] = []
         do { try check() } catch { faults = error.faults }
         faults += unservable
+        let strangers = validation.types.subtracting(types.keys)
+        faults += strangers.sorted().map { "There is a check for \"\($0)\", which is no type of the schema." }
         if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
     }
 

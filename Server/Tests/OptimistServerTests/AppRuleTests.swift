@@ -52,4 +52,12 @@ struct AppRuleTests {
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open(schema: bad) }
         #expect(refusal?.code == .schemaConflict)
     }
+
+    @Test func `G2 a server does not start with a check of a type that its schema does not have`() async throws {
+        let refusal = await #expect(throws: OptimistError.self) {
+            _ = try await site.open { $0.validate = RowValidation(["tod": { _ in nil }]) }
+        }
+        #expect(refusal?.code == .schemaConflict)
+        #expect(refusal?.message.contains("There is a check for \"tod\"") == true)
+    }
 }

@@ -100,7 +100,26 @@ public struct PendingRow: Hashable, Sendable {
     }
 }
 
+extension PendingRow: CustomStringConvertible {
+    /// All properties as JSON, with times by ISO 8601.
+    public var description: String {
+        let columns = columns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value.withMilliseconds)) }
+        let json: JSON = [
+            "table": .string(table), "id": .string(id), "kind": .string(kind.rawValue),
+            "columns": .object(JSONObject(columns)), "since": .string(since.withMilliseconds),
+            "isUnanswered": .bool(isUnanswered), "isInFlight": .bool(isInFlight),
+            "blockedBy": blockedBy.map(JSON.string) ?? .null, "waitReason": waitReason?.json ?? .null,
+            "nextAttempt": nextAttempt.map { .string($0.withMilliseconds) } ?? .null,
+        ]
+        return json.description
+    }
+}
+
 extension Date {
+    fileprivate var withMilliseconds: String {
+        ISO8601Format(ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
     /// The time of day that a stamp carries.
     init(_ stamp: Stamp) { self.init(timeIntervalSince1970: Double(stamp.milliseconds) / 1000) }
 }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
+import OptimistWire
 
 /// Why the server does not take a row for now. The row stays pending and is sent again.
 public struct WaitReason: Sendable, Hashable {
@@ -41,11 +42,21 @@ public struct WaitReason: Sendable, Hashable {
     /// The answer came from a life of the remote's database that the device does not know yet.
     static let restarted = WaitReason("restarted")
 
+    /// The code, the column and the message.
+    var json: JSON {
+        ["code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message)]
+    }
+
     /// A reason and the table that it concerns.
     struct Place: Hashable {
         var table: String
         var reason: WaitReason
     }
+}
+
+extension WaitReason: CustomStringConvertible {
+    /// The code, the column and the message as JSON.
+    public var description: String { json.description }
 }
 
 /// Pending rows of one table that wait for the same reason.

@@ -62,20 +62,22 @@ public final class Store: Sendable {
     ///     The store sets `busyMode` itself. With a configuration, SQLite copies its write-ahead log within commits.
     ///     Default: nil, the store's own.
     ///   - protection: When the system lets the file be read. Default: `system`.
-    ///   - validate: The app's checks of its rows, which its server has too. A write with a row that fails throws.
-    ///     Default: none.
+    ///   - validate: The app's checks of its rows, which its server has too. A write with a row that fails throws. Each is of a
+    ///     table that syncs. Default: none.
     ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
     ///   - logger: Receives the failures of live queries and of reading the status, without anything that users wrote.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
     /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created;
     ///   `notADatabase`, `newerVersion` or `erasingMigrator`, and the file is as it was; `notDurable`, before the migrations
-    ///   run; `invalidTable`, after they have run; `damagedMetadata`. `DatabaseError` for an error of SQLite or of a migration.
+    ///   run; `invalidTable`, after they have run, or before for a check of an unknown table; `damagedMetadata`.
+    ///   `DatabaseError` for an error of SQLite or of a migration.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,
         validate: RowValidation = RowValidation(), surroundings: Surroundings = Surroundings(),
         logger: Logger = Logger(label: "optimist.store"), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
+        try Self.requireTables(of: validate, among: synced)
         var migrator = DatabaseMigrator()
         migrate(&migrator)
         let file = StoreFile(url: url, configuration: configuration ?? Configuration())
@@ -110,6 +112,13 @@ public final class Store: Sendable {
         worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
         checkpoints?.committed(pool)
         watchOthers()
+    }
+
+    private static func requireTables(of validate: RowValidation, among synced: [any SyncedRecord.Type]) throws {
+        let strangers = validate.types.subtracting(synced.map { $0.databaseTableName }).sorted()
+        if strangers.isEmpty { return }
+        let names = strangers.joined(separator: ", ")
+        throw OptimistError(.invalidTable, "There are checks for \(names), and no table of that name is synced.")
     }
 
     deinit {

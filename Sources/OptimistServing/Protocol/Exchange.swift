@@ -130,9 +130,12 @@ struct Exchange {
     /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` if the client's app is too old for the type.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]),
-            let definition = schema.types[vocabulary.presentType(parts[0])]
-        else { throw .unknownMethod(String(name.prefix(100))) }
+        guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]) else {
+            throw .unknownMethod(String(name.prefix(100)))
+        }
+        guard let definition = schema.types[vocabulary.presentType(parts[0])] else {
+            throw .unknownType(String(parts[0].prefix(100)), verb: parts[1])
+        }
         let oldest = max(schema.minClientVersion, definition.minClientVersion ?? 1)
         if let version = request.schemaVersion, version < oldest {
             throw MethodError(

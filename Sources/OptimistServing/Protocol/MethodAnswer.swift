@@ -49,6 +49,9 @@ struct MethodError: Error {
     }
 
     static func unknownMethod(_ name: String) -> Self { .init("unknownMethod", "There is no method \"\(name)\".") }
+    static func unknownType(_ type: String, verb: String) -> Self {
+        .init("unknownMethod", "The schema has no type \"\(type)\", so there is no method \"\(type)/\(verb)\".")
+    }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
     static let accountNotFound = Self("accountNotFound", "There is no such account, or it is not yours.")
     static let invalidResultReference = Self(

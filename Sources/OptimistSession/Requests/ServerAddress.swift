@@ -11,21 +11,36 @@ package struct ServerAddress: Sendable {
     private let authority: String
     /// Whether credentials may be sent there as the address says.
     private let isSafe: Bool
+    /// Why the address cannot be used. Nil: it can.
+    private let fault: String?
 
     /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether an address of the local network needs no encryption.
     package init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
         self.url = url
         origin = Origin(url)
         authority = origin?.authority ?? ""
+        fault = Self.fault(of: url)
         isSafe =
             origin.map { $0.isPrivate || allowsPlainHTTPToPrivateAddresses && $0.isInLocalNetwork } ?? false
+    }
+
+    /// Returns a sentence if an address is not that of a server. Nil: it is.
+    package static func fault(of url: URL) -> String? {
+        guard Origin(url) != nil else {
+            return "The server's address is not whole: it needs a scheme and a host, such as https://api.example.org."
+        }
+        let rest = [url.path(percentEncoded: true), url.query() ?? "", url.fragment() ?? "", url.user() ?? ""]
+        if rest.allSatisfy({ $0.isEmpty || $0 == "/" }) { return nil }
+        return
+            "The server's address is more than scheme, host and port, such as https://api.example.org. Put a path into the target of each request."
     }
 
     /// Makes the head of a request.
     ///
     /// - Parameter target: A path with its query, or a whole address.
-    /// - Throws: `OptimistError` with code `foreignOrigin`, also for a `Host` field, or `plaintextRefused`.
+    /// - Throws: `OptimistError` with code `badServerAddress`, `foreignOrigin`, also for a `Host` field, or `plaintextRefused`.
     package func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
+        if let fault { throw OptimistError(.badServerAddress, "\(fault) Nothing was sent.") }
         if fields.contains(where: { $0.name.canonicalName == "host" }) {
             throw OptimistError(
                 .foreignOrigin, "The session itself names the host of a request, so one with a Host field was not sent."

@@ -26,7 +26,8 @@ public final class Session: Sendable {
     let deadlines: Deadlines
 
     /// - Parameters:
-    ///   - server: Must be https, or on this machine. See also
+    ///   - server: Scheme, host and port, without a path: any other address is an error of each request, with code
+    ///     `badServerAddress`. Must be https, or on this machine. See also
     ///     ``SessionConfiguration/allowsPlainHTTPToPrivateAddresses``.
     ///   - transport: Carries the requests. The session alone decides what is sent again.
     ///   - credentials: Where tokens and the id of the installation are kept.
@@ -151,8 +152,8 @@ public final class Session: Sendable {
     /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned: it is
     ///   the cause of the error, as a ``RefusedAnswer``.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
-    ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `foreignOrigin` or `plaintextRefused`;
-    ///   ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
+    ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `badServerAddress`, `foreignOrigin` or
+    ///   `plaintextRefused`; ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
     ///   is never `refreshPostponed`: it waits.
     public func send(_ request: SessionRequest) async throws -> SessionResponse {
         let (head, body) = try await call(request)

@@ -18,6 +18,8 @@ extension OptimistError.Code {
     public static let signInSuperseded = Self("session.signInSuperseded")
     /// The address is on another origin than the server's, so no credential may go there.
     public static let foreignOrigin = Self("session.foreignOrigin")
+    /// The server's address has no scheme or no host, or more than that and a port.
+    public static let badServerAddress = Self("session.badServerAddress")
     /// The server's address is not encrypted and not on this machine.
     public static let plaintextRefused = Self("session.plaintextRefused")
     /// The credentials cannot be read before the device is unlocked.

@@ -30,7 +30,7 @@ public struct TransportError: Error, Sendable {
         public static let unresolvable = Self("unresolvable")
         /// There is no route to the host: most often, no network at all.
         public static let unreachable = Self("unreachable")
-        /// The other side could not prove who it is, or no common encryption was found.
+        /// The other side could not prove who it is, or no common encryption was found: it may speak none at this port.
         public static let untrusted = Self("untrusted")
         /// It took longer than the request allows.
         public static let timedOut = Self("timedOut")
@@ -62,7 +62,8 @@ extension TransportError {
         case .refused: "The server accepts no connections just now."
         case .unresolvable: "The address of the server could not be found."
         case .unreachable: "The server cannot be reached. This device may be offline."
-        case .untrusted: "The server could not prove who it is, so nothing was sent."
+        case .untrusted:
+            "The server could not prove who it is, or speaks no TLS at this address and port, so nothing was sent."
         case .timedOut where phase == .notSent: "The request could not be sent in time."
         case .timedOut: "The server took too long to answer."
         case .tooLarge: "The answer of the server is larger than the app accepts."

@@ -6,6 +6,7 @@ import Logging
 public import Optimist
 import OptimistCore
 public import OptimistSession
+public import OptimistWire
 
 /// The app that every device of a simulation runs.
 public struct SimulatedApp: Sendable {
@@ -15,14 +16,17 @@ public struct SimulatedApp: Sendable {
     public var migrate: @Sendable (inout DatabaseMigrator) -> Void
     /// The version of the server's schema that the app was built with. Default: 1.
     public var schemaVersion: Int
+    /// The app's checks of its rows, on each device and on the simulation's server. Default: none.
+    public var validate: RowValidation
 
     /// Makes an app.
     public init(
-        synced: [any SyncedRecord.Type], schemaVersion: Int = 1,
+        synced: [any SyncedRecord.Type], schemaVersion: Int = 1, validate: RowValidation = RowValidation(),
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
     ) {
         self.synced = synced
         self.schemaVersion = schemaVersion
+        self.validate = validate
         self.migrate = migrate
     }
 }
@@ -186,8 +190,8 @@ public final class SimulatedDevice: Sendable {
         let app = app
         do {
             let store = try Store(
-                at: mount.url(Self.fileName), synced: app.synced, surroundings: surroundings, logger: Self.silence,
-                migrate: app.migrate)
+                at: mount.url(Self.fileName), synced: app.synced, validate: app.validate, surroundings: surroundings,
+                logger: Self.silence, migrate: app.migrate)
             let session = Session(
                 server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
                 credentials: credentials,

@@ -46,6 +46,7 @@ public final class SimulatedServer: Sendable {
     private let pageRows: Int
     private let seed: UInt64
     private let validate: ServingSettings.Validation
+    private let checks: RowValidation
     private let open: Opening
     private let state: Mutex<State>
 
@@ -57,16 +58,19 @@ public final class SimulatedServer: Sendable {
     ///   - seed: Starts every draw of the server's own.
     ///   - pageRows: The most rows of one page. Default: 20,000.
     ///   - validate: Refuses rows. Default: none.
+    ///   - checks: The app's checks of its rows. Default: none.
     ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
     public init(
         scheduler: SimulatedScheduler, schema: Schema, seed: UInt64, pageRows: Int = RowSync.Limit.maxPageRows,
-        validate: @escaping ServingSettings.Validation = { _ in nil }, open: Opening? = nil
+        validate: @escaping ServingSettings.Validation = { _ in nil }, checks: RowValidation = RowValidation(),
+        open: Opening? = nil
     ) {
         self.scheduler = scheduler
         state = Mutex(State(schema: schema))
         self.pageRows = pageRows
         self.seed = seed
         self.validate = validate
+        self.checks = checks
         let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
         self.open =
             open ?? { _, surroundings in
@@ -110,7 +114,7 @@ public final class SimulatedServer: Sendable {
             store: store,
             settings: ServingSettings(
                 schema: schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
-                pageRows: pageRows, workBudget: .unlimited, validate: validate),
+                pageRows: pageRows, workBudget: .unlimited, validate: validate, rowValidation: checks),
             now: surroundings.now)
         state.withLock { $0.running = Running(process: process, store: store, service: service) }
         sweep()

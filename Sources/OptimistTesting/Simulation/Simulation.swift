@@ -40,7 +40,7 @@ public final class Simulation {
     ///
     /// - Parameters:
     ///   - seed: Decides everything that chance decides.
-    ///   - app: The app that every device runs.
+    ///   - app: The app that every device runs. The server has its checks too.
     ///   - schema: What the server knows of the app's tables.
     ///   - validate: Refuses rows on the server. Default: none.
     /// - Throws: The server's error if it cannot start.
@@ -52,7 +52,8 @@ public final class Simulation {
         remotes = nil
         scheduler = SimulatedScheduler(seed: seed)
         backend = scheduler.process("backend")
-        server = SimulatedServer(scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate)
+        server = SimulatedServer(
+            scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate, checks: app.validate)
         try server.start()
     }
 

@@ -6,6 +6,7 @@ public import Observation
 public import Optimist
 import OptimistCore
 public import OptimistSession
+public import OptimistWire
 
 /// An app's store, session and engine, opened with a few words and kept in step with the app's scenes.
 ///
@@ -85,26 +86,30 @@ public final class OptimistClient {
     ///   - sharesFile: Whether other processes use the file. Default: false.
     ///   - session: Signs the requests.
     ///   - synced: The record types whose tables are kept in step with the server.
+    ///   - validate: The app's checks of its rows, which its server has too. Default: none.
     ///   - migrate: Registers the app's migrations.
     public convenience init(
         _ name: String, in folder: URL? = nil, sharesFile: Bool = false, session: Session,
-        synced: any SyncedRecord.Type..., migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
+        synced: any SyncedRecord.Type..., validate: RowValidation = RowValidation(),
+        migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
     ) {
         self.init(sharesFile: sharesFile) {
-            let store = try Self.store(name, in: folder, synced: synced, migrate: migrate)
+            let store = try Self.store(name, in: folder, synced: synced, validate: validate, migrate: migrate)
             return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
         }
     }
 
     nonisolated static func store(
-        _ name: String, in folder: URL?, synced: [any SyncedRecord.Type], migrate: (inout DatabaseMigrator) -> Void
+        _ name: String, in folder: URL?, synced: [any SyncedRecord.Type], validate: RowValidation = RowValidation(),
+        migrate: (inout DatabaseMigrator) -> Void
     ) throws -> Store {
         let folder =
             try folder
             ?? FileManager.default.url(
                 for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return try Store(at: folder.appending(path: "\(name).sqlite"), synced: synced, migrate: migrate)
+        return try Store(
+            at: folder.appending(path: "\(name).sqlite"), synced: synced, validate: validate, migrate: migrate)
     }
 
     /// The store, for the environment of views.
@@ -201,17 +206,19 @@ public final class OptimistClient {
         ///
         /// - Parameters:
         ///   - name: The name of the database file, without its extension `sqlite`.
-        ///   - server: The address of the server. If the text is no address, that is a programming error.
+        ///   - server: The address of the server: scheme, host and port. Any other text is a programming error.
         ///   - synced: The record types whose tables are kept in step with the server.
+        ///   - validate: The app's checks of its rows, which its server has too. Default: none.
         ///   - migrate: Registers the app's migrations.
         public convenience init(
             _ name: String, server: StaticString, synced: any SyncedRecord.Type...,
-            migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
+            validate: RowValidation = RowValidation(), migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
         ) {
             guard let address = URL(string: "\(server)") else { preconditionFailure("\(server) is no address.") }
+            if let fault = ServerAddress.fault(of: address) { preconditionFailure("\(server): \(fault)") }
             let session = Session(server: address, transport: URLSessionTransport(), credentials: .keychain)
             self.init {
-                let store = try Self.store(name, in: nil, synced: synced, migrate: migrate)
+                let store = try Self.store(name, in: nil, synced: synced, validate: validate, migrate: migrate)
                 return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
             }
         }

@@ -60,6 +60,11 @@ extension JSONObject: Hashable {
     }
 }
 
+extension JSONObject: CustomStringConvertible {
+    /// The compact JSON text, with members in the order in which they stand.
+    public var description: String { JSON.object(self).description }
+}
+
 extension JSONObject: ExpressibleByDictionaryLiteral, Sequence {
     public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
     public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }

@@ -53,7 +53,7 @@ public struct ColumnRules: Hashable, Sendable {
             }
         }
         if let oneOf, !oneOf.contains(where: { Self.isSame($0, value) }) {
-            return "breaks the rule \"enum\": the value is one of \(oneOf.count)"
+            return "breaks the rule \"enum\": the value is \(Self.words(oneOf))"
         }
         return nil
     }
@@ -84,6 +84,16 @@ public struct ColumnRules: Hashable, Sendable {
         }
         return faults
     }
+
+    /// At most eight values, because a sentence is read.
+    private static func words(_ values: [JSON]) -> String {
+        let shown = values.prefix(mostShown).map(\.description).joined(separator: ", ")
+        if values.count == 1 { return shown }
+        let rest = values.count - mostShown
+        return "one of \(shown)" + (rest > 0 ? " and \(rest) more" : "")
+    }
+
+    private static let mostShown = 8
 
     private static func isBound(_ bound: Double?, of type: ColumnType) -> Bool {
         guard let bound else { return true }

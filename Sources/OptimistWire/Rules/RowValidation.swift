@@ -22,11 +22,15 @@ public struct RowValidation: Sendable {
 
     /// Makes checks. Default: none.
     ///
-    /// - Parameter checks: The checks by the names of their types. A name that is no type is ignored.
+    /// - Parameter checks: The checks by the names of their types. A name that is no type is an error when a store opens or a
+    ///   server starts.
     public init(_ checks: [String: Check] = [:]) { self.checks = checks }
 
     /// Whether there is no check.
     public var isEmpty: Bool { checks.isEmpty }
+
+    /// The types whose rows are checked.
+    public var types: Set<String> { Set(checks.keys) }
 
     /// Whether rows of a type are checked.
     public func checks(_ type: String) -> Bool { checks[type] != nil }

@@ -111,6 +111,17 @@ struct RuleTests {
         #expect(error?.code == .invalidTable)
     }
 
+    @Test func `G2 a check of a table that does not sync is an error that names it, before the file is made`() throws {
+        let file = phone.folder.appending(path: "unknown.sqlite")
+        let checks = RowValidation(["tod": { _ in nil }, "todo": { _ in nil }])
+        let error = #expect(throws: OptimistError.self) {
+            try Store(at: file, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
+        }
+        #expect(error?.code == .invalidTable)
+        #expect(error?.message.contains("checks for tod,") == true)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
     @Test func `G2 the schema of a database has the rules of its app, and an update adds them`() throws {
         let file = phone.folder.appending(path: "errands.sqlite")
         let schema = try Schema(exporting: file, id: "errands")

@@ -45,6 +45,13 @@ struct WaitingRowsTests {
         let row = try #require(try await phone.store.outbox().first)
         #expect(row.waitReason == Self.unknownAlarm)
         #expect(row.nextAttempt == next)
+        let printed = try JSON(parsing: "\(row)".utf8)
+        #expect(printed["table"] == "todo" && printed["id"] == .string(row.id) && printed["kind"] == "create")
+        #expect(printed["columns"]?.object?.members.map(\.key) == row.columns.keys.sorted())
+        #expect(printed["since"]?.string.map(UTCDate.isValid) == true)
+        #expect(try printed["waitReason"] == JSON(parsing: "\(Self.unknownAlarm)".utf8))
+        #expect(printed["waitReason"]?["code"] == "schemaTooNew" && printed["waitReason"]?["column"] == "alarm")
+        #expect(!"\(row)".contains("Tickets"), "it never has values")
         await phone.stop()
     }
 

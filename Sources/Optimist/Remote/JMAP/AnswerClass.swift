@@ -58,7 +58,7 @@ package enum AnswerClass {
         guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
         switch error.code {
         case .signedOut: return .signedOut(error.message)
-        case .foreignOrigin, .plaintextRefused: return .forbidden(error.message)
+        case .badServerAddress, .foreignOrigin, .plaintextRefused: return .forbidden(error.message)
         default:
             if case .retry(let after) = error.remedy { return .throttled(after: after) }
             return .unreachable(error.message)
