@@ -11,7 +11,7 @@ install:  ## Installs the system packages that are missing.
 
 run:  ## Starts the lab, two phones and a server in a web page, and prints its address.
 	@Scripts/install run
-	@swift run --package-path Server optimist lab
+	@Scripts/run-lab
 
 quick:  ## Builds, and runs the unit tests of client and server.
 	@Scripts/test quick

@@ -21,6 +21,9 @@ actor DevicePark {
     private var settings: LabSettings
     private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
+    /// The phones that are not open yet. While there are some, requests about phones wait.
+    private(set) var opening: [PhoneOpening] = []
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(folder: URL, server: OptimistServer, serverPorts: [Int], healthApp: String? = nil, logger: Logger) throws {
         self.folder = folder
@@ -31,8 +34,26 @@ actor DevicePark {
         settings = try LabSettings.load(from: folder)
     }
 
+    /// Names the phones that ``startAll()`` opens. From now on, a request about a phone waits until all are open.
+    func announce() { opening = settings.devices.map { PhoneOpening(name: $0.name, step: .turn) } }
+
     func startAll() async throws {
+        defer {
+            opening = []
+            for one in waiting { one.resume() }
+            waiting = []
+        }
         for device in settings.devices { try await open(device) }
+    }
+
+    /// Returns when the phones that were announced are open, or cannot be opened.
+    func opened() async {
+        if opening.isEmpty { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func note(_ step: PhoneOpening.Step, of name: String) {
+        for index in opening.indices where opening[index].name == name { opening[index].step = step }
     }
 
     func stopAll() async {
@@ -43,7 +64,8 @@ actor DevicePark {
     }
 
     /// - Throws: `OptimistError` with code `notInLab`.
-    func device(_ name: String) throws -> LabDevice {
+    func device(_ name: String) async throws -> LabDevice {
+        await opened()
         guard let device = devices.first(where: { $0.name == name }) else {
             throw OptimistError(.notInLab, "There is no phone \(name).")
         }
@@ -52,6 +74,7 @@ actor DevicePark {
 
     /// Adds a phone, switches it on and signs it in.
     func add(_ name: String, account: String) async throws -> LabDevice {
+        await opened()
         guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil
         else {
             throw OptimistError(.badLabRequest, "A name is 1 to 32 letters, digits, hyphens and underscores.")
@@ -131,10 +154,27 @@ actor DevicePark {
             proxy: proxy, started: started, newsroom: newsroom,
             app: healthApp.map { PhoneApp($0, ofPhone: device.name) }, logger: logger)
         devices.append(opened)
+        note(.database, of: device.name)
         try await opened.start()
+        note(.signIn, of: device.name)
         try await opened.ensureSignedIn()
+        note(.others, of: device.name)
         return opened
     }
+}
+
+/// A phone that is not open yet, and what it does.
+struct PhoneOpening: Encodable, Sendable {
+    enum Step: String, Encodable {
+        /// It waits until the phones before it are open.
+        case turn
+        case database, signIn
+        /// It is open, and waits for the others.
+        case others
+    }
+
+    let name: String
+    var step: Step
 }
 
 extension LabDevice {

@@ -11,6 +11,7 @@ import OptimistServer
 import OptimistSession
 import OptimistTesting
 import OptimistWire
+import Synchronization
 
 /// Two phones, a server, and a network between them that you can break, behind a web page.
 ///
@@ -31,11 +32,14 @@ public final class Lab: Sendable {
         public var photos: URL?
         /// Receives what the lab, its server and its phones log.
         public var logger: Logger
+        /// Receives what the lab waits for, such as "its server", if its page is not there after ten seconds. Default: nothing
+        /// is told.
+        public var onDelay: @Sendable (String) -> Void
 
         /// Makes a configuration. Each property says its default.
         public init(
             folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
-            logger: Logger
+            logger: Logger, onDelay: @escaping @Sendable (String) -> Void = { _ in }
         ) {
             self.folder = folder
             self.port = port
@@ -43,22 +47,33 @@ public final class Lab: Sendable {
             self.database = database
             self.photos = photos
             self.logger = logger
+            self.onDelay = onDelay
         }
     }
 
     private let configuration: Configuration
+    private let start = Mutex<Reminder?>(nil)
 
     /// Makes a lab. Nothing starts before ``run(onStart:)``.
     public init(_ configuration: Configuration) { self.configuration = configuration }
 
     /// Runs the lab until the task is cancelled or the process is asked to end.
     ///
-    /// - Parameter onStart: Gets the port of the page once everything stands.
+    /// - Parameter onStart: Gets the port of the page once that is there. The phones may be opening then: the page says so, and
+    ///   requests about phones wait for them.
     /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
-    public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
+    public func run(onStart tell: @escaping @Sendable (Int) -> Void) async throws {
+        let reminder = Reminder(configuration.onDelay)
+        start.withLock { $0 = reminder }
+        defer { reminder.end() }
+        let onStart: @Sendable (Int) -> Void = { port in
+            reminder.end()
+            tell(port)
+        }
         try FileManager.default.createDirectory(at: configuration.folder, withIntermediateDirectories: true)
         guard let database = configuration.database else { return try await run(on: nil, onStart) }
         try await endingOnSignal { ready in
+            self.waits(for: "its database")
             let opened = try await OpenedDatabase.open(database, in: self.configuration.folder)
             let outcome: Result<Void, any Error>
             do {
@@ -76,6 +91,7 @@ public final class Lab: Sendable {
     private func run(on database: OpenedDatabase?, _ onStart: @escaping @Sendable (Int) -> Void) async throws {
         let content = try LabContent(
             photos: configuration.photos, cache: configuration.folder.appending(path: "thumbnails"))
+        waits(for: "its server")
         let gazetteer = try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
@@ -89,7 +105,10 @@ public final class Lab: Sendable {
                 content: server.port, gazetteer: gazetteer, logger: configuration.logger)
             let outcome: Result<Void, any Error>
             do {
-                for process in processes ?? [] { try await process.start() }
+                for process in processes ?? [] {
+                    waits(for: "its server processes")
+                    try await process.start()
+                }
                 outcome = .success(try await serve(server, processes, database?.pair, content, onStart))
             } catch {
                 outcome = .failure(error)
@@ -114,10 +133,24 @@ public final class Lab: Sendable {
             logger: configuration.logger)
         let stories = StoryDesk(logger: configuration.logger)
         let shared = processes.map { SharedServers($0, pair: pair, park: park, own: server) }
+        waits(for: "its page")
+        await park.announce()
         let outcome: Result<Void, any Error>
         do {
-            try await park.startAll()
-            outcome = .success(try await servePage(park, server, shared, content, stories, onStart))
+            outcome = .success(
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    group.addTask {
+                        try await park.startAll()
+                        return false
+                    }
+                    group.addTask {
+                        try await self.servePage(park, server, shared, content, stories, onStart)
+                        return true
+                    }
+                    // If the phones cannot be opened, the page ends too.
+                    while let isPageOver = try await group.next(), !isPageOver {}
+                    group.cancelAll()
+                })
         } catch {
             outcome = .failure(error)
         }
@@ -161,6 +194,8 @@ public final class Lab: Sendable {
                 cause: error)
         }
     }
+
+    private func waits(for what: String) { start.withLock { $0 }?.waits(for: what) }
 
     private func people(_ server: OptimistServer) async throws -> SimulatedPeople {
         guard let address = URL(string: "http://127.0.0.1:\(try await server.port)") else {

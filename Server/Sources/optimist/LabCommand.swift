@@ -54,7 +54,8 @@ struct LabCommand: AsyncParsableCommand {
         let lab = Lab(
             Lab.Configuration(
                 folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, database: database,
-                photos: photos.map { URL(filePath: $0, directoryHint: .isDirectory) }, logger: logger))
+                photos: photos.map { URL(filePath: $0, directoryHint: .isDirectory) }, logger: logger,
+                onDelay: { say("The lab is not there yet. It waits for \($0).") }))
         try await explainingErrors(of: "lab", at: folder.path) {
             try await lab.run { port in
                 say("The lab is at http://127.0.0.1:\(port). Its data is in \(folder.path). Stop it with Ctrl-C.")

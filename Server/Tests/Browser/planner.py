@@ -106,6 +106,41 @@ def open_emptied(page, address, old_way="", network="online", held=0):
     return phones
 
 
+def version(name, people, crashes):
+    """A version as the lab's health page describes it."""
+    return {
+        "version": name, "people": people, "crashes": crashes, "kills": 0, "abruptEndsWithUnsentRows": 0,
+        "crashFreePeople": {"share": 1, "atLeast": 0.2, "atMost": 1},
+    }
+
+
+@claims
+def frames_come_first(page, address):
+    """Both phones have a frame at once, each with what it waits for, and nothing is counted too early."""
+    page.unroute_all()
+    held, is_holding = [], True
+    steps = [{"name": "A", "step": "signIn"}, {"name": "B", "step": "turn"}]
+    versions = [version("9.1", 1, 0), version("9.2", 1, 1), version("9.3", 2, 0)]
+    page.route("**/lab/devices", lambda route: held.append(route) if is_holding else route.continue_())
+    page.route("**/lab/opening", lambda route: route.fulfill(json={"phones": steps}))
+    page.route("**/health.json", lambda route: route.fulfill(json={"versions": versions}))
+    page.goto(address)
+    a, b = Phone(page, "A"), Phone(page, "B")
+    expect(a.region.get_by_role("status")).to_have_text("It signs in.")
+    expect(b.region.get_by_role("status")).to_have_text("It waits for its turn to open.")
+    counted = page.get_by_role("region", name="Health by version", exact=True).get_by_role("listitem")
+    expect(counted).to_have_count(2)
+    expect(counted.nth(0)).to_contain_text("of 1 person met no crash")
+    expect(counted.nth(1)).to_contain_text("of 2 people met no crash")
+    take_pictures(page, "start")
+    is_holding = False
+    for route in held:
+        route.continue_()
+    for phone in (a, b):
+        expect(phone.new).to_be_visible()
+    expect(page.locator(".is-waiting")).to_have_count(0)
+
+
 @claims
 def survives_a_crash(page, address):
     """W1 a to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""

@@ -17,6 +17,7 @@ struct DeviceRoutes {
     func add(to router: Router<some RequestContext>) {
         let devices = router.group("lab/devices")
         devices.get { _, _ in
+            await park.opened()
             var answers: [DeviceAnswer] = []
             for device in await park.devices { answers.append(try await DeviceAnswer(device)) }
             return answers
@@ -44,6 +45,7 @@ struct DeviceRoutes {
         device.get("events") { request, context in
             EventStreamAnswer.response(to: request, from: park.newsroom, of: try await named(context).name)
         }
+        router.get("lab/opening") { _, _ in OpeningAnswer(phones: await park.opening) }
         router.get("lab/events") { request, _ in EventStreamAnswer.response(to: request, from: park.newsroom) }
     }
 
@@ -82,6 +84,9 @@ struct DeviceRoutes {
         try await park.device(try context.parameters.require("device"))
     }
 }
+
+/// The phones that are not open yet.
+private struct OpeningAnswer: ResponseEncodable { var phones: [PhoneOpening] }
 
 /// The bodies of the control API's requests.
 private struct NewDevice: Decodable {

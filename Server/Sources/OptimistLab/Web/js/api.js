@@ -32,6 +32,7 @@ async function call(method, path, body) {
 
 export const lab = {
   devices: () => call('GET', '/lab/devices'),
+  opening: () => call('GET', '/lab/opening'),
   heldPictures: () => call('GET', '/lab/server/pictures'),
   holdPictures: (next) => call('PUT', '/lab/server/pictures', { next }),
   publishHome: (section) => call('POST', '/lab/server/home', { section }),

@@ -45,6 +45,14 @@ export const signOutReasons = {
   refused: 'The server has ended the session.',
 };
 
+/** What a phone does before it is there, by the step that the lab names. */
+export const openingSteps = {
+  turn: 'It waits for its turn to open.',
+  database: 'It opens its database.',
+  signIn: 'It signs in.',
+  others: 'It is open, and waits for the others.',
+};
+
 /** The status line: `3 pending · offline · 1 rejected`. */
 export function statusLine({ pending, rejected, parked, signedIn, status }) {
   const phase = signedIn ? phases[status.phase] : 'signed out';

@@ -3,6 +3,7 @@
 import { LabError, lab } from './api.js';
 import { ContentPanel } from './content.js';
 import { coalesced, el, setText } from './dom.js';
+import { openingSteps } from './format.js';
 import { PeoplePanel } from './people.js';
 import { Phone } from './phone.js';
 import { ServerPanel } from './server.js';
@@ -12,6 +13,8 @@ import { Timeline } from './timeline.js';
 const main = document.getElementById('lab');
 const notice = document.getElementById('notice');
 const phones = new Map();
+/** The frames of the phones that the lab has not described yet, by name. */
+const waiting = new Map([...main.querySelectorAll('.is-waiting')].map((frame) => [frame.dataset.phone, frame]));
 const timeline = new Timeline();
 const server = new ServerPanel();
 
@@ -40,13 +43,36 @@ const kept = (work) => coalesced(async () => {
   }
 });
 
+/** Says in the frames of phones what they wait for: all of them, or one. */
+function waitFor(words, name) {
+  for (const [phone, frame] of waiting) {
+    if (name === undefined || name === phone) setText(frame.querySelector('[role="status"]'), words);
+  }
+}
+
+/** Follows the phones that are being opened, until the lab describes them. */
+async function followOpening() {
+  while (waiting.size > 0) {
+    const opening = await lab.opening().catch(() => null);
+    for (const { name, step } of opening?.phones ?? []) waitFor(openingSteps[step], name);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
 const refreshDevices = kept(async () => {
   const switched = new Map([...phones].map(([name, phone]) => [name, phone.switched]));
-  for (const device of await lab.devices()) {
+  const devices = await lab.devices().catch((error) => {
+    waitFor('It waits for the lab, which does not answer.');
+    throw error;
+  });
+  for (const device of devices) {
     const phone = phoneFor(device);
     if ((switched.get(device.name) ?? 0) === phone.switched) phone.show(device);
     else refreshDevices();
   }
+  for (const frame of waiting.values()) frame.remove();  // The lab has no such phone.
+  waiting.clear();
+  main.dataset.phones = phones.size;
 });
 
 const refreshServer = kept(() => server.refresh(phones.values().next().value?.account));
@@ -56,8 +82,10 @@ function phoneFor(device) {
   if (known) return known;
   const phone = new Phone(device, { attempt, wrote: (row, text) => timeline.name(row, text) });
   phones.set(device.name, phone);
-  main.insertBefore(phone.element, middle);
-  main.dataset.phones = phones.size;
+  const frame = waiting.get(device.name);
+  if (frame) frame.replaceWith(phone.element);
+  else main.insertBefore(phone.element, middle);
+  waiting.delete(device.name);
   return phone;
 }
 
@@ -67,7 +95,9 @@ const people = new PeoplePanel(attempt);
 const middle = el(
   'div', { class: 'middle' },
   servers.element, server.element, content.element, people.element, timeline.element);
-main.replaceChildren(middle);
+main.append(middle);
+waitFor('It waits for the lab to say how it is.');
+followOpening();
 lab.events({
   opened: async () => {
     for (const phone of phones.values()) phone.refresh();

@@ -25,14 +25,16 @@ export class PeoplePanel {
   refresh = coalesced(async () => {
     const health = await lab.health().catch(() => null);
     if (!health) return;
-    keyed(this.#versions, health.versions, {
+    // One phone that never crashed says nothing about a version.
+    const counted = health.versions.filter(({ people, crashes, kills }) => people > 1 || crashes + kills > 0);
+    keyed(this.#versions, counted, {
       key: ({ version }) => version,
       make: () => el('li'),
       update: (element, {
         version, people, crashes, kills, abruptEndsWithUnsentRows: unsent, crashFreePeople: { share, atLeast, atMost },
       }) => setText(
         element,
-        `v${version}: ${percent(share)} of ${people} people met no crash (95 %: ${percent(atLeast)} to ${percent(atMost)}) · `
+        `v${version}: ${percent(share)} of ${people === 1 ? '1 person' : `${people} people`} met no crash (95 %: ${percent(atLeast)} to ${percent(atMost)}) · `
         + `${crashes} crashes, ${kills} kills, ${unsent} of them with unsent rows`),
     });
   });

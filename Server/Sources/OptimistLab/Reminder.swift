@@ -1,0 +1,59 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Synchronization
+
+/// Says what a start waits for, if it takes long: when ten seconds have passed, and then whenever it waits for something else.
+final class Reminder: Sendable {
+    private struct State {
+        var present: String?
+        var isLate = false
+        var hasEnded = false
+        var alarm: Task<Void, Never>?
+    }
+
+    private let tell: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    private static let delay = Duration.seconds(10)
+
+    /// - Parameters:
+    ///   - clock: Measures the ten seconds. Default: the real one.
+    ///   - tell: Gets what the start waits for.
+    init(clock: any Clock<Duration> = ContinuousClock(), _ tell: @escaping @Sendable (String) -> Void) {
+        self.tell = tell
+        // Unstructured: it lasts until `end()`, or as long as this.
+        let alarm = Task { [weak self] in
+            do { try await clock.sleep(for: Self.delay) } catch { return }
+            self?.ring()
+        }
+        state.withLock { $0.alarm = alarm }
+    }
+
+    deinit { state.withLock { $0.alarm }?.cancel() }
+
+    /// Notes what the start waits for from now on.
+    func waits(for what: String) {
+        let isNews = state.withLock { state in
+            defer { state.present = what }
+            return state.isLate && !state.hasEnded && state.present != what
+        }
+        if isNews { tell(what) }
+    }
+
+    /// The start is over: nothing more is said.
+    func end() {
+        let alarm = state.withLock { state in
+            state.hasEnded = true
+            return state.alarm
+        }
+        alarm?.cancel()
+    }
+
+    private func ring() {
+        let present = state.withLock { state in
+            state.isLate = true
+            return state.hasEnded ? nil : state.present
+        }
+        if let present { tell(present) }
+    }
+}
