@@ -60,7 +60,7 @@ func restoreDeleted(in store: Store) async throws {
 func openFor(
     _ account: Account, on server: URL, in folder: URL, migrate: (inout DatabaseMigrator) -> Void
 ) async throws -> Store {
-    let files = AccountFiles(in: folder)
+    let files = AccountFiles(at: folder)
     var store = try Store(at: files.unclaimed, synced: [Todo.self], migrate: migrate)
     // After the sign-in: the file must be closed when it is given to the account.
     try await store.close()

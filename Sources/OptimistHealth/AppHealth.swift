@@ -12,7 +12,7 @@ public import OptimistSession
 /// ```swift
 /// let health = try AppHealth(
 ///     HealthConfiguration(
-///         app: "campus", salt: "campus-7f3a", directory: support.appending(path: "health"), server: server,
+///         app: "campus", salt: "campus-7f3a", at: support.appending(path: "health"), server: server,
 ///         sources: [MetricKitSource()]),
 ///     reachability: PathReachability())
 /// Task { await health.run() }
@@ -79,11 +79,11 @@ public final class AppHealth: Sendable {
         let record = LaunchRecord(
             id: surroundings.makeID(), version: configuration.version,
             beganAt: surroundings.now().timeIntervalSince1970, process: process, boot: boot)
-        kept = try configuration.isOn ? Self.open(configuration.directory, for: record) : nil
+        kept = try configuration.isOn ? Self.open(configuration.folder, for: record) : nil
         present = Mutex((record, kept?.slot ?? 0))
         let end = kept?.earlier.last.map { LaunchEnd(of: $0, before: record) }
         ledger = Mutex((nil, end))
-        if !configuration.isOn { Self.deleteFiles(in: configuration.directory) }
+        if !configuration.isOn { Self.deleteFiles(in: configuration.folder) }
         // A crash loop that never gets further is counted all the same.
         if let kept, kept.slot >= Self.maxSlots { try count([], kept) }
     }
@@ -202,7 +202,7 @@ public final class AppHealth: Sendable {
         #if canImport(Darwin)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
-            var directory = configuration.directory
+            var directory = configuration.folder
             try? directory.setResourceValues(values)
         #endif
     }

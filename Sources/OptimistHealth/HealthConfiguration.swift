@@ -14,7 +14,7 @@ public struct HealthConfiguration: Sendable {
     public var version: AppVersion
     /// A file URL of the directory for the two small files, which is made if it is missing. Each process that keeps its
     /// health needs one of its own.
-    public var directory: URL
+    public var folder: URL
     /// The server. Nil: nothing is ever sent.
     public var server: URL?
     /// Whether anything is kept and sent. If false, the files of an earlier launch are deleted. Default: true.
@@ -30,14 +30,14 @@ public struct HealthConfiguration: Sendable {
 
     /// Makes a configuration. Each property says its default.
     public init(
-        app: String, salt: String, version: AppVersion = .ofMainBundle, directory: URL, server: URL?, isOn: Bool = true,
+        app: String, salt: String, version: AppVersion = .ofMainBundle, at folder: URL, server: URL?, isOn: Bool = true,
         sendsOnExpensiveNetworks: Bool = false, allowsPlainHTTPToPrivateAddresses: Bool = false,
         sources: [any CrashSource] = [], backoff: Backoff = Backoff(ceiling: .seconds(900))
     ) {
         self.app = app
         self.salt = salt
         self.version = version
-        self.directory = directory
+        self.folder = folder
         self.server = server
         self.isOn = isOn
         self.sendsOnExpensiveNetworks = sendsOnExpensiveNetworks

@@ -16,8 +16,8 @@ struct HealthProcess {
         let health = try AppHealth(
             HealthConfiguration(
                 app: "campus", salt: "s", version: AppVersion("1.0.1", build: "7"),
-                directory: folder.appending(path: "health"), server: nil,
-                sources: [SwiftBacktraceSource(directory: folder.appending(path: "logs"))]),
+                at: folder.appending(path: "health"), server: nil,
+                sources: [SwiftBacktraceSource(at: folder.appending(path: "logs"))]),
             transport: nil)
         let end = try await health.settle()
         try Data("\(end.map(text) ?? "first")".utf8).write(to: folder.appending(path: "end"))

@@ -72,7 +72,7 @@ struct HTTPSourceTests {
         let loader: Loader<String, String>
 
         init(_ source: HTTPSource) {
-            cache = DiskCache(folder: folder, now: { HTTPSourceTests.now })
+            cache = DiskCache(at: folder, now: { HTTPSourceTests.now })
             tier = DiskTier(
                 cache, name: { $0 }, decode: { String(decoding: $0, as: UTF8.self) }, now: { HTTPSourceTests.now })
             loader = Loader(disk: tier, surroundings: Surroundings(now: { HTTPSourceTests.now })) { fetch in

@@ -53,7 +53,7 @@ struct CrashLogTests {
         for name in ["c-12-0.0.json", "c-13-0.0.json", "notes.txt", "c.json"] {
             try Data((name == "c-13-0.0.json" ? "{" : Self.log).utf8).write(to: folder.appending(path: name))
         }
-        let source = SwiftBacktraceSource(directory: folder)
+        let source = SwiftBacktraceSource(at: folder)
         let found = try source.reports()
         #expect(found.map(\.process) == [12])
         source.forget(found)

@@ -31,7 +31,7 @@ final class Installation: Sendable {
         advance(by: 10)
         return try AppHealth(
             HealthConfiguration(
-                app: "campus", salt: "pepper", version: AppVersion(version, build: "7"), directory: directory,
+                app: "campus", salt: "pepper", version: AppVersion(version, build: "7"), at: directory,
                 server: URL(string: "https://sync.example.org"), isOn: isOn,
                 sendsOnExpensiveNetworks: sendsOnExpensiveNetworks, sources: [shelf]),
             transport: transport, reachability: reachability,

@@ -12,7 +12,7 @@ struct HealthFleetTests {
         defer { withExtendedLifetime(phone) {} }
         let nobody = InMemoryTransport { _ in throw TransportError(.refused, .notSent) }
         let fleet = HealthFleet(
-            app: "campus", folder: phone.directory, server: try #require(URL(string: "https://example.org")),
+            app: "campus", at: phone.directory, server: try #require(URL(string: "https://example.org")),
             transport: nobody, seed: 7)
         let people = Task { try await fleet.run(installs: 1, launches: 1, versions: [.init("1.0.1", crashRate: 0)]) }
         while nobody.requests.count < 3 { await Task.yield() }

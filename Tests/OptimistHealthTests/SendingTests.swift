@@ -112,7 +112,7 @@ struct SendingTests {
         let transport = InMemoryTransport { _ in TransportResponse(.ok, "{}") }
         let health = try AppHealth(
             HealthConfiguration(
-                app: "campus", salt: "s", version: AppVersion("1", build: "1"), directory: app.directory,
+                app: "campus", salt: "s", version: AppVersion("1", build: "1"), at: app.directory,
                 server: URL(string: "http://sync.example.org")), transport: transport)
         try await health.settle()
         #expect(await !health.sendOnce())

@@ -28,14 +28,14 @@ struct CredentialStoreTests {
 
     @Test func `what is saved is what is loaded, by whoever opens the directory next`() throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             #expect(try store.load() == nil)
             var credentials = Credentials.first
             credentials.expiresAt = Date(timeIntervalSince1970: 1_800_000_000.25)
             credentials.lifetime = .seconds(900)
             try store.save(.first)
             try store.save(credentials)
-            #expect(try FileCredentialStore(directory: directory).load() == credentials)
+            #expect(try FileCredentialStore(at: directory).load() == credentials)
             try store.erase()
             try store.erase()
             #expect(try store.load() == nil)
@@ -44,7 +44,7 @@ struct CredentialStoreTests {
 
     @Test func `T9: the directory is 0700, the file 0600, and no other file is left`() throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             try store.save(.first)
             #expect(try mode(directory) == 0o700)
@@ -57,7 +57,7 @@ struct CredentialStoreTests {
     @Test(arguments: [("", 0o755, "chmod 700"), ("credentials.json", 0o640, "chmod 600")])
     func `what others can read is refused, with what to do about it`(name: String, mode: Int, remedy: String) throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             try setMode(mode, name.isEmpty ? directory : directory.appending(path: name))
             #expect { try store.load() } throws: {
@@ -70,7 +70,7 @@ struct CredentialStoreTests {
     @Test(arguments: ["directory", "file"])
     func `a link is refused`(kind: String) throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             let real = kind == "file" ? directory.appending(path: "credentials.json") : directory
             let moved = directory.deletingLastPathComponent().appending(path: "moved")
@@ -83,7 +83,7 @@ struct CredentialStoreTests {
     @Test(arguments: ["", "{", "{}", "null", "\u{0}\u{1}", #"{"version":1,"access":"access-9"}"#])
     func `a broken file is an error that shows nothing of it`(content: String) throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             let handle = try FileHandle(forWritingTo: directory.appending(path: "credentials.json"))
             try handle.truncate(atOffset: 0)
@@ -99,7 +99,7 @@ struct CredentialStoreTests {
 
     @Test func `what a crash left behind does not stop the next save, and is erased with the rest`() throws {
         try withDirectory { directory in
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             let leftover = directory.appending(path: ".credentials.json.new")
             try Data("half".utf8).write(to: leftover)
@@ -113,7 +113,7 @@ struct CredentialStoreTests {
 
     @Test func `T9: one at a time may renew what several share, and who drops that right gives it back`() throws {
         try withDirectory { directory in
-            let (one, other) = (FileCredentialStore(directory: directory), FileCredentialStore(directory: directory))
+            let (one, other) = (FileCredentialStore(at: directory), FileCredentialStore(at: directory))
             let now = Date(timeIntervalSince1970: 1_800_000_000)
             var lease = try #require(try one.lease(at: now))
             #expect(try other.lease(at: now) == nil)
@@ -132,7 +132,7 @@ struct CredentialStoreTests {
     {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = FileCredentialStore(directory: directory)
+        let store = FileCredentialStore(at: directory)
         try store.save(.first)
         let server = FakeServer()
         server.refuse(upTo: 1)
@@ -149,7 +149,7 @@ struct CredentialStoreTests {
                     try await surroundings.clock.sleep(for: .milliseconds(delay))
                     return try await server.handle(request)
                 },
-                credentials: FileCredentialStore(directory: directory), surroundings: surroundings)
+                credentials: FileCredentialStore(at: directory), surroundings: surroundings)
             for _ in 0..<3 {
                 process.spawn {
                     let code = try? await session.send(SessionRequest("/rows")).head.status.code
@@ -297,11 +297,11 @@ struct CredentialStoreTests {
         try withDirectory { directory in
             let ids = Mutex<Set<UUID>>([])
             DispatchQueue.concurrentPerform(iterations: 32) { _ in
-                let id = try? FileCredentialStore(directory: directory).installID(orKeep: UUID())
+                let id = try? FileCredentialStore(at: directory).installID(orKeep: UUID())
                 ids.withLock { _ = $0.insert(id ?? UUID()) }
             }
             #expect(ids.withLock(\.count) == 1)
-            let store = FileCredentialStore(directory: directory)
+            let store = FileCredentialStore(at: directory)
             try store.save(.first)
             try store.erase()
             #expect(try ids.withLock { $0.contains(try store.installID(orKeep: UUID())) })
@@ -311,7 +311,7 @@ struct CredentialStoreTests {
     @Test func `a session whose credentials are damaged says so, and a new sign-in repairs it`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
-        let store = FileCredentialStore(directory: directory)
+        let store = FileCredentialStore(at: directory)
         try store.save(.first)
         let handle = try FileHandle(forWritingTo: directory.appending(path: "credentials.json"))
         try handle.truncate(atOffset: 3)

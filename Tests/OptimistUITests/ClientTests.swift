@@ -79,7 +79,7 @@ struct ClientTests {
         let phone = try Phone(server)
         let checks = RowValidation(["todo": { $0["content"] == "" ? RowFault("empty", "A to-do has words.") : nil }])
         let store = try OptimistClient.store(
-            "checked", in: phone.folder, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
+            "checked", at: phone.folder, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
         let error = await #expect(throws: OptimistError.self) {
             try await store.write { try Todo(content: "").insert($0) }
         }

@@ -38,7 +38,7 @@ public final class Lab: Sendable {
 
         /// Makes a configuration. Each property says its default.
         public init(
-            folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
+            at folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
             logger: Logger, onDelay: @escaping @Sendable (String) -> Void = { _ in }
         ) {
             self.folder = folder

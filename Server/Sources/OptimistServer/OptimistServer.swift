@@ -42,7 +42,7 @@ public final class OptimistServer: Service {
         self.configuration = configuration
         let surroundings = configuration.surroundings
         try configuration.schema.checkServable(with: configuration.validate)
-        let gazetteer = try configuration.gazetteer.map(Gazetteer.init)
+        let gazetteer = try configuration.gazetteer.map(Gazetteer.init(at:))
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)
         storage = try await configuration.storage.open(configuration)

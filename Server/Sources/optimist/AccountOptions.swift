@@ -50,9 +50,9 @@ struct OperatorOrders {
         case .directory(let directory):
             try await explainingErrors(of: command, at: directory.path) {
                 do {
-                    show(try await AccountOffice.carryOut(order, in: directory))
+                    show(try await AccountOffice.carryOut(order, at: directory))
                 } catch let error as OptimistError where error.code == .dataInUse {
-                    show(try await Self.ask(AccountOffice.socket(in: directory), order))
+                    show(try await Self.ask(AccountOffice.socket(at: directory), order))
                 }
             }
         }

@@ -133,7 +133,7 @@ struct VacuumCommand: AsyncParsableCommand {
             throw ValidationError("The data is in a database. Use VACUUM FULL there.")
         }
         try await explainingErrors(of: "vacuum", at: directory.path) {
-            let done = try DataVacuum.run(in: directory)
+            let done = try DataVacuum.run(at: directory)
             say("The database in \(directory.path) had \(done.before) bytes, and has \(done.after).")
         }
     }

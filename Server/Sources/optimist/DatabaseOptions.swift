@@ -30,7 +30,7 @@ struct DatabaseOptions: ParsableArguments {
     /// - Throws: `OptimistError` with code `wrongSecret` if there is none or it is not valid. Its message says how to
     ///   give one.
     func readSecret() throws -> ServerKeys {
-        if let secret { return try ServerKeys(file: URL(filePath: secret)) }
+        if let secret { return try ServerKeys(at: URL(filePath: secret)) }
         if let text = ProcessInfo.processInfo.environment["OPTIMIST_SECRET"] { return try ServerKeys(secret: text) }
         throw OptimistError(
             .wrongSecret,

@@ -45,7 +45,7 @@ struct GazetteerLookupCommand: AsyncParsableCommand {
     func run() async throws {
         let coordinate = try coordinate
         try await explainingErrors(of: "gazetteer", at: file) {
-            let gazetteer = try Gazetteer(file: URL(filePath: file))
+            let gazetteer = try Gazetteer(at: URL(filePath: file))
             let languages = lang.split(separator: ",").map(String.init)
             let name = try await gazetteer.place(at: coordinate, languages: languages)
             say(name.map { $0.report(gazetteer.source) } ?? "No populated place is within 50 km.")

@@ -53,7 +53,7 @@ struct LabCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let lab = Lab(
             Lab.Configuration(
-                folder: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, database: database,
+                at: folder, port: port, gazetteer: gazetteer.map { URL(filePath: $0) }, database: database,
                 photos: photos.map { URL(filePath: $0, directoryHint: .isDirectory) }, logger: logger,
                 onDelay: { say("The lab is not there yet. It waits for \($0).") }))
         try await explainingErrors(of: "lab", at: folder.path) {

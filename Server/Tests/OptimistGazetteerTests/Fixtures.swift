@@ -30,7 +30,7 @@ final class Folder {
     /// Makes a gazetteer of these places alone.
     func gazetteer(of places: [TestPlace]) throws -> Gazetteer {
         _ = try GazetteerImport(cities: try file("places.txt", places.text)).run(to: gazetteer)
-        return try Gazetteer(file: gazetteer)
+        return try Gazetteer(at: gazetteer)
     }
 }
 

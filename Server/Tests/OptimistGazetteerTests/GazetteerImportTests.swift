@@ -14,7 +14,7 @@ struct GazetteerImportTests {
     init() throws { folder = try Folder() }
 
     private var place: NamedPlace? {
-        get throws { try Gazetteer(file: folder.gazetteer).place(at: Coordinate(35.69, 139.69), languages: ["ja"]) }
+        get throws { try Gazetteer(at: folder.gazetteer).place(at: Coordinate(35.69, 139.69), languages: ["ja"]) }
     }
 
     @Test func `it counts what it has found`() throws {
@@ -57,7 +57,7 @@ struct GazetteerImportTests {
         let text = String(repeating: "x", count: 3_000_000) + "\n" + places.text.dropLast()
         let report = try GazetteerImport(cities: try folder.file("cities.txt", text)).run(to: folder.gazetteer)
         #expect(report.places == 9000 && report.unreadable.first?.count == 1)
-        let gazetteer = try Gazetteer(file: folder.gazetteer)
+        let gazetteer = try Gazetteer(at: folder.gazetteer)
         for place in places.shuffled(using: &random).prefix(200) {
             #expect(try gazetteer.place(at: place.coordinate, languages: [])?.place.text == "Place \(place.id)")
         }
@@ -117,7 +117,7 @@ struct GazetteerImportTests {
 
     @Test func `whoever has a gazetteer open goes on with it when another takes its place`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
-        let open = try Gazetteer(file: folder.gazetteer)
+        let open = try Gazetteer(at: folder.gazetteer)
         _ = try GazetteerImport(cities: Fixtures.cities).run(to: folder.gazetteer)
         #expect(try open.place(at: Coordinate(35.69, 139.69), languages: ["ja"])?.place.text == "東京")
         #expect(try place?.place.text == "Tokyo")
@@ -147,7 +147,7 @@ struct GazetteerImportTests {
         ]
         for (file, words) in cases {
             let before = try? Data(contentsOf: file)
-            let error = #expect(throws: OptimistError.self) { try Gazetteer(file: file) }
+            let error = #expect(throws: OptimistError.self) { try Gazetteer(at: file) }
             #expect(error?.code == .notAGazetteer && error?.message.contains(words) == true, "\(words)")
             #expect((try? Data(contentsOf: file)) == before)
         }

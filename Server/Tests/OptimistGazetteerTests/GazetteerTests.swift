@@ -15,7 +15,7 @@ struct GazetteerTests {
     init() throws {
         folder = try Folder()
         _ = try Fixtures.everything.run(to: folder.gazetteer)
-        gazetteer = try Gazetteer(file: folder.gazetteer)
+        gazetteer = try Gazetteer(at: folder.gazetteer)
     }
 
     private func name(_ latitude: Double, _ longitude: Double, _ languages: String...) throws -> NamedPlace? {

@@ -61,7 +61,7 @@ struct Workbench: Sendable {
         let (wire, network, newsroom) = (Wire(hasStream: hasStream), LabNetwork(), Newsroom())
         let phone = try RunningPhone(
             folder: own, server: address,
-            credentials: FileCredentialStore(directory: own.appending(path: "credentials")), transport: wire,
+            credentials: FileCredentialStore(at: own.appending(path: "credentials")), transport: wire,
             network: network, diary: SessionDiary(),
             news: NewsDesk(device: name, started: .now, room: newsroom), logger: Self.quiet)
         return TestedPhone(phone: phone, wire: wire, network: network, news: newsroom.follow().news)

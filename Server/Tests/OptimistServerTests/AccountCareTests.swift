@@ -269,7 +269,7 @@ struct AccountCareTests {
         let account = try await site.serving { server, http async throws in
             let phone = try await http.signUp()
             let refusal = await #expect(throws: OptimistError.self) {
-                _ = try await AccountOffice.carryOut(.list, in: site.directory)
+                _ = try await AccountOffice.carryOut(.list, at: site.directory)
             }
             #expect(refusal?.code == .dataInUse)
             #expect(try await server.carryOut(.list)["accounts"]?.array?.first?["sessions"] == 1)
@@ -281,17 +281,17 @@ struct AccountCareTests {
             #expect(unknown?.code == .notFound)
             return phone.account
         }
-        let list = try await AccountOffice.carryOut(.list, in: site.directory)
+        let list = try await AccountOffice.carryOut(.list, at: site.directory)
         #expect(list["accounts"]?.array?.first?["id"]?.string == account)
         let epochs = try await DatabaseQueue(path: site.file.path).read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_epochs")
         }
         #expect(epochs == 1, "no server was started for it")
-        _ = try await AccountOffice.carryOut(.delete(email: "a@example.org"), in: site.directory)
-        #expect(try await AccountOffice.carryOut(.list, in: site.directory)["accounts"]?.array == [])
+        _ = try await AccountOffice.carryOut(.delete(email: "a@example.org"), at: site.directory)
+        #expect(try await AccountOffice.carryOut(.list, at: site.directory)["accounts"]?.array == [])
         let nowhere = site.directory.appending(path: "nowhere")
         let refusal = await #expect(throws: OptimistError.self) {
-            _ = try await AccountOffice.carryOut(.list, in: nowhere)
+            _ = try await AccountOffice.carryOut(.list, at: nowhere)
         }
         #expect(refusal?.code == .unreadableData)
     }
@@ -301,7 +301,7 @@ struct AccountCareTests {
     {
         try await site.serving { _, http async throws in
             _ = try await http.signUp()
-            let socket = AccountOffice.socket(in: site.directory)
+            let socket = AccountOffice.socket(at: site.directory)
             // The server opens it beside its port, and then closes it to others.
             func mode() -> Int? {
                 try? FileManager.default.attributesOfItem(atPath: socket.path)[.posixPermissions] as? Int
@@ -314,7 +314,7 @@ struct AccountCareTests {
                 "/orders", try JSONEncoder().encode(AccountOrder.reset(email: "nobody@example.org")))
             #expect(unknown.status == 404 && unknown.json["error"]?.string?.contains("account list") == true)
         }
-        #expect(!FileManager.default.fileExists(atPath: AccountOffice.socket(in: site.directory).path))
+        #expect(!FileManager.default.fileExists(atPath: AccountOffice.socket(at: site.directory).path))
     }
 }
 

@@ -114,7 +114,7 @@ struct AccountExportTests {
             for word in words + [person.account, hash] { #expect(try found(word) > 0, "\(word)") }
             #expect(try await export("gone@example.org").count > 300)
             _ = try await server.carryOut(.delete(email: "gone@example.org"))
-            let running = #expect(throws: OptimistError.self) { _ = try DataVacuum.run(in: site.directory) }
+            let running = #expect(throws: OptimistError.self) { _ = try DataVacuum.run(at: site.directory) }
             #expect(running?.code == .dataInUse)
             // A backup has no trace of it even before that.
             let backup = site.directory.deletingLastPathComponent().appending(path: "backup-\(UUID().uuidString)")
@@ -124,7 +124,7 @@ struct AccountExportTests {
             #expect(try found("a rose", in: backup) > 1)
             return (person, try #require(session.first?["id"]?.string), hash)
         }
-        let size = try DataVacuum.run(in: site.directory)
+        let size = try DataVacuum.run(at: site.directory)
         #expect(size.after < size.before)
         for word in words + [session, hash, person.refresh] { #expect(try found(word) == 0, "\(word)") }
         #expect(try found(person.account) == 1, "the receipt")

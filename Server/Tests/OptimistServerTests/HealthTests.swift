@@ -83,7 +83,7 @@ struct HealthTests {
         ]
         try await serving(HealthSettings(app: "campus", burstPerAddress: 1_000_000)) { server, http async throws in
             let fleet = HealthFleet(
-                app: "campus", folder: site.directory.appending(path: "fleet"),
+                app: "campus", at: site.directory.appending(path: "fleet"),
                 server: try #require(URL(string: http.base)), transport: AsyncHTTPClientTransport.shared, seed: 7,
                 start: Date(timeIntervalSince1970: Double(today - 20) * 86_400))
             let truth = try await fleet.run(installs: installs, launches: 6, versions: versions)

@@ -68,7 +68,7 @@ struct PhoneProcess {
             durability: arguments[4] == "normal" ? .normal : .full, migrate: Todo.migrate)
         let session = Session(
             server: server, transport: AsyncHTTPClientTransport.shared,
-            credentials: FileCredentialStore(directory: folder.appending(path: "credentials")))
+            credentials: FileCredentialStore(at: folder.appending(path: "credentials")))
         let sync = SyncEngine(store: store, session: session)
         Task { await sync.run() }
         Task { await signIn(session, arguments[3]) }

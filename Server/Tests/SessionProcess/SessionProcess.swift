@@ -32,7 +32,7 @@ struct SessionProcess {
             handler.logLevel = .trace
             return handler
         }
-        let credentials = FileCredentialStore(directory: URL(filePath: arguments[1], directoryHint: .isDirectory))
+        let credentials = FileCredentialStore(at: URL(filePath: arguments[1], directoryHint: .isDirectory))
         let process = SessionProcess(
             session: Session(server: server, transport: AsyncHTTPClientTransport.shared, credentials: credentials),
             credentials: credentials)

@@ -7,7 +7,7 @@ public import GRDB
 /// files are in one folder.
 ///
 /// ```swift
-/// let files = AccountFiles(in: folder)
+/// let files = AccountFiles(at: folder)
 /// try files.claim(for: account.id, on: server)    // what was written before the first sign-in
 /// let store = try Store(at: files.file(of: account.id, on: server), synced: [Todo.self]) { … }
 /// ```
@@ -16,7 +16,7 @@ public struct AccountFiles: Sendable, Hashable {
     public let folder: URL
 
     /// - Parameter folder: The folder of the files. It must exist before a file is opened.
-    public init(in folder: URL) { self.folder = folder }
+    public init(at folder: URL) { self.folder = folder }
 
     /// The file for what the user writes before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }

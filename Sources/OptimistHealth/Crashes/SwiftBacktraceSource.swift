@@ -16,7 +16,7 @@ public struct SwiftBacktraceSource: CrashSource {
     private static let maxLogs = 500
 
     /// - Parameter directory: A file URL of the directory that `output-to` names.
-    public init(directory: URL) { self.directory = directory }
+    public init(at directory: URL) { self.directory = directory }
 
     /// Returns the crashes in the directory. A file that is no such log stays untouched.
     ///

@@ -38,14 +38,14 @@ public final class DiskCache: Sendable {
     ///   - limits: How much it keeps, and for how long. Default: 150 MB, for 30 days after an entry's last use.
     ///   - now: The time of day, for the ages. Default: the system's.
     public convenience init(
-        folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
+        at folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        self.init(folder: folder, limits: limits, now: now, fault: nil)
+        self.init(at: folder, limits: limits, now: now, fault: nil)
     }
 
     /// - Parameter openFault: See ``DiskFolder/fault``.
     init(
-        folder: URL, limits: DiskLimits, now: @escaping @Sendable () -> Date, fault: (@Sendable () -> CInt?)?,
+        at folder: URL, limits: DiskLimits, now: @escaping @Sendable () -> Date, fault: (@Sendable () -> CInt?)?,
         openFault: (@Sendable () -> CInt?)? = nil
     ) {
         self.folder = DiskFolder(folder, fault: openFault)

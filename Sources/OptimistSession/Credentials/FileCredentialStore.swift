@@ -18,7 +18,7 @@ public struct FileCredentialStore: CredentialStore {
     private static let lease = "refresh-lease"
 
     /// - Parameter directory: Made at first use, with its parents.
-    public init(directory: URL) {
+    public init(at directory: URL) {
         self.directory = PrivateDirectory(path: directory.path(percentEncoded: false).trimmingTrailingSlashes)
     }
 
@@ -59,7 +59,7 @@ public struct FileCredentialStore: CredentialStore {
 
 extension CredentialStore where Self == FileCredentialStore {
     /// Kept in a directory that only its owner may enter.
-    public static func file(at directory: URL) -> FileCredentialStore { FileCredentialStore(directory: directory) }
+    public static func file(at directory: URL) -> FileCredentialStore { FileCredentialStore(at: directory) }
 }
 
 extension String {

@@ -12,7 +12,7 @@ public import OptimistWire
 /// The fleet knows the truth, so that a server's figures can be compared with it.
 ///
 /// ```swift
-/// var fleet = HealthFleet(app: "campus", folder: folder, server: server, transport: transport, seed: 1)
+/// var fleet = HealthFleet(app: "campus", at: folder, server: server, transport: transport, seed: 1)
 /// try await fleet.run(installs: 50, launches: 6, versions: [.init("1.0.1", crashRate: 0.2), .init("1.0.2", crashRate: 0.02)])
 /// ```
 public struct HealthFleet: Sendable {
@@ -86,7 +86,7 @@ public struct HealthFleet: Sendable {
 
     /// Makes a fleet. Nothing happens yet.
     public init(
-        app: String, folder: URL, server: URL, transport: any Transport, seed: UInt64,
+        app: String, at folder: URL, server: URL, transport: any Transport, seed: UInt64,
         start: Date = Date(timeIntervalSinceNow: -10 * 86_400)
     ) {
         self.app = app
@@ -170,7 +170,7 @@ public struct HealthFleet: Sendable {
         _ process: Int32
     ) throws -> AppHealth {
         let configuration = HealthConfiguration(
-            app: app, salt: "fleet", version: AppVersion(version.name, build: "1"), directory: directory,
+            app: app, salt: "fleet", version: AppVersion(version.name, build: "1"), at: directory,
             server: server,
             allowsPlainHTTPToPrivateAddresses: true, sources: [shelf])
         return try AppHealth(

@@ -89,18 +89,18 @@ public final class OptimistClient {
     ///   - validate: The app's checks of its rows, which its server has too. Default: none.
     ///   - migrate: Registers the app's migrations.
     public convenience init(
-        _ name: String, in folder: URL? = nil, sharesFile: Bool = false, session: Session,
+        _ name: String, at folder: URL? = nil, sharesFile: Bool = false, session: Session,
         synced: any SyncedRecord.Type..., validate: RowValidation = RowValidation(),
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
     ) {
         self.init(sharesFile: sharesFile) {
-            let store = try Self.store(name, in: folder, synced: synced, validate: validate, migrate: migrate)
+            let store = try Self.store(name, at: folder, synced: synced, validate: validate, migrate: migrate)
             return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
         }
     }
 
     nonisolated static func store(
-        _ name: String, in folder: URL?, synced: [any SyncedRecord.Type], validate: RowValidation = RowValidation(),
+        _ name: String, at folder: URL?, synced: [any SyncedRecord.Type], validate: RowValidation = RowValidation(),
         migrate: (inout DatabaseMigrator) -> Void
     ) throws -> Store {
         let folder =
@@ -218,7 +218,7 @@ public final class OptimistClient {
             if let fault = ServerAddress.fault(of: address) { preconditionFailure("\(server): \(fault)") }
             let session = Session(server: address, transport: URLSessionTransport(), credentials: .keychain)
             self.init {
-                let store = try Self.store(name, in: nil, synced: synced, validate: validate, migrate: migrate)
+                let store = try Self.store(name, at: nil, synced: synced, validate: validate, migrate: migrate)
                 return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
             }
         }

@@ -90,7 +90,7 @@ extension OptimistClient {
         _ synced: [any SyncedRecord.Type], _ migrate: (inout DatabaseMigrator) -> Void
     ) throws -> Store {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-preview-\(UUID().uuidString)")
-        return try store("preview", in: folder, synced: synced, migrate: migrate)
+        return try store("preview", at: folder, synced: synced, migrate: migrate)
     }
 }
 

@@ -81,7 +81,7 @@ struct DiskFaultTests {
 
     @Test func `a file in place of the folder is reported, and harms nobody`() {
         place.replace(with: ["file": [1, 2, 3]])
-        let cache = DiskCache(folder: URL(fileURLWithPath: "\(place.path)/file"))
+        let cache = DiskCache(at: URL(fileURLWithPath: "\(place.path)/file"))
         #expect(cache.entry(for: "key") == nil)
         #expect(!cache.store(.sample(size: 10, seed: 1), for: "key"))
         cache.removeAll()

@@ -18,7 +18,7 @@ final class TemporaryFolder: Sendable {
         openFault: (@Sendable () -> CInt?)? = nil
     ) -> DiskCache {
         DiskCache(
-            folder: URL(fileURLWithPath: path), limits: limits, now: { [clock] in clock.now }, fault: fault,
+            at: URL(fileURLWithPath: path), limits: limits, now: { [clock] in clock.now }, fault: fault,
             openFault: openFault)
     }
 

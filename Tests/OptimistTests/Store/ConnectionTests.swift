@@ -94,7 +94,7 @@ final class ConnectionTests {
     }
 
     @Test func `W8: a file is given to an account with the app's own configuration`() async throws {
-        let files = AccountFiles(in: folder)
+        let files = AccountFiles(at: folder)
         let server = try #require(URL(string: "https://planner.example"))
         let opened = Mutex(0)
         var configuration = Configuration()

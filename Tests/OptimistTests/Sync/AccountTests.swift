@@ -161,7 +161,7 @@ struct AccountTests {
     // MARK: - Files
 
     @Test func `L2 every account of every server has a file of its own`() throws {
-        let files = AccountFiles(in: URL(filePath: "/data"))
+        let files = AccountFiles(at: URL(filePath: "/data"))
         let servers = try ["https://a.example", "https://a.example:8443", "https://b.example"].map {
             try #require(URL(string: $0))
         }
@@ -177,7 +177,7 @@ struct AccountTests {
     @Test func `L2 what was written before the first sign-in is sent after it, or discarded`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let files = AccountFiles(in: folder)
+        let files = AccountFiles(at: folder)
         let address = try #require(URL(string: "https://planner.example"))
         func open(_ file: URL) throws -> Store {
             try Store(at: file, synced: [Todo.self], durability: .normal, migrate: Todo.migrate)

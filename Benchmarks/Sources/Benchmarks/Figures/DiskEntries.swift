@@ -11,7 +11,7 @@ struct DiskEntries: Benchmark {
     private let bytes = [UInt8](repeating: 7, count: 50_000)
 
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
-        let cache = DiskCache(folder: folder.url.appending(path: "cache"))
+        let cache = DiskCache(at: folder.url.appending(path: "cache"))
         let files = try PlainFiles(in: folder.url.appending(path: "files"))
         let count = effort.rows(1_000)
         var round = 0

@@ -111,7 +111,7 @@ struct Loads: Benchmark {
     }
 
     private func hitsWhileReading(in folder: ScratchFolder) throws -> Figure {
-        let cache = DiskCache(folder: folder.url.appending(path: "pictures"))
+        let cache = DiskCache(at: folder.url.appending(path: "pictures"))
         let bytes = [UInt8](repeating: 7, count: 50_000)
         for number in 0..<300 { cache.store(DiskEntry(bytes: bytes, storedAt: Date()), for: "\(number)") }
         let tier = DiskTier<String, Int>(cache, name: { $0 }, decode: { $0.count })

@@ -7,7 +7,7 @@ import OptimistCore
 /// Says what the place at a coordinate is called, from a file that ``GazetteerImport`` has made.
 ///
 /// ```swift
-/// let gazetteer = try Gazetteer(file: URL(filePath: "gazetteer.sqlite"))
+/// let gazetteer = try Gazetteer(at: URL(filePath: "gazetteer.sqlite"))
 /// let name = try gazetteer.place(at: tokyoStation, languages: ["ja", "en"])   // 東京, 東京都, JP
 /// ```
 ///
@@ -29,7 +29,7 @@ public final class Gazetteer: Sendable {
     ///
     /// - Throws: `OptimistError` with code `notAGazetteer` when it is missing, something else, or of another version's
     ///   format.
-    public init(file: URL) throws {
+    public init(at file: URL) throws {
         queue = try GazetteerFormat.open(file)
         source = try queue.read(GazetteerSource.init)
     }

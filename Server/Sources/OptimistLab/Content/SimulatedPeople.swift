@@ -38,7 +38,7 @@ actor SimulatedPeople {
         defer { try? FileManager.default.removeItem(at: own) }
         try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
         let fleet = HealthFleet(
-            app: Self.app, folder: own, server: server, transport: AsyncHTTPClientTransport.shared,
+            app: Self.app, at: own, server: server, transport: AsyncHTTPClientTransport.shared,
             seed: .random(in: .min ... .max))
         _ = try await fleet.run(
             installs: Self.count, launches: Self.launches,

@@ -53,7 +53,7 @@ actor LabDevice {
             throw OptimistError(.badLabData, "The port \(proxy.port) makes no address.")
         }
         serverAddress = address
-        credentials = FileCredentialStore(directory: folder.appending(path: "credentials"))
+        credentials = FileCredentialStore(at: folder.appending(path: "credentials"))
         news = NewsDesk(device: name, started: started, room: newsroom)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }

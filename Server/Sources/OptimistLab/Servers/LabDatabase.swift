@@ -47,7 +47,7 @@ struct OpenedDatabase: Sendable {
                     atPath: file.path, contents: Data(ServerKeys.make().utf8), attributes: [.posixPermissions: 0o600])
             else { throw OptimistError(.badLabData, "\(file.path) cannot be written.") }
         }
-        let secret = try ServerKeys(file: file)
+        let secret = try ServerKeys(at: file)
         switch database {
         case .shared(let database):
             return OpenedDatabase(database: database, pair: nil, secretFile: file, secret: secret)

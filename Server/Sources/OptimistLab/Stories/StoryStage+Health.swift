@@ -46,7 +46,7 @@ extension StoryStage {
                 let own = folder.appending(path: "\(number)")
                 try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
                 var fleet = HealthFleet(
-                    app: SimulatedPeople.app, folder: own, server: address, transport: AsyncHTTPClientTransport.shared,
+                    app: SimulatedPeople.app, at: own, server: address, transport: AsyncHTTPClientTransport.shared,
                     seed: UInt64(number))
                 // Only the network loses requests.
                 fleet.lossRate = 0

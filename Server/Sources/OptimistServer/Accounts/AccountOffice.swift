@@ -15,7 +15,7 @@ import ServiceLifecycle
 /// so that devices hear at once what was done.
 public enum AccountOffice {
     /// Where a running server takes orders: HTTP over a Unix socket, `POST /orders`.
-    public static func socket(in directory: URL) -> URL { directory.appending(path: "control.sock") }
+    public static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
 
     /// Carries out an order in a directory that no server has.
     ///
@@ -23,7 +23,7 @@ public enum AccountOffice {
     /// - Throws: `OptimistError` with code `dataInUse` when a server has the directory: ask it at its socket. With code
     ///   `unreadableData` when there is no server's data, and as the order's own errors.
     public static func carryOut(
-        _ order: AccountOrder, in directory: URL, surroundings: Surroundings = Surroundings()
+        _ order: AccountOrder, at directory: URL, surroundings: Surroundings = Surroundings()
     ) async throws -> JSON {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)

@@ -38,7 +38,7 @@ public struct ServerKeys: Sendable {
     ///
     /// - Parameter file: The file, for example `keys.json` of a data directory. Its permissions are not checked.
     /// - Throws: `OptimistError` with code `wrongSecret` if the file cannot be read, or if its content is not a secret.
-    public init(file: URL) throws {
+    public init(at file: URL) throws {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw OptimistError(
                 .wrongSecret,
@@ -63,7 +63,7 @@ public struct ServerKeys: Sendable {
             try write(to: file)
             return
         }
-        do { try self.init(file: file) } catch {
+        do { try self.init(at: file) } catch {
             throw OptimistError(
                 .unreadableData,
                 "\(file.path) holds no keys. Put a backup in its place, or remove it: then everybody must sign in again."

@@ -12,7 +12,7 @@ public enum DataVacuum {
     /// - Returns: The size of the database and its write-ahead log before and after it, in bytes.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is no
     ///   data or it cannot be read, `diskTrouble` if the disk is full or fails. The data is as it was then.
-    public static func run(in directory: URL) throws -> (before: Int, after: Int) {
+    public static func run(at directory: URL) throws -> (before: Int, after: Int) {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
         defer { lock.release() }

@@ -53,7 +53,7 @@ extension ServerStorage {
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             health: SQLiteHealthStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
-            trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(in: directory),
+            trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(at: directory),
             highestTime: highestTime,
             keepTime: { time, replaces in
                 try await commits.write { try KeptTime.keep(time, replaces: replaces, $0) }

@@ -67,7 +67,7 @@ struct CopyTests {
         let database = try SharedDatabase.make()
         let done = try await copy(to: database)
         #expect(done.accounts == 2 && done.rows == 2 * 2_401 && done.found == 0)
-        let keys = try ServerKeys(file: directory.appending(path: "keys.json"))
+        let keys = try ServerKeys(at: directory.appending(path: "keys.json"))
         let server = try await OptimistServer(configuration: configuration(.postgres(database, secret: keys)))
         #expect(try await server.registry.identify(people[0].access).account == people[0].account)
         _ = try await server.registry.refresh(people[1].refresh)

@@ -22,7 +22,7 @@ final class PhoneHealth: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         crashes = CrashShelf(folder.appending(path: "crashes.json"))
         let configuration = HealthConfiguration(
-            app: app.name, salt: "lab", version: app.version, directory: folder, server: server,
+            app: app.name, salt: "lab", version: app.version, at: folder, server: server,
             allowsPlainHTTPToPrivateAddresses: true, sources: [crashes])
         health = Mutex(
             try AppHealth(configuration, transport: AsyncHTTPClientTransport.shared, reachability: network))

@@ -15,7 +15,7 @@ struct PhoneLoaders: Sendable {
 
     init(folder: URL, session: Session) {
         let source = HTTPSource(session)
-        disk = DiskCache(folder: folder, limits: DiskLimits(sizeBytes: 50_000_000))
+        disk = DiskCache(at: folder, limits: DiskLimits(sizeBytes: 50_000_000))
         pictures = Loader(
             limits: LoaderLimits(memory: MemoryLimits(costBytes: 8 << 20)),
             disk: DiskTier(disk, name: { "picture\($0)" }, decode: Picture.init(decoding:)), cost: \.bytes.count,
