@@ -61,7 +61,9 @@ struct JSONTests {
         #expect(try JSON(parsing: "1".utf8) == .int(1))
     }
 
-    @Test func `whole numbers of 64 bits are read to the last, and a number column takes those that a double holds`() throws {
+    @Test func `whole numbers of 64 bits are read to the last, and a number column takes those that a double holds`()
+        throws
+    {
         for number in [Int64.min, .min + 1, .max, 9_007_199_254_740_993] {
             #expect(try JSON(parsing: String(number).utf8) == .int(number))
         }

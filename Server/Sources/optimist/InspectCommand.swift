@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import Optimist
 import OptimistCore
+import OptimistServer
 import OptimistWire
 
 /// `optimist inspect`: what a device's database says of itself.

@@ -6,7 +6,7 @@ import OptimistServer
 /// Writes a line to standard output at once. `print` keeps it back while the output is a pipe, and a script that waits
 /// for an address would wait for ever.
 ///
-/// If nothing reads the output any more, as after `| head`, the command ends without a word, with the exit status of a
+/// If the reader of the output has left, as after `| head`, the command ends without a word, with the exit status of a
 /// program that SIGPIPE has ended. If the output cannot be written otherwise, it says so on standard error and ends.
 ///
 /// - Parameter line: Characters that control a terminal are written as escapes, except line breaks.
@@ -26,10 +26,10 @@ private func finish(_ code: Int32) {
     }
 }
 
-/// Writes a line to standard output for whoever reads it. A server goes on without a reader.
+/// Writes a line to standard output, if that has a reader. A server goes on without a reader.
 func mention(_ line: String) { _ = write("\(line)\n", to: STDOUT_FILENO) }
 
-/// Writes a line to standard error for whoever reads it.
+/// Writes a line to standard error, if that has a reader.
 func tell(_ line: String) { _ = write("\(line)\n", to: STDERR_FILENO) }
 
 /// Writes how far a command is to standard error, over what it wrote there before.

@@ -206,7 +206,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await opening.migrate()
             return say("The tables of \(database.place) are up to date.")
         }
-        let schema = try await schema(of: opening)
+        let schema = try await self.schema(of: opening)
         let secret = try shared.readSecret()
         if replaceSecret { try await opening.replaceSecret(by: secret) }
         try await serve(.postgres(database, secret: secret), schema, at: database.place)

@@ -3,13 +3,17 @@
 
 import json
 import os
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from program import Program, run  # noqa: E402
+from phones import free_port  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 
 claims = Claims()
 
@@ -150,6 +154,97 @@ def serves(folder):
     with program:
         program.find(r"Optimist serves (http://127\.0\.0\.1:\d+)")
         assert (folder / "served" / "optimist.sqlite").exists()
+
+
+def fails(*arguments, saying):
+    """Runs a command that must end with 1 and a sentence that has these words."""
+    status, said, problem = run(*arguments)
+    assert (status, said) == (1, ""), (status, said, problem)
+    assert all(str(word) in problem for word in saying), problem
+
+
+def answers(port):
+    """Whether a server takes connections at a port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE).close()
+        return True
+    except OSError:
+        return False
+
+
+@claims
+def no_address(folder):
+    """serve says that an address is not the machine's, or a port not for its user, and what to name."""
+    for host in "192.0.2.1", "no-such-machine.invalid":
+        fails("serve", "--host", host, "--port", "0", "--data", folder / "no-address",
+              saying=[host, "no address of this machine", "--host"])
+
+
+@claims
+def remembers_its_schema(folder):
+    """O13 a start without --schema uses the one of the data, also from a backup, and writes no other."""
+    data, backup, file = folder / "remembers", folder / "remembers-backup", folder / "notes.json"
+    schema = {"id": "notes", "version": 1, "types": {"note": {"text": {"type": "string"}}}}
+    file.write_text(json.dumps(schema))
+
+    def serves(data, *options):
+        with Program("serve", "--port", "0", "--data", data, *options) as server:
+            return server.find('with the schema "([a-z]+", version [0-9]+)'), server.said
+
+    assert serves(data, "--schema", file)[0] == 'notes", version 1'
+    assert serves(data)[0] == 'notes", version 1'
+    assert not (data / "schema.json").exists(), "a sample was written into data that has a schema"
+    with Program("serve", "--port", "0", "--data", data) as server:
+        server.find("(Optimist serves)")
+        fails("serve", "--port", "0", "--data", data, saying=["running on"])
+        assert not (data / "schema.json").exists()
+    assert run("backup", backup, "--data", data)[0] == 0
+    restored = folder / "remembers-restored"
+    assert run("restore", backup, "--data", restored)[0] == 0
+    assert serves(restored)[0] == 'notes", version 1'
+    # A later version beside the data is served, and one that is out of date is not.
+    own = restored / "schema.json"
+    own.write_text(json.dumps({**schema, "version": 2}))
+    assert serves(restored)[0] == 'notes", version 2'
+    for other in {**schema, "version": 1}, {**schema, "id": "others", "version": 9}:
+        own.write_text(json.dumps(other))
+        found, said = serves(restored)
+        assert found == 'notes", version 2' and "is not used" in said, said
+    own.write_text(json.dumps({**schema, "version": 2, "types": {}}))
+    fails("serve", "--port", "0", "--data", restored, saying=["has changed but is still version 2"])
+
+
+@claims
+def reader_that_leaves(folder):
+    """A command whose reader has left ends without a word, and a server goes on."""
+
+    def unread(*arguments, handler):
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            return subprocess.Popen(
+                [OPTIMIST, *map(str, arguments)], stdout=write, stderr=subprocess.PIPE, text=True, restore_signals=False,
+                preexec_fn=lambda: signal.signal(signal.SIGPIPE, handler))
+        finally:
+            os.close(write)
+
+    data = folder / "unread"
+    with Program("serve", "--port", "0", "--data", data) as server:
+        server.find("(Optimist serves)")
+    for handler in signal.SIG_IGN, signal.SIG_DFL:
+        for command in ["secret"], ["account", "invite", "--data", data], ["check", "--data", data]:
+            with unread(*command, handler=handler) as process:
+                _, problem = process.communicate(timeout=PATIENCE)
+                assert process.returncode in (141, -signal.SIGPIPE) and not problem, (command, process.returncode, problem)
+    port = free_port()
+    with unread("serve", "--port", port, "--data", data, "--log-format", "json", "--log-level", "debug",
+                handler=signal.SIG_IGN) as process:
+        process.stderr.close()
+        try:
+            eventually("it answers", lambda: answers(port))
+            assert process.poll() is None
+        finally:
+            process.kill()
 
 
 if __name__ == "__main__":

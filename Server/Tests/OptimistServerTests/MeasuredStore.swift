@@ -19,7 +19,7 @@ final class MeasuredStore: SyncStore {
         var steps = 0
         var time = Duration.zero
 
-        /// Microseconds for each step. A few steps come on top: each transaction begins with work that is none's.
+        /// Microseconds for each step. Twenty steps come on top, because beginning a transaction is work too.
         var microsecondsPerStep: Double { time / .microseconds(1) / Double(steps + 20) }
     }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import OptimistServing
 import OptimistWire
 import TestForm
 import Testing
@@ -52,13 +53,13 @@ struct OperatorTextTests {
                 !html.unicodeScalars.contains { "<>\"'".unicodeScalars.contains($0) || $0.controls },
                 "\(text.debugDescription)")
             let shown = text.shown()
-            #expect(!shown.unicodeScalars.contains(where: \.controls))
+            #expect(OutsideText.isClean(shown))
             #expect(
                 try JSON(parsing: JSON.string(text).description.shown().utf8).string?.utf8.elementsEqual(text.utf8)
                     == true)
             let field = text.inLogField
             #expect(field == text || (field.hasPrefix("\"") && field.hasSuffix("\"")))
-            #expect(!field.unicodeScalars.contains(where: \.controls))
+            #expect(OutsideText.isClean(field))
             if field == text { #expect(!text.contains("=") && !text.contains(" ")) }
         }
     }

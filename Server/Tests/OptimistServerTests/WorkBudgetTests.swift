@@ -85,7 +85,7 @@ struct WorkBudgetTests {
             let answer = try await server.call(person, "\(type)/set", [member: .object(JSONObject(rows))])
             return try #require(SetAnswer(json: answer))
         }
-        // Three references each, of which most lead to places that other rows name too.
+        // Each contact has three references, and most places are named by three contacts.
         func contact(_ mark: String) -> (Int) -> JSON { { Self.contact($0 % (count / 3), "\(mark)\($0)-") } }
         #expect(try await set("place", "create") { _ in ["name": "p"] }.created.count == count)
         #expect(try await set("contact", "create", contact("a")).created.count == count)

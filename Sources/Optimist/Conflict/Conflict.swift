@@ -8,7 +8,7 @@ public import OptimistWire
 /// An edit of the user that lost, because another device's edit was later or because the row was deleted.
 ///
 /// The server may have accepted the edit before. It is then a conflict if the other device had not shown the value to its
-/// user. An edit that was read and then replaced is none.
+/// user. An edit that was read and then replaced is not kept.
 ///
 /// The store keeps the last 1,000 conflicts until the app restores or forgets them. Equal values are no conflict.
 public struct Conflict: Identifiable, Hashable, Sendable {

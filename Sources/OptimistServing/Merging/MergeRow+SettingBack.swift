@@ -12,7 +12,7 @@ extension MergeRow {
     /// Sets back every clock that is far ahead of the server's time.
     ///
     /// - Parameters:
-    ///   - incoming: What is about to be merged into the row. Its clocks are not far ahead.
+    ///   - incoming: The version that is merged into the row next. Its clocks are not far ahead.
     ///   - memory: Notes the clocks, so that a repetition of such a write is recognised and stays earlier.
     ///   - clock: The server's clock.
     mutating func setBack(before incoming: MergeRow, _ memory: inout RowMemory, _ clock: ServerClock) {

@@ -20,7 +20,7 @@ struct ResultReferences {
 
     /// - Parameters:
     ///   - meter: Counts the work. Nil: it is not counted.
-    ///   - room: Grants memory for what is parsed. Nil: the limit in bytes is the only one.
+    ///   - room: Grants memory for the parsed answers. Nil: the limit in bytes is the only one.
     init(meter: WorkMeter? = nil, room: (any AnswerRoom)? = nil) {
         self.meter = meter
         self.room = room

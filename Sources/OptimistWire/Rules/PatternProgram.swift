@@ -117,7 +117,7 @@ struct PatternProgram: Sendable {
         }
     }
 
-    /// What is known of one scalar: in which sets it is.
+    /// The sets that one scalar is in, as far as they were asked for.
     private struct Scalar {
         private let sets: [ScalarSet]
         private var isKnown: [Bool]

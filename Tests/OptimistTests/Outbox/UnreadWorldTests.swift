@@ -10,8 +10,8 @@ import Testing
 
 @testable import Optimist
 
-/// Three devices that edit, delete and replace the same two items, of which an edit outlives a deletion in one table.
-/// Answers get lost, and pages come between a push and its answer. The seed alone decides.
+/// Three devices that edit, delete and replace the same rows. In one of the tables an edit outlives a deletion. Answers
+/// get lost, and pages come between a push and its answer. The seed alone decides.
 private struct UnreadWorld {
     struct Item: Codable, SyncedRecord {
         static let databaseTableName = "item"

@@ -121,7 +121,7 @@ struct OnceTests {
         #expect(!sent.dropFirst(2).contains(0), "\(sent)")
     }
 
-    @Test func `S11 on a slow network calls that are cut ask for less, until each of them receives rows`()
+    @Test func `S11 on a slow network calls that are cut ask for less, until everything is received`()
         async throws
     {
         let (full, phone) = (try SyncedPhone(server), try SyncedPhone(server))
@@ -132,7 +132,7 @@ struct OnceTests {
             try await phone.store.todos().count
         }
         #expect(received.reduce(0, +) == 2_000)
-        #expect(!received.dropFirst(3).contains(0), "\(received)")
+        #expect(received.count <= 8, "\(received)")
     }
 
     /// Calls for 25 seconds each until everything is there, but 20 times at most. Returns how many rows each call has added.

@@ -13,7 +13,7 @@ package struct EmailAddress: Hashable, Sendable {
 
     /// Reads an address as a user or an operator types it. White space before and after it is ignored.
     ///
-    /// Nil: it does not have one `@` between two parts, it has white space or characters that nobody sees, it is longer than
+    /// Nil: it does not have one `@` between two parts, it has white space or invisible characters, it is longer than
     /// 254 bytes, or its domain has no ASCII form.
     package init?(_ text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
@@ -35,7 +35,7 @@ package struct EmailAddress: Hashable, Sendable {
         self = address
     }
 
-    /// The domain in ASCII. Nil: it is none.
+    /// The domain in ASCII. Nil: the text is not a domain.
     private static func domain(_ text: String) -> String? {
         if text.isEmpty { return nil }
         if text.utf8.allSatisfy({ $0 < 128 }) { return text }

@@ -38,7 +38,7 @@ struct HealthReception: Sendable {
         let today = Expiry.day(of: date)
         report.totals.removeAll { !(today - settings.days...today + Self.daysAhead).contains($0.day) }
         var limits = settings
-        // What is new then counts as `other`: one address does not fill the list.
+        // Further signatures count as `other`: one address does not fill the list.
         if try await !allows(.healthSignatures, of: owner) { limits.signatures = 0 }
         guard let addition = try await store.keep(report, limits: limits) else {
             throw RequestProblem(

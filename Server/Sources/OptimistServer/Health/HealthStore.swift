@@ -6,7 +6,7 @@ package import OptimistWire
 package protocol HealthStore: Sendable {
     /// Keeps the larger of each stored and given number, all or nothing.
     ///
-    /// - Returns: What is new. Nil: there was no room, and nothing has changed.
+    /// - Returns: The number of new totals and signatures. Nil: there was no room, and nothing has changed.
     /// - Throws: The database's error.
     func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
     /// Removes a signature and its totals, by its key.
@@ -25,7 +25,7 @@ package protocol HealthStore: Sendable {
     func forget(before day: Int) async throws
 }
 
-/// How much a report added to what was stored.
+/// How much a report added to the stored totals and signatures.
 package struct HealthAddition: Hashable, Sendable {
     /// The totals of installations, versions, builds and days that were not there.
     package var totals = 0

@@ -32,7 +32,7 @@ struct TimeTrust: Sendable {
 
     /// Looks at the clock.
     ///
-    /// - Returns: What has changed since the last look. Nil: nothing.
+    /// - Returns: The news since the last look. Nil: there is none.
     mutating func look(at now: Double, elapsed: Double) -> News? {
         let leap = now - expected(at: elapsed)
         let wasHeld = isHeld
