@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistServing
+import OptimistTesting
 import OptimistWire
 import Testing
 
