@@ -196,7 +196,7 @@ def remembers_its_schema(folder):
     assert not (data / "schema.json").exists(), "a sample was written into data that has a schema"
     with Program("serve", "--port", "0", "--data", data) as server:
         server.find("(Optimist serves)")
-        fails("serve", "--port", "0", "--data", data, saying=["running on"])
+        fails("serve", "--port", "0", "--data", data, saying=["Another server is using"])
         assert not (data / "schema.json").exists()
     assert run("backup", backup, "--data", data)[0] == 0
     restored = folder / "remembers-restored"

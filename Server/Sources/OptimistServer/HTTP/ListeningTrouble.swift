@@ -23,7 +23,8 @@ extension OptimistError {
                 """, cause: error)
         case let error as IOError where [EADDRNOTAVAIL, EAFNOSUPPORT, EINVAL].contains(error.errnoCode):
             self.init(.addressUnavailable, Self.isElsewhere(host), cause: error)
-        case is SocketAddressError: self.init(.addressUnavailable, Self.isElsewhere(host), cause: error)
+        case is SocketAddressError, is SocketAddressError.UnknownHost:
+            self.init(.addressUnavailable, Self.isElsewhere(host), cause: error)
         default: return nil
         }
     }
