@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistCore
+import OptimistServer
 import OptimistTesting
 import Synchronization
 import Testing

@@ -39,7 +39,7 @@ struct SchemaTests {
     @Test func `a schema that contradicts itself is refused, read or made`() {
         #expect(refusal(schema(#","b":{"type":"ref","to":"T","required":true,"onDelete":"setNull"}"#)) != nil)
         let made = Schema(id: "x", types: ["T": TypeSchema(columns: [:], uniqueIndexes: [UniqueIndex(["a"])])])
-        #expect(throws: OptimistError.self) { try made.checkServable() }
+        #expect(throws: OptimistError.self) { try made.checkServable(with: RowValidation()) }
     }
 
     @Test func `all faults of a schema are told at once, those of the format and those of the server`() {

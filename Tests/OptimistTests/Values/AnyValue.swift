@@ -51,7 +51,8 @@ extension AnyValue {
         .max, 1_790_000_000, 1_790_000_000_123, 20_261_121,
     ]
     private static let reals: [Double] = [
-        0.1, 0.5, -1.5, 1e300, -1e-300, 5e-324, .infinity, -.infinity, 0x1p53, 0x1p63, -0x1p63, 1_790_000_000.123,
+        0.1, 0.5, -1.5, 1e300, -1e-300, .leastNonzeroMagnitude, .infinity, -.infinity, 0x1p53, 0x1p63, -0x1p63,
+        1_790_000_000.123,
         1_790_000_000.123_456, 1_790_000_000_123.25, -0.25, 1e-10,
     ]
     private static let deepest: String = String(repeating: "[", count: 24) + String(repeating: "]", count: 24)
