@@ -29,6 +29,7 @@ struct AdminRoutes: Sendable {
     func add(to router: Router<LocalRequestContext>) {
         router.add(middleware: AdminAnswerFields())
         router.add(middleware: ProblemMiddleware())
+        router.add(middleware: CleanTarget())
         router.add(middleware: OwnOrigin(pages: ["/admin", "/admin/", "/health"]))
         router.get("/metrics") { _, _ in try await metricsText() }
         AdminPages.add(to: router.group("/admin"))

@@ -57,7 +57,6 @@ struct AdminAnswerFields: RouterMiddleware {
         _ request: Hummingbird.Request, context: LocalRequestContext,
         next: @concurrent (Hummingbird.Request, LocalRequestContext) async throws -> Hummingbird.Response
     ) async throws -> Hummingbird.Response {
-        try OutsideText.check(target: request)
         var response = try await next(request, context)
         if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = Self.policy }
         response.headers[.xContentTypeOptions] = "nosniff"

@@ -31,7 +31,6 @@ struct RequestCheck: RouterMiddleware {
             throw RequestProblem(
                 type: "about:blank", status: 400, detail: "A request has one Host header, with a name and no more.")
         }
-        try OutsideText.check(target: request)
         guard Self.methods.contains(request.method) else {
             throw RequestProblem(type: "about:blank", status: 501, detail: "The server does not know this method.")
         }

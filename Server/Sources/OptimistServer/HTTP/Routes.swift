@@ -41,6 +41,7 @@ struct Routes: Sendable {
         router.add(middleware: ProblemMiddleware())
         if let refusals { router.add(middleware: RefusalWatch(refusals: refusals)) }
         router.add(middleware: RequestCheck())
+        router.add(middleware: CleanTarget())
         let document = OpenAPI.document(beside: apps, keepsHealth: health != nil).bytes
         router.get("/openapi.json") { _, _ in Response(body: document) }
         addPublic(to: router)

@@ -18,14 +18,19 @@ enum OutsideText {
         if isClean(text) { return }
         throw .invalidRequest("\"\(member)\" has a control character. Leave it out.", reason: "invalid_text")
     }
+}
 
-    /// Refuses a request whose path or query is not clean, or is not UTF-8, once its escapes are resolved.
-    ///
-    /// - Throws: ``RequestProblem`` with status 400.
-    static func check(target request: Hummingbird.Request) throws(RequestProblem) {
-        if let target = request.head.path?.removingPercentEncoding, isClean(target) { return }
-        throw RequestProblem(
-            type: "about:blank", status: 400,
-            detail: "The path or the query of the request has a control character, or is not UTF-8.")
+/// Refuses requests whose path or query is not clean, or is not UTF-8, once its escapes are resolved.
+struct CleanTarget<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Hummingbird.Request, context: Context,
+        next: @concurrent (Hummingbird.Request, Context) async throws -> Hummingbird.Response
+    ) async throws -> Hummingbird.Response {
+        guard let target = request.head.path?.removingPercentEncoding, OutsideText.isClean(target) else {
+            throw RequestProblem(
+                type: "about:blank", status: 400,
+                detail: "The path or the query of the request has a control character, or is not UTF-8.")
+        }
+        return try await next(request, context)
     }
 }
