@@ -179,6 +179,7 @@ extension Consequences {
             if !keepsCells { (working.row.cells, working.row.counters) = ([:], [:]) }
             working.memory.noteEnded(row.cells, by: writer, having: read)
         }
+        rows.moveToEnd(key)
         dead.append(key)
     }
 

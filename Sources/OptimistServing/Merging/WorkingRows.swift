@@ -53,9 +53,8 @@ struct WorkingRows {
     let schema: Schema
     private let reader: RowReader
     private(set) var rows: [RowKey: WorkingRow] = [:]
-    /// The rows that changed, in the order of their first changes.
-    private(set) var order: [RowKey] = []
     private var positions: [RowKey: Int] = [:]
+    private var nextPosition = 0
     private var entries: [String: [IndexEntry: Set<RowKey>]] = [:]
 
     init(schema: Schema, reader: RowReader) {
@@ -84,9 +83,17 @@ struct WorkingRows {
 
     /// Adds a row that is not here yet.
     mutating func add(_ row: WorkingRow, at key: RowKey) {
-        positions[key] = order.count
-        order.append(key)
+        moveToEnd(key)
         store(row, at: key, formerly: [])
+    }
+
+    /// The rows that changed, in the order of their first changes. A row that was deleted with another one comes after that one.
+    var order: [RowKey] { positions.sorted { $0.value < $1.value }.map(\.key) }
+
+    /// Names a row after all that have changed by now.
+    mutating func moveToEnd(_ key: RowKey) {
+        positions[key] = nextPosition
+        nextPosition += 1
     }
 
     private mutating func store(_ row: WorkingRow, at key: RowKey, formerly former: Set<IndexEntry>) {
