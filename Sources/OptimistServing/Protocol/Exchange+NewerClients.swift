@@ -15,7 +15,11 @@ extension Exchange {
     /// For a column that the server does not know, this holds whatever version the app claims. If a device claims a
     /// later version than the server's, a value that this schema does not allow may also be right, and waits for a week.
     /// What the app's own checks refuse is refused: they are no part of the schema.
-    func waitingForUpdate(_ verdicts: [RowVerdict], of operations: [RowOperation]) -> [RowVerdict] {
+    ///
+    /// - Parameter texts: The texts whose patterns were tried already, so that none is matched again.
+    func waitingForUpdate(
+        _ verdicts: [RowVerdict], of operations: [RowOperation], _ texts: MatchedTexts
+    ) -> [RowVerdict] {
         let isNewer = request.schemaVersion.map { $0 > schema.version } ?? false
         guard isPush || isNewer else { return verdicts }
         return zip(operations, verdicts).map { operation, verdict in
@@ -23,7 +27,7 @@ extension Exchange {
             let columns = schema.types[operation.key.type]?.columns ?? [:]
             let waiting =
                 error.waiting(forUnknown: columns)
-                ?? (isNewer && !isOld(operation) ? error.waiting(for: operation, columns) : nil)
+                ?? (isNewer && !isOld(operation) ? error.waiting(for: operation, columns, texts) : nil)
             return waiting.map { .refused($0) } ?? verdict
         }
     }
@@ -53,10 +57,12 @@ extension SetError {
     }
 
     /// The error of a row that waits for a schema that allows its values. Nil: this schema allows them.
-    fileprivate func waiting(for operation: RowOperation, _ columns: [String: ColumnSchema]) -> SetError? {
+    fileprivate func waiting(
+        for operation: RowOperation, _ columns: [String: ColumnSchema], _ texts: MatchedTexts
+    ) -> SetError? {
         let refused = columnsAtFault.filter { column in
             guard let value = operation.value(of: column) else { return false }
-            return columns[column]?.objection(to: value) != nil
+            return columns[column]?.objection(to: value, matches: texts.isMatch) != nil
         }
         if refused.isEmpty { return nil }
         return SetError(

@@ -143,7 +143,7 @@ extension Exchange {
             _ = try transaction.append(evaluation.changes, day: clock.day)
             changedTypes.formUnion(evaluation.changes.map(\.key.type))
         }
-        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations)
+        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations, evaluation.context.texts)
         for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }
         for plan in planned {
             let answer = answer(plan, zip(operations, verdicts).dropFirst(plan.start), before: before)
