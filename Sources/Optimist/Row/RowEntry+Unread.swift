@@ -53,6 +53,8 @@ extension RowEntry {
     /// Whether this user wrote the value of a clean column, and another device replaced it without having read it.
     func isReplaced(_ column: TableLayout.Column, _ clocks: UnreadClocks) -> Bool {
         if clocks.isEmpty || column.isCounter || dirty & column.mask != 0 { return false }
-        return remote.clock(of: column).map(clocks[column.name].contains) ?? false
+        // The server may have set the value's clock back meanwhile (M4). It names at most one value of a device in a column.
+        guard let mine = remote.clock(of: column) else { return false }
+        return clocks[column.name].contains { $0.device == mine.device }
     }
 }
