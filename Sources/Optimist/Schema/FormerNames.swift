@@ -75,8 +75,9 @@ struct FormerNames {
     private static let objects: [(table: String, column: String, path: String)] = [
         ("optimist_remote", "clocks", "$"), ("optimist_edit", "stamps", "$"), ("optimist_edit", "base", "$"),
         ("optimist_parked", "row", "$"), ("optimist_parked", "row", "$.\"@hlc\""),
-        ("optimist_parked", "row", "$.\"@mine\""), ("optimist_unknown", "row", "$"),
-        ("optimist_unknown", "row", "$.\"@hlc\""), ("optimist_rejection", "mine", "$"),
+        ("optimist_parked", "row", "$.\"@mine\""), ("optimist_parked", "row", "$.\"@unread\""),
+        ("optimist_unknown", "row", "$"), ("optimist_unknown", "row", "$.\"@hlc\""),
+        ("optimist_rejection", "mine", "$"),
         ("optimist_rejection", "server", "$"), ("optimist_journal", "mine", "$"), ("optimist_journal", "theirs", "$"),
         ("optimist_journal", "whole", "$"),
     ]

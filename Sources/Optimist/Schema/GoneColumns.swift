@@ -45,8 +45,9 @@ struct GoneColumns {
     private func forget(_ column: String, _ bit: Int64) throws {
         try db.execute(
             sql: """
-                UPDATE optimist_edit SET dirty = dirty & ~?2, sent = sent & ~?2, base = json_remove(base, ?3),
-                stamps = json_remove(stamps, ?3) WHERE tbl = ?1 AND (dirty | sent) & ?2 <> 0
+                UPDATE optimist_edit SET dirty = dirty & ~?2, sent = sent & ~?2, unread = unread & ~?2,
+                base = json_remove(base, ?3), stamps = json_remove(stamps, ?3)
+                WHERE tbl = ?1 AND (dirty | sent | unread) & ?2 <> 0
                 """, arguments: [number, Int64(1) << bit, "$.\"\(column)\""])
         // If the column comes back, counting continues from what the server has confirmed.
         try db.execute(
