@@ -63,7 +63,7 @@ struct MigrationCapture {
         if notes.isEmpty { return [] }
         let names = Set(notes.map(\.name))
         let isNoted = names.contains(Self.formerTables)
-        var made = isNoted ? try madeTables(layouts) : []
+        var made = try isNoted && !hasGone(of: names, layouts) ? madeTables(layouts) : []
         for layout in layouts where names.contains(Self.copy(of: layout.number)) {
             made.insert(layout.number)
             let isDropped = isNoted && !names.contains(Self.mark(of: layout.number))
@@ -81,6 +81,15 @@ struct MigrationCapture {
     private func madeTables(_ layouts: [TableLayout]) throws -> Set<Int64> {
         let former = try Set(String.fetchAll(db, sql: "SELECT lower(name) FROM \(Self.formerTables)"))
         return Set(layouts.filter { !former.contains($0.name.lowercased()) }.map(\.number))
+    }
+
+    /// Whether the file no longer has a table that was synced. Its rows may then be in a table that the migrations made: an undeclared
+    /// rename. They keep the time of the opening, because users wrote them.
+    private func hasGone(of names: Set<String>, _ layouts: [TableLayout]) throws -> Bool {
+        let known = try Row.fetchAll(db, sql: "SELECT number, name FROM optimist_table")
+        return try known.contains { row in
+            try names.contains(Self.copy(of: row[0])) && !db.tableExists(row[1] as String, in: "main")
+        }
     }
 
     /// Whether a table that had rows has none. If migrations have dropped it and made it again, the app wants the table as it is

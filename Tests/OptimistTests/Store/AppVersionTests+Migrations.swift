@@ -191,6 +191,19 @@ extension AppVersionTests {
         #expect(clocks?.common.map { $0.stamp >= Stamp(milliseconds: 1_790_000_000_000) } == true)
     }
 
+    @Test func `L1 rows of a table that was renamed and not declared keep the time of the opening`() async throws {
+        let device = try Device([Shop.Item.self], migrate: Shop.first)
+        try await device.store.write { try Shop.Item(title: "Boat").insert($0) }
+        try device.open([Shop.Tag.self]) { migrator in
+            Shop.first(&migrator)
+            migrator.registerMigration("tag") { db in
+                try db.execute(sql: "ALTER TABLE item RENAME TO tag; ALTER TABLE tag RENAME COLUMN title TO word")
+            }
+        }
+        let clocks = try await patch(device)?.clocks
+        #expect(clocks?.common.map { $0.stamp >= Stamp(milliseconds: 1_790_000_000_000) } == true)
+    }
+
     @Test func `L1 W2 what an app had before it used a store is sent, once for all devices`() async throws {
         let (photo, server) = (Photo(title: "Lake"), AppServer())
         let copying: (inout DatabaseMigrator) -> Void = { migrator in
