@@ -76,7 +76,7 @@ struct CaptureTriggers {
     private var rename: String {
         """
         CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON "\(layout.name)"
-        WHEN NEW.id IS NOT OLD.id AND \(stamp("NEW")) IS NOT NULL AND \(stamp("OLD")) IS NOT NULL
+        WHEN NEW.id IS NOT OLD.id AND \(judged("NEW", "OLD")) IS NOT NULL AND \(stamp("OLD")) IS NOT NULL
         BEGIN
         \(ended("OLD"));
         \(began("NEW"));
@@ -195,7 +195,7 @@ struct CaptureTriggers {
             stamp = CASE WHEN dirty & ~excluded.dirty = 0 THEN excluded.stamp ELSE stamp END,
             base = CASE WHEN base IS NULL THEN NULL WHEN \(back) <> 0 THEN json_remove(\(base), \(forgotten))
             WHEN excluded.dirty & ~dirty = 0 AND \(isNotRestored) THEN base ELSE \(base) END,
-            dirty = (dirty | excluded.dirty) & ~\(back), due = NULL, blocked = NULL;
+            dirty = (dirty | excluded.dirty) & ~\(back), unread = unread & ~\(back), due = NULL, blocked = NULL;
             DELETE FROM optimist_edit WHERE \(isKey("NEW")) AND (dirty = 0 OR generation = 0)
             """
     }

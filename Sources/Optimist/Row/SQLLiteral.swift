@@ -51,7 +51,13 @@ enum SQLLiteral {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
     private static func hex(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        var hex: [UInt8] = []
+        hex.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            hex.append(digits[Int(byte >> 4)])
+            hex.append(digits[Int(byte & 15)])
+        }
+        return hex
     }
 
     // MARK: - Reading

@@ -105,6 +105,15 @@ struct ValueTests {
         #expect(patch.values["flag"] == 7 && patch.values["word"] == ["@data": "AQ"], "the server refuses both by name")
     }
 
+    @Test func `W10 a value is judged beside a changed id too`() async throws {
+        let (device, specimen) = (try Device([Specimen.self], migrate: Specimen.migrate), Specimen())
+        try await device.store.write { try specimen.insert($0) }
+        let error = await #expect(throws: OptimistError.self) {
+            try await device.execute("UPDATE specimen SET id = ?, doc = 'hello'", [UUID()])
+        }
+        #expect(error?.code == .unfitValue)
+    }
+
     @Test func `W10 S1 an empty blob from another device is edited and sent like any other`() async throws {
         let (lab, specimen) = (try Specimens(), Specimen())
         try await lab.here.store.write { db in
