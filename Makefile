@@ -33,7 +33,7 @@ bench:  ## Measures, release build, each figure beside what it is compared with.
 	@swift run -c release --package-path Benchmarks
 
 docs:  ## Builds the documentation of every library; a broken link is an error.
-	@swift build --package-path Server
+	@swift build --package-path Server --build-tests
 	@Scripts/docs
 
 format:  ## Formats every Swift file.

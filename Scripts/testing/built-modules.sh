@@ -6,4 +6,4 @@
 built=Server/.build/debug
 modules=(-I "$built/Modules")
 for map in "$built"/*.build/module.modulemap; do modules+=(-Xcc "-fmodule-map-file=$map"); done
-for map in Server/.build/checkouts/*/Sources/{*,*/include}/module.modulemap; do modules+=(-I "${map%/*}"); done
+for map in Sources/*/module.modulemap Server/.build/checkouts/*/Sources/{*,*/include}/module.modulemap; do modules+=(-I "${map%/*}"); done

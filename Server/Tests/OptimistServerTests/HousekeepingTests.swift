@@ -27,8 +27,10 @@ struct HousekeepingTests {
             await site.clock.sleepers(atLeast: 1)
             site.advance(by: 7 * 86_400)
             site.clock.advance(by: Housekeeping.interval)
-            await site.clock.sleepers(atLeast: 1)
-            #expect(try await server.call(person, "todo/changes", arguments)["type"] == "cannotCalculateChanges")
+            // Other tasks of a server on PostgreSQL sleep too, so the end of the sweep shows in its answers only.
+            while try await server.call(person, "todo/changes", arguments)["type"] != "cannotCalculateChanges" {
+                try Task.checkCancellation()
+            }
         }
     }
 

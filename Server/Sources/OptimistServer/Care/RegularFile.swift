@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Dispatch
 package import Foundation
 import OptimistCore
+import SystemPackage
 
 /// Reads the files of a backup. A file that is a link, a pipe or a device is refused and not opened for long: a backup may
 /// come from another machine.
@@ -44,8 +44,9 @@ package enum RegularFile {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var found = stat()
-        guard fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG else { throw isNone(source) }
+        guard let found = try? Stat(FileDescriptor(rawValue: descriptor)), found.type == .regular else {
+            throw isNone(source)
+        }
         var hash = SHA256()
         while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
             hash.update(piece)
