@@ -100,14 +100,17 @@ final class Checkpoints: Sendable {
     /// Copies at once what would be copied when the writes pause, so that no copy begins later, until the next write.
     func settle() async {
         await untilIdle()
-        if log.withLock({ $0.isWatched && $0.copyRest() }) { await copyNow() }
+        if log.withLock({ $0.endWatch() }) { await copyNow() }
     }
 
-    /// Settles the log for good: nothing is copied after that.
+    /// Settles the log for good: no copy begins after that, whatever is still written.
     func stop() async {
         await settle()
-        log.withLock { $0 = WriteAheadLog() }
+        log.withLock { $0.isOver = true }
     }
+
+    /// Whether the rest of the log waits for a pause of the writes.
+    var isWatching: Bool { log.withLock { $0.isWatched } }
 
     func waitUntilIdle() { queue.sync {} }
 
@@ -155,6 +158,8 @@ struct WriteAheadLog: Sendable {
     private var isCopying = false
     /// Whether a pause of the writes is being waited for.
     private(set) var isWatched = false
+    /// From then on no copy begins.
+    var isOver = false
     private var commits = 0
     /// How many commits there were at the last look.
     private var seen = 0
@@ -168,7 +173,7 @@ struct WriteAheadLog: Sendable {
 
     /// Returns whether to begin to wait for a pause of the writes.
     mutating func beginWatch() -> Bool {
-        guard !isWatched, length >= Self.short, copied < length else { return false }
+        guard !isOver, !isWatched, length >= Self.short, copied < length else { return false }
         isWatched = true
         seen = commits
         return true
@@ -176,6 +181,7 @@ struct WriteAheadLog: Sendable {
 
     /// Finds out whether the writes pause. The watch ends unless they go on. If there is a rest, its copy counts as begun.
     mutating func look() -> Look {
+        guard isWatched else { return .copied }
         if commits != seen || isCopying {
             seen = commits
             return .writing
@@ -184,8 +190,15 @@ struct WriteAheadLog: Sendable {
         return copyRest() ? .rest : .copied
     }
 
+    /// Ends the wait for a pause. Returns whether frames are left to copy, whose copy then counts as begun.
+    mutating func endWatch() -> Bool {
+        guard isWatched else { return false }
+        isWatched = false
+        return copyRest()
+    }
+
     mutating func next() -> Step {
-        guard !isCopying, length - copied >= Self.portion else { return .nothing }
+        guard !isOver, !isCopying, length - copied >= Self.portion else { return .nothing }
         isCopying = true
         return length >= Self.longest ? .copyNow : .copyMeanwhile
     }
@@ -195,7 +208,7 @@ struct WriteAheadLog: Sendable {
 
     /// Returns whether frames are left to copy. If there are, the copy counts as begun.
     mutating func copyRest() -> Bool {
-        guard !isCopying, copied < length else { return false }
+        guard !isOver, !isCopying, copied < length else { return false }
         isCopying = true
         return true
     }

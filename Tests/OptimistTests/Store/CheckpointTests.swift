@@ -26,6 +26,25 @@ struct CheckpointTests {
         #expect(log.next() == .nothing)
     }
 
+    @Test func `a log that was settled is not copied by the watch that began before, nor after its end`() {
+        var log = WriteAheadLog()
+        log.grew(to: 300)
+        var begins = log.beginWatch()
+        #expect(begins)
+        begins = log.endWatch()
+        #expect(begins, "the rest is copied at once")
+        log.copied(200)
+        let look = log.look()
+        #expect(look == .copied, "a reader kept a rest, and the watch is over")
+        log.grew(to: 5_000)
+        log.isOver = true
+        begins = log.beginWatch()
+        #expect(!begins)
+        begins = log.copyRest()
+        #expect(!begins)
+        #expect(log.next() == .nothing)
+    }
+
     @Test func `a log that begins anew has nothing copied`() {
         var log = WriteAheadLog()
         log.grew(to: 4_500)
@@ -105,9 +124,9 @@ struct CheckpointTests {
             for number in 0..<200 {
                 try await store.write { try Todo(content: "\(burst) \(number)").insert($0) }
             }
-            while let next = clock.untilNextSleeper {
-                clock.advance(by: next)
-                for _ in 0..<50 { await Task.yield() }
+            while store.checkpoints?.isWatching == true {
+                if let next = clock.untilNextSleeper { clock.advance(by: next) }
+                await Task.yield()
             }
             await store.checkpoints?.untilIdle()
             if burst == 0 { afterOne = try size(of: log) }
