@@ -4,10 +4,12 @@ import OptimistWire
 
 extension Unicode.Scalar {
     /// Whether a terminal or a page obeys the character instead of showing it: it is a control character, begins a line, or
-    /// turns the direction of text. Joiners, as in emoji, are shown.
+    /// turns the direction of text. Joiners, as in emoji, are shown, and marks of direction, as in the names of devices in
+    /// Hebrew and Arabic, turn nothing around.
     package var controls: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
+        case _ where ["\u{200E}", "\u{200F}", "\u{61C}"].contains(self): false
         default: properties.isBidiControl
         }
     }
