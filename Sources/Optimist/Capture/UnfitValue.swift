@@ -91,7 +91,8 @@ extension ValueForm {
                 + "object, numbers of at most 17 digits. For other texts declare the column TEXT, for bytes BLOB"
         case (.date(.text), _):
             "write a Date, or a text in this form with at most 9 digits of a second. For other texts declare the column TEXT"
-        case (.date, _): "write a date between the years 0 and 9999"
+        case (.date, _):
+            "write a date between the years 0 and 9999, in whole nanoseconds. For texts declare the column TEXT"
         case (.number, _): "declare the column with the type of what it holds"
         default: "write such a value, or declare the column otherwise"
         }
