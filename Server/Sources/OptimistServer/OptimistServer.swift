@@ -66,8 +66,8 @@ public final class OptimistServer: Service {
                 schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget,
                 rowValidation: configuration.validate, hook: configuration.loggingHook),
-            now: surroundings.now)
-        let (health, attempts) = (storage.health, storage.attempts)
+            now: surroundings.now, believed: time.believed)
+        let (health, attempts, believed) = (storage.health, storage.attempts, time.believed)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
             memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
@@ -76,7 +76,8 @@ public final class OptimistServer: Service {
             health: configuration.health.map {
                 HealthReception(
                     store: health, settings: $0, attempts: attempts,
-                    rate: AttemptRate(burst: $0.burstPerAddress, interval: configuration.attemptIntervals.health))
+                    rate: AttemptRate(burst: $0.burstPerAddress, interval: configuration.attemptIntervals.health),
+                    now: believed)
             })
     }
 

@@ -10,16 +10,17 @@ struct ServerClock: Sendable {
     private(set) var hybrid: HybridClock
     /// The time of day in milliseconds since 1970.
     let milliseconds: Int64
+    /// The day by which deletions and push numbers are forgotten, as ``Expiry`` counts days.
+    let day: Int
 
-    init(hybrid: HybridClock = HybridClock(), milliseconds: Int64) {
+    /// - Parameter day: Nil: the day of the time of day.
+    init(hybrid: HybridClock = HybridClock(), milliseconds: Int64, day: Int? = nil) {
         self.hybrid = hybrid
         self.milliseconds = milliseconds
+        self.day = day ?? Int(milliseconds / 86_400_000)
         // The time of day was wrong when that stamp was given. Stamps of the present are not to follow it.
         if isAhead(WriteClock(stamp: hybrid.last, device: Self.device)) { self.hybrid = HybridClock() }
     }
-
-    /// The current day, as ``Expiry`` counts days.
-    var day: Int { Int(milliseconds / 86_400_000) }
 
     /// Returns the server's next stamp, under its own name or a device's.
     mutating func tick(device: String = Self.device) -> WriteClock {

@@ -12,6 +12,7 @@ public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
     private let now: @Sendable () -> Date
+    private let believed: @Sendable () -> Date
     /// The server's hybrid clock. Writers use it one after another, within their transactions.
     private let hybrid = Mutex(HybridClock())
 
@@ -21,10 +22,16 @@ public final class JMAPService: Sendable {
     ///   - store: The store that keeps the rows.
     ///   - settings: The settings for every request.
     ///   - now: Returns the time of day, which stamps the writes of clients without clocks. Called on any thread.
-    public init(store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date) {
+    ///   - believed: Returns the time by which deletions are forgotten, without a leap of the clock. Called on any thread.
+    ///     Default: `now`.
+    public init(
+        store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date,
+        believed: (@Sendable () -> Date)? = nil
+    ) {
         self.store = store
         self.settings = settings
         self.now = now
+        self.believed = believed ?? now
     }
 
     /// The schema that requests are checked against.
@@ -129,7 +136,8 @@ public final class JMAPService: Sendable {
         snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
     ) throws -> Done {
         try snapshot.meter?.look()
-        let clock = ServerClock(hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970)
+        let clock = ServerClock(
+            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
         var exchange = Exchange(
             request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock,
             texts: texts, room: room)

@@ -16,12 +16,14 @@ struct HealthReception: Sendable {
     let attempts: any AttemptStore
     /// How many reports one address may send.
     let rate: AttemptRate
+    /// Tells which days of a report are present.
+    let now: @Sendable () -> Date
 
     /// How far ahead of the server's the day of a device may be: its clock may be off, and its day begins earlier.
     static let daysAhead = 2
 
     /// - Parameter address: The sender.
-    func receive(_ body: some Sequence<UInt8>, from address: String, at date: Date) async throws -> JSON {
+    func receive(_ body: some Sequence<UInt8>, from address: String) async throws -> JSON {
         let owner = AddressOwner.name(of: address)
         guard try await attempts.attempt(.health, owner, rate) == nil, try await allows(.healthTotals, of: owner) else {
             throw RequestProblem(
@@ -35,7 +37,7 @@ struct HealthReception: Sendable {
                 type: "about:blank", status: 404, detail: "This server keeps the health of another app.")
         }
         let given = report.totals.count
-        let today = Expiry.day(of: date)
+        let today = Expiry.day(of: now())
         report.totals.removeAll { !(today - settings.days...today + Self.daysAhead).contains($0.day) }
         var limits = settings
         // Further signatures count as `other`: one address does not fill the list.
@@ -71,8 +73,7 @@ extension Routes {
     func addHealthReports(_ reception: HealthReception, to router: Router<ServerContext>) {
         router.post("/health/reports") { request, context in
             let body = try await request.body(upTo: HealthReport.Limit.bytes, deadline: bodyDeadline, context)
-            let answer = try await reception.receive(
-                body, from: caller(request, context).address, at: surroundings.now())
+            let answer = try await reception.receive(body, from: caller(request, context).address)
             return Response(body: answer.bytes)
         }
     }
