@@ -53,8 +53,9 @@ struct WorkingRows {
     let schema: Schema
     private let reader: RowReader
     private(set) var rows: [RowKey: WorkingRow] = [:]
+    /// The rows that changed, by their positions. Nil: the row that was here has moved to a later position.
+    private var changed: [RowKey?] = []
     private var positions: [RowKey: Int] = [:]
-    private var nextPosition = 0
     private var entries: [String: [IndexEntry: Set<RowKey>]] = [:]
 
     init(schema: Schema, reader: RowReader) {
@@ -88,12 +89,13 @@ struct WorkingRows {
     }
 
     /// The rows that changed, in the order of their first changes. A row that was deleted with another one comes after that one.
-    var order: [RowKey] { positions.sorted { $0.value < $1.value }.map(\.key) }
+    var order: [RowKey] { changed.compactMap(\.self) }
 
     /// Names a row after all that have changed by now.
     mutating func moveToEnd(_ key: RowKey) {
-        positions[key] = nextPosition
-        nextPosition += 1
+        if let position = positions[key] { changed[position] = nil }
+        positions[key] = changed.count
+        changed.append(key)
     }
 
     private mutating func store(_ row: WorkingRow, at key: RowKey, formerly former: Set<IndexEntry>) {
