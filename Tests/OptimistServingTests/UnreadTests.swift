@@ -113,6 +113,16 @@ struct UnreadTests {
         #expect(try await unread(.list) == nil)
     }
 
+    @Test func `M7 M2: a row that goes unnamed tells its deleter too, whose user did not see it there`() async throws {
+        let child = RowKey.todo(1)
+        try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
+        try await push("Todo/set", .create([(child, row(["content": "theirs"], at: 0, there))]), from: there, 2)
+        let move = row(["listId": .string(RowKey.list.id)], at: 1, here)
+        try await push("Todo/set", ["update": [child.id: .object(move)]], from: here, 1)
+        try await push("List/set", destroy(.list, at: 5, there, read: clock(0, there)), from: there, 3)
+        #expect(try await unread(child) == ["content": [clock(0, there)], "listId": [clock(1, here)]])
+    }
+
     @Test func `M7 M6: of rows that become one, both tell which of their values lost`() async throws {
         let (first, second) = (RowKey("Tag", RowKey.id(1)), RowKey("Tag", RowKey.id(2)))
         try await push(

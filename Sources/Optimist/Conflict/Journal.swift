@@ -99,5 +99,21 @@ struct Journal {
             theirs = next.map { next in JSONObject(edited.map { ($0.name, next[$0.name] ?? .null) }) }
             self.whole = whole
         }
+
+        /// What the user loses of a parked row when a later version of it comes. Nil: nothing, or only values that the
+        /// later version also has (M5).
+        init?(_ columns: [String], of parked: RowPatch, by later: RemotePage.Row.Content) {
+            let next: JSONObject? = if case .row(let patch) = later { patch.values } else { nil }
+            let lost = columns.filter { column in
+                guard let mine = parked.values[column] else { return false }
+                return next.map { $0[column] != mine } ?? true
+            }
+            if lost.isEmpty { return nil }
+            let livesOn = next != nil && later.version.life == parked.generation ?? 1
+            reason = livesOn ? .overwritten : .deleted
+            mine = JSONObject(lost.map { ($0, parked.values[$0] ?? .null) })
+            theirs = next.map { next in JSONObject(lost.map { ($0, next[$0] ?? .null) }) }
+            whole = livesOn ? nil : parked.values
+        }
     }
 }

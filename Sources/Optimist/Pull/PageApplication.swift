@@ -60,9 +60,10 @@ struct PageApplication {
     }
 
     private func apply(_ rows: [ReceivedRow], by oneByOne: RowApplication) throws {
-        try forgetParked(rows)
+        try oneByOne.forgetParked(rows)
         try UnseenSettling.keepEdited(layouts, db)
         var oneByOne = oneByOne
+        oneByOne.noteUnread(rows)
         if rows.count <= Self.few, try fitsAsItComes(rows, by: &oneByOne) { return }
         var fitting = Fitting(oneByOne, db)
         try fitting.fit(rows)
@@ -92,13 +93,6 @@ struct PageApplication {
         } catch let error as DatabaseError where error.isConstraint {
             return false
         }
-    }
-
-    /// Removes parked rows whose later versions have come.
-    private func forgetParked(_ rows: [ReceivedRow]) throws {
-        let parked = ParkedRows(db)
-        if try parked.isEmpty { return }
-        for row in rows { try parked.remove(row.ref) }
     }
 
     /// Tries the parked rows again, after a row has gone that may have kept them out. The caller has kept their edits

@@ -5,6 +5,14 @@ import OptimistWire
 extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
 
+    /// The clocks of the values that were replaced unread.
+    var unread: UnreadClocks {
+        switch self {
+        case .row(let patch): patch.unread
+        case .deleted(let tombstone): tombstone.unread
+        }
+    }
+
     /// The same content, with only those of the values replaced unread that some devices wrote.
     func tellingUnread(of devices: Set<String>) -> Self {
         switch self {

@@ -10,14 +10,16 @@ struct RowApplication {
     let references: ReferenceGraph
     let db: Database
     let context: PageContext
-    private let milliseconds: Int64
+    let milliseconds: Int64
     private let device: String
-    private let ownDevices: Set<String>
+    let ownDevices: Set<String>
     /// The tables that have no row of this page yet, so that the page's rows need not be looked up.
     private var fresh: Set<Int64> = []
     /// Whether the entries of rows in such tables are collected and written together.
     private var gathersEntries = false
     private var isAnythingUnknown: Bool?
+    /// This device's values that deletions of the page have ended unread.
+    var endedUnread: [RowRef: UnreadClocks] = [:]
     /// The unique values that are replaced for a moment. The journal must have the original values.
     var vacancy: Vacancy?
 
@@ -189,7 +191,8 @@ struct RowApplication {
         let change = rendering.change
         switch change {
         case .delete:
-            var deletion = RowDeletion(tables, references, db, at: milliseconds, besides: vacancy)
+            var deletion = RowDeletion(
+                tables, references, db, at: milliseconds, besides: vacancy, unread: endedUnread)
             try deletion.delete(row.ref, mergedInto: row.mergedInto.flatMap(table.layout.idForm.stored), &entries)
         case .set(let values):
             try table.make(change, at: row.ref.id)

@@ -21,6 +21,8 @@ struct RowDeletion {
     private var spared: Set<RowRef> = []
     /// The unique values that are replaced for a moment.
     private let vacancy: Vacancy?
+    /// This device's values that other devices have ended unread, by row.
+    private let unread: [RowRef: UnreadClocks]
     /// Whether the rows are deleted because the server refused a row. The user has then not deleted the server's
     /// versions of the rows below it.
     var isTakingBack = false
@@ -29,13 +31,14 @@ struct RowDeletion {
 
     init(
         _ tables: AppTables, _ references: ReferenceGraph, _ db: Database, at milliseconds: Int64,
-        besides vacancy: Vacancy? = nil
+        besides vacancy: Vacancy? = nil, unread: [RowRef: UnreadClocks] = [:]
     ) {
         self.tables = tables
         self.references = references
         self.db = db
         self.milliseconds = milliseconds
         self.vacancy = vacancy
+        self.unread = unread
     }
 
     /// Handles the rows below a row, and then deletes the row.
@@ -116,8 +119,9 @@ struct RowDeletion {
     ) throws {
         let isServers = try going[parent] == true && entry.wasOnServer && !isThereAgain(entry)
         try prepare(deletionOf: child.ref, isServers: isServers, &entries)
-        if entry.isPending,
-            let loss = try Journal.Loss(entry.dirty, of: entry, by: .delete, in: child.table, besides: vacancy)
+        let replaced = unread[child.ref].map { entry.replaced($0, in: child.table.layout) } ?? 0
+        if let loss = try Journal.Loss(
+            entry.dirty | replaced, of: entry, by: .delete, in: child.table, besides: vacancy)
         {
             try Journal(db).record(loss, of: child.ref, at: milliseconds)
         }

@@ -20,17 +20,17 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
     private let rowValidation: RowValidation
-    /// The device that pushes, if it says what it has read: see ``RowMemory/unread``. Nil: nothing is noted.
-    private let writer: String?
+    /// Whether the device that pushes says what it has read: see ``RowMemory/unread``. If not, nothing is noted.
+    private let saysWhatItRead: Bool
 
     /// The most rows that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
     init(
         _ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread,
-        rowValidation: RowValidation = RowValidation(), writer: String? = nil
+        rowValidation: RowValidation = RowValidation(), saysWhatItRead: Bool = false
     ) {
-        self.writer = writer
+        self.saysWhatItRead = saysWhatItRead
         self.rows = rows
         self.clock = clock
         self.maxSpread = maxSpread
@@ -74,8 +74,9 @@ struct Consequences {
         try checkRestrictions()
     }
 
-    /// What the device that pushes has read of the rows that it does not name: nothing. Nil: it does not say.
-    var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
+    /// What the device that pushes has read of the rows that it does not name: nothing, not even its own values. Nil: it
+    /// does not say.
+    var read: ColumnClocks? { saysWhatItRead ? ColumnClocks() : nil }
 
     mutating func blame(_ cause: WorkingRow.Cause, _ error: SetError) { faults.append((cause, error)) }
 }
@@ -170,14 +171,14 @@ extension Consequences {
         let keepsCells = rows.schema.types[key.type]?.editWins == true
         let deletion = [try rows.row(target)?.deletion, keepsCells ? row.lastEdit : nil].compactMap(\.self).max()
         let stamp = deletion ?? tick(after: row)
-        let (writer, read) = (writer, read)
+        let read = read
         try rows.change(key, cause: cause) { working in
             let first = working.memory.firstLife ?? working.row.presentLife
             let ended = working.row.generation
             working.row.merge(MergeRow(generation: ended + 1, deletion: stamp))
             working.memory.firstLife = keepsCells && first != ended ? first : nil
             if !keepsCells { (working.row.cells, working.row.counters) = ([:], [:]) }
-            working.memory.noteEnded(row.cells, by: writer, having: read)
+            working.memory.noteEnded(row.cells, having: read)
         }
         rows.moveToEnd(key)
         dead.append(key)
@@ -190,10 +191,10 @@ extension Consequences {
         _ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause, isLoss: Bool = false
     ) throws {
         let stamp = tick(after: try rows.row(key) ?? MergeRow())
-        let (writer, read) = (writer, read)
+        let read = read
         try rows.change(key, cause: cause) { working in
             if isLoss, let was = working.row.cells[column], was.value != value {
-                working.memory.noteEnded([column: was], by: writer, having: read)
+                working.memory.noteEnded([column: was], having: read)
             }
             working.row.cells[column] = Cell(value, stamp)
             working.altered.insert(column)

@@ -34,11 +34,12 @@ extension RowMemory {
     ///
     /// - Parameters:
     ///   - cells: The values of the life.
-    ///   - device: The device that ended it.
+    ///   - device: The device that ended it, if it named the row. It has read its own values then.
     ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
     ///   - next: The values of the next life, if it has begun.
     mutating func noteEnded(
-        _ cells: [String: Cell], by device: String?, having read: ColumnClocks?, besides next: [String: Cell] = [:]
+        _ cells: [String: Cell], by device: String? = nil, having read: ColumnClocks?,
+        besides next: [String: Cell] = [:]
     ) {
         for (column, cell) in cells where next[column]?.value != cell.value {
             note(cell.clock, in: column, replacedBy: device, having: read)

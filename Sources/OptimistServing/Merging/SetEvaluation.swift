@@ -230,7 +230,8 @@ extension SetEvaluation {
         for _ in 0..<Self.maxRounds {
             var consequences = Consequences(
                 WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread,
-                rowValidation: context.rowValidation, writer: writer)
+                rowValidation: context.rowValidation,
+                saysWhatItRead: operations.contains { $0.read != nil })
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock
@@ -246,10 +247,6 @@ extension SetEvaluation {
         for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
         return WorkingRows(schema: context.schema, reader: reader)
     }
-
-    /// The device that pushes, if it says what it has read. It has not read the rows that it changes without naming
-    /// them.
-    private var writer: String? { operations.contains { $0.read != nil } ? context.device : nil }
 
     private func apply(to consequences: inout Consequences) throws {
         var causes: [(index: Int, cause: WorkingRow.Cause)] = []

@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Values of this device that another one replaced or ended unread (M7), in rows that the app's table no longer shows
+/// when their page is applied.
+extension RowApplication {
+    /// Notes which of this device's values the rows' deletions end unread. One deletion may take another row of the page
+    /// with it before that row's turn comes.
+    mutating func noteUnread(_ rows: [ReceivedRow]) {
+        for row in rows where !row.isAlive {
+            let unread = row.content.unread.of(devices: ownDevices)
+            if !unread.isEmpty { endedUnread[row.ref] = unread }
+        }
+    }
+
+    /// Removes parked rows whose later versions have come. The journal keeps what those replace unread.
+    func forgetParked(_ rows: [ReceivedRow]) throws {
+        let parked = ParkedRows(db)
+        if try parked.isEmpty { return }
+        for row in rows {
+            if let loss = try unreadLoss(by: row) { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
+            try parked.remove(row.ref)
+        }
+    }
+
+    private func unreadLoss(by row: ReceivedRow) throws -> Journal.Loss? {
+        let unread = row.content.unread.of(devices: ownDevices)
+        guard !unread.isEmpty, let table = tables[row.ref.table],
+            case .row(let patch)? = try ParkedRows(db).content(row.ref)
+        else { return nil }
+        // The table shows the confirmed values, and the journal takes them from there.
+        let known = try entries.entry(row.ref)?.remote.known ?? 0
+        let columns = table.layout.columns.filter { column in
+            guard !column.isCounter, known & column.mask == 0, let mine = patch.clocks?[column.name] else {
+                return false
+            }
+            return unread[column.name].contains { $0.device == mine.device }
+        }
+        return Journal.Loss(columns.map(\.name), of: patch, by: row.content)
+    }
+}

@@ -1,0 +1,134 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistWire
+import Testing
+
+@testable import Optimist
+
+/// An edit that was acknowledged, of a row that goes with another one that a device deletes.
+@Suite(.timeLimit(.minutes(20)))
+struct UnreadCascadeTests {
+    struct Branch: Codable, SyncedRecord {
+        static let databaseTableName = "branch"
+        var id = UUID()
+        var title = ""
+        var parent: UUID?
+
+        static func migrate(_ migrator: inout DatabaseMigrator) {
+            migrator.registerMigration("branch") { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE branch(id BLOB PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '',
+                            parent BLOB REFERENCES branch(id) ON DELETE CASCADE)
+                        """)
+            }
+        }
+    }
+
+    private let server = AppServer(
+        Schema(
+            id: "tree",
+            types: [
+                "branch": TypeSchema(columns: [
+                    "title": ColumnSchema(.string),
+                    "parent": ColumnSchema(.ref, target: "branch", onDelete: .cascade),
+                ])
+            ]))
+    private let mine: Device
+    private let theirs: Device
+
+    init() throws {
+        mine = try Device([Branch.self], migrate: Branch.migrate)
+        theirs = try Device([Branch.self], at: 1_790_000_001_000, migrate: Branch.migrate)
+    }
+
+    private func add(_ branches: [Branch], on device: Device) async throws {
+        try await device.store.write { db in
+            for branch in branches { try branch.insert(db) }
+        }
+        try await device.sync(with: server)
+    }
+
+    private func push(from device: Device) async throws {
+        while let batch = try await device.next() {
+            try await device.store.apply(try await server.push(batch.push), of: batch)
+        }
+    }
+
+    @Test func `M7 M2 a user's own row that another device moved below what the user deletes is in the journal`()
+        async throws
+    {
+        let (trunk, leaf) = (Branch(title: "trunk"), Branch(title: "leaf"))
+        try await add([trunk, leaf], on: mine)
+        try await theirs.sync(with: server)
+        theirs.advance(10_000)
+        try await theirs.execute("UPDATE branch SET parent = ? WHERE id = ?", [trunk.id, leaf.id])
+        try await theirs.sync(with: server)
+        mine.advance(60_000)
+        try await mine.execute("DELETE FROM branch WHERE id = ?", [trunk.id])
+        try await push(from: mine)
+        try await mine.sync(with: server)
+        #expect(try await mine.store.read { try Branch.fetchCount($0) } == 0)
+        #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
+        try await theirs.sync(with: server)
+        #expect(try await theirs.store.conflicts().map { $0.mine["title"] } == [nil], "only where the user moved it")
+    }
+
+    @Test(arguments: [true, false])
+    func `M7 R2 a row that goes with another before its own deletion is applied is in the journal`(isReversed: Bool)
+        async throws
+    {
+        let trunk = Branch(title: "trunk")
+        let branch = Branch(title: "branch", parent: trunk.id)
+        let leaf = Branch(title: "leaf", parent: branch.id)
+        try await add([trunk, branch], on: theirs)
+        try await mine.sync(with: server)
+        mine.advance(10_000)
+        try await add([leaf], on: mine)
+        theirs.advance(60_000)
+        try await theirs.execute("DELETE FROM branch WHERE id = ?", [trunk.id])
+        try await push(from: theirs)
+        var page = try await mine.pull(from: server)
+        if isReversed { page.rows.reverse() }
+        try await mine.apply(page)
+        #expect(try await mine.store.read { try Branch.fetchCount($0) } == 0)
+        #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
+    }
+
+    @Test func `M7 R4 a row that waits for its parent when another device deletes it is in the journal`() async throws {
+        let trunk = Branch(title: "trunk")
+        let leaf = Branch(title: "leaf", parent: trunk.id)
+        try await add([trunk], on: theirs)
+        try await mine.sync(with: server)
+        mine.advance(10_000)
+        try await mine.store.write { db in
+            try trunk.delete(db)
+            try Branch(id: trunk.id, title: "mine").insert(db)
+        }
+        mine.advance(10_000)
+        try await mine.store.write { try leaf.insert($0) }
+        // The trunk is put off, and the leaf is accepted below the trunk that the server has. Then the trunk is refused.
+        let first = try #require(try await mine.next())
+        let accepted = try await server.push(first.push) { row in
+            if case .create(let patch) = row.change, patch.values["title"] == "mine" {
+                RemotePush.Refusal(code: "rateLimit", message: "later")
+            } else {
+                nil
+            }
+        }
+        try await mine.store.apply(accepted, of: first)
+        mine.advance(60_000)
+        let second = try #require(try await mine.next())
+        let refusal = RemotePush.Refusal(code: "forbidden", message: "no")
+        try await mine.store.apply([.rejected(refusal)], of: second)
+        #expect(try await mine.store.read { try ParkedRows($0).isEmpty } == false)
+        theirs.advance(60_000)
+        try await theirs.execute("DELETE FROM branch")
+        try await push(from: theirs)
+        try await mine.sync(with: server)
+        #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
+    }
+}
