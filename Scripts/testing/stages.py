@@ -134,7 +134,7 @@ def whole_programs(level):
     with_a_lab = SCREENS + (ASKED_OF_A_LAB if is_whole else [])
     on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if is_whole else [])
     return [
-        Stage("the examples are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
+        Stage("examples and benchmarks are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
         Stage(
             f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
             # It keeps every core busy to its end, so it is what fills the end of the run. It ends worlds that hang by itself.
