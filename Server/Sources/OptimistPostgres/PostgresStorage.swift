@@ -196,21 +196,17 @@ package struct PostgresOpening: Sendable {
             wait: metrics.map { Timer(label: "optimist.pool.wait", dimensions: [], factory: $0) }, open: open)
         try await explainingAsync { try await pool.run { _ in } }
         let probe = SharedProbe(now: surroundings.now) { await Self.attempt(at: $0, pool) }
-        let attempts = PostgresAttempts(pool: pool)
         return OpenedStorage(
             rows: PostgresSyncStore(pool: pool, known: epochs, schema: schema),
-            accounts: PostgresAccountStore(pool: pool), health: PostgresHealthStore(pool: pool), attempts: attempts,
+            accounts: PostgresAccountStore(pool: pool), health: PostgresHealthStore(pool: pool),
+            attempts: PostgresAttempts(pool: pool),
             keys: keys,
             trouble: { await probe.trouble() },
             channel: PostgresChannel(
                 pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
             exclusively: { work in
-                await ExclusiveTurn(database: database, lock: .tryHousekeeping).carryOut {
-                    await work()
-                    // If this fails, the next turn tries it again.
-                    try? await attempts.tidy()
-                }
+                await ExclusiveTurn(database: database, lock: .tryHousekeeping).carryOut(work)
             },
             reporting: { work in
                 await ExclusiveTurn(database: database, lock: .tryReporting).carryOut(work)

@@ -28,7 +28,7 @@ struct PostgresAttempts: AttemptStore {
     }
 
     /// Removes the buckets that were not used for a day. At the default rates they have been empty for long.
-    func tidy(now: Date = Date()) async throws {
+    func sweep(at now: Date) async throws {
         let dayBefore = now.timeIntervalSince1970 - 86_400
         try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(dayBefore)]) }
     }

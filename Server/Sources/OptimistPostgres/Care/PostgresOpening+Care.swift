@@ -103,14 +103,6 @@ extension PostgresOpening {
                     throw OptimistError(
                         .unreadableData, "The tables do not have the rows of the backup. Drop them, and restore again.")
                 }
-                let actors = try connection.query(CareStatement.actors)
-                guard actors.count == 0 else {
-                    throw OptimistError(
-                        .unreadableData,
-                        """
-                        \(DataCheck.foreign(actors.text(0, 0), actors.text(0, 1))) Drop the tables, and restore another backup.
-                        """)
-                }
                 try refuseUnsound(connection, "Drop the tables, and restore another backup.")
             }
             try PostgresTables.migrate(connection)
@@ -127,7 +119,7 @@ extension PostgresOpening {
     package func check() async throws -> SharedCheck {
         try await explaining {
             let connection = try connectForCare()
-            let problems = try connection.transaction(.beginSnapshot) { try DataCheck.problems(in: SharedData($0)) }
+            let problems = try connection.transaction(.beginSnapshot) { try DataCheck.problems(inShared: $0) }
             let files = try BackupPlace(connection).checkFiles(database, connection)
             return SharedCheck(problems: files.problems + problems, files: files.files)
         }
@@ -145,8 +137,17 @@ extension PostgresOpening {
     }
 }
 
+extension DataCheck {
+    /// Looks for what would act on the server's tables by itself, and checks the tables.
+    fileprivate static func problems(inShared connection: PostgresConnection) throws -> [String] {
+        let actors = try connection.query(CareStatement.actors)
+        if actors.count > 0 { return (0..<actors.count).map { foreign(actors.text($0, 0), actors.text($0, 1)) } }
+        return try problems(in: SharedData(connection))
+    }
+}
+
 private func refuseUnsound(_ connection: PostgresConnection, _ advice: String) throws {
-    let problems = try DataCheck.problems(in: SharedData(connection))
+    let problems = try DataCheck.problems(inShared: connection)
     if problems.isEmpty { return }
     throw OptimistError(
         .unreadableData, "The data is not sound: \(problems.prefix(3).joined(separator: " ")) \(advice)")

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+package import Foundation
 import Synchronization
 
 /// The kinds of attempts that are limited, each with keys of its own.
@@ -47,6 +48,10 @@ package protocol AttemptStore: Sendable {
     ///
     /// - Throws: The database's error.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
+    /// Removes what counts no longer.
+    ///
+    /// - Throws: The database's error.
+    func sweep(at now: Date) async throws
 }
 
 extension AttemptStore {
@@ -68,6 +73,9 @@ final class LocalAttempts: AttemptStore {
         let now = elapsed()
         return limiters.withLock { $0[kind, default: AttemptLimiter(rate)].attempt(key, count: count, now: now) }
     }
+
+    /// Removes nothing: a limiter keeps a bounded number of keys.
+    func sweep(at now: Date) {}
 
     func forgive(_ kind: AttemptKind, _ key: String) { limiters.withLock { $0[kind]?.forgive(key) } }
 }

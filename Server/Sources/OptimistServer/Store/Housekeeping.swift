@@ -22,17 +22,14 @@ struct Housekeeping: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             let elapsed = surroundings.clock.stopwatch()
-            var (next, isFirst) = (Duration.zero, true)
+            var next = Duration.zero
             while !Task.isCancelled {
-                await attempt("The time could not be written down") { [isFirst] in
-                    try await time.keep(in: storage, isFirst: isFirst)
-                }
+                await attempt("The time could not be written down") { try await time.keep(in: storage) }
                 if elapsed() >= next {
                     // If another process is running this, it does nothing.
                     await storage.exclusively { await tidy() }
                     next = elapsed() + Self.interval
                 }
-                isFirst = false
                 try? await surroundings.clock.sleep(for: Self.lookInterval)
             }
         }
@@ -44,6 +41,7 @@ struct Housekeeping: Service {
         let now = time.believed()
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
+        await attempt("Old attempts could not be removed") { try await storage.attempts.sweep(at: now) }
         await attempt("Old totals of the app's health could not be removed") { try await health?.sweep(at: now) }
     }
 

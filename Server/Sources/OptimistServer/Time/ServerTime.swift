@@ -16,8 +16,8 @@ final class ServerTime: Sendable {
     private let now: @Sendable () -> Date
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
-    /// Whether an operator has agreed to the present time.
-    private let isAccepted: Bool
+    /// Whether an operator has agreed to the present time, and the data does not say so yet.
+    private let replacesHighest: Mutex<Bool>
 
     /// - Parameters:
     ///   - highest: The highest time that the data has seen, in seconds since 1970. Nil: none.
@@ -28,7 +28,8 @@ final class ServerTime: Sendable {
         elapsed: @escaping @Sendable () -> Duration, logger: Logger
     ) {
         let present = now()
-        isAccepted = accepted.map { abs($0.timeIntervalSince(present)) < 1.5 * 86_400 } ?? false
+        let isAccepted = accepted.map { abs($0.timeIntervalSince(present)) < 1.5 * 86_400 } ?? false
+        replacesHighest = Mutex(isAccepted)
         trust = Mutex(
             TimeTrust(
                 highest: isAccepted ? nil : highest, now: present.timeIntervalSince1970, elapsed: elapsed().seconds))
@@ -60,10 +61,12 @@ final class ServerTime: Sendable {
         return isHeld
     }
 
-    /// Writes the time down in the data, unless it is not believed.
-    func keep(in storage: OpenedStorage, isFirst: Bool) async throws {
+    /// Writes the time down in the data, unless it is not believed. A time to which an operator has agreed replaces a later
+    /// one.
+    func keep(in storage: OpenedStorage) async throws {
         guard !look() else { return }
-        try await storage.keepTime(believed().timeIntervalSince1970, isAccepted && isFirst)
+        try await storage.keepTime(believed().timeIntervalSince1970, replacesHighest.withLock { $0 })
+        replacesHighest.withLock { $0 = false }
     }
 
     private func tell(_ news: TimeTrust.News?, atStart: Bool = false) {

@@ -100,6 +100,20 @@ struct SharedCareTests {
         #expect(try await again.registry.identify(person.access).account == person.account)
     }
 
+    @Test func `O6 a trigger that no server made is named by a check, and neither copied nor restored`() async throws {
+        defer { remove() }
+        try await fill().server.storage.close()
+        try connection.script(
+            """
+            CREATE FUNCTION thief() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+            CREATE TRIGGER thief AFTER INSERT ON optimist_sessions FOR EACH ROW EXECUTE FUNCTION thief()
+            """)
+        let named = "There is a trigger that no server made: thief."
+        #expect(try await opening.check().problems == [named])
+        let refused = await refusal { _ = try await backUp("copy") }
+        #expect(refused?.code == .unreadableData && refused?.message.contains(named) == true)
+    }
+
     @Test func `O6 a damaged dump is not restored, and one of a directory is told from it`() async throws {
         defer { remove() }
         try await fill().server.storage.close()
