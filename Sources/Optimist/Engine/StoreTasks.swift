@@ -34,6 +34,8 @@ final class StoreTasks: Sendable {
         return task
     }
 
-    /// The tasks that are under way now.
-    var underWay: [Task<Void, Never>] { state.withLock { $0.tasks.values.compactMap(\.self) } }
+    /// Returns when no task is under way. A task may start another one before it ends.
+    func untilDone() async {
+        while let task = state.withLock({ $0.tasks.values.compactMap(\.self).first }) { await task.value }
+    }
 }

@@ -156,9 +156,8 @@ public actor SyncEngine {
 
     /// Waits for the last transactions of a run, which was cancelled. The next run begins after that.
     private func end(_ turn: SyncLock?) async {
-        let tasks = storeTasks.underWay
-        let end = surroundings.spawn {
-            for task in tasks { await task.value }
+        let end = surroundings.spawn { [storeTasks] in
+            await storeTasks.untilDone()
             turn?.end()
             await self.ended()
         }

@@ -69,9 +69,7 @@ struct Fitting {
         if try parked.isEmpty { return [] }
         let ready = try parked.ready(rows.tables, besides: others, hasMore: rows.context.hasMore)
         // The app may have stopped syncing a table. Its rows stay parked.
-        let known = ready.filter { rows.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
-        rows.noteUnread(known)
-        return known
+        return ready.filter { rows.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
     }
 
     // MARK: - Together

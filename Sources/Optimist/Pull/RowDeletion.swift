@@ -21,7 +21,7 @@ struct RowDeletion {
     private var spared: Set<RowRef> = []
     /// The unique values that are replaced for a moment.
     private let vacancy: Vacancy?
-    /// This device's values that other devices have ended unread, by row.
+    /// This device's values that deletions of the page have ended unread, by row.
     private let unread: [RowRef: UnreadClocks]
     /// Whether the rows are deleted because the server refused a row. The user has then not deleted the server's
     /// versions of the rows below it.
@@ -119,14 +119,21 @@ struct RowDeletion {
     ) throws {
         let isServers = try going[parent] == true && entry.wasOnServer && !isThereAgain(entry)
         try prepare(deletionOf: child.ref, isServers: isServers, &entries)
-        let replaced = unread[child.ref].map { entry.replaced($0, in: child.table.layout) } ?? 0
-        if let loss = try Journal.Loss(
-            entry.dirty | replaced, of: entry, by: .delete, in: child.table, besides: vacancy)
-        {
+        let lost = try entry.dirty | entry.replaced(endedUnread(child.ref), in: child.table.layout)
+        if let loss = try Journal.Loss(lost, of: entry, by: .delete, in: child.table, besides: vacancy) {
             try Journal(db).record(loss, of: child.ref, at: milliseconds)
         }
         try park(&entry, unlessServersDeletionOf: parent, in: child.table)
         giveUp(&entry, in: child.table)
+    }
+
+    /// This device's values that the row's own deletion has ended unread. That deletion comes with the page, or is parked.
+    private func endedUnread(_ ref: RowRef) throws -> UnreadClocks {
+        if let told = unread[ref] { return told }
+        guard case .deleted(let tombstone)? = try ParkedRows(db).content(ref), !tombstone.unread.isEmpty else {
+            return UnreadClocks()
+        }
+        return tombstone.unread.of(devices: try DeviceIdentity.all(in: db))
     }
 
     /// Deletes a row that has outlived its own deletion only because the user moved it below the deleted row.

@@ -77,8 +77,10 @@ struct UnreadCascadeTests {
         #expect(try await theirs.store.conflicts().map { $0.mine["title"] } == [nil], "only where the user moved it")
     }
 
-    @Test(arguments: [true, false])
-    func `M7 R2 a row that goes with another before its own deletion is applied is in the journal`(isReversed: Bool)
+    enum Arrival: CaseIterable { case inOrder, reversed, parked }
+
+    @Test(arguments: Arrival.allCases)
+    func `M7 R2 a row that goes with another before its own deletion is applied is in the journal`(arrival: Arrival)
         async throws
     {
         let trunk = Branch(title: "trunk")
@@ -92,7 +94,19 @@ struct UnreadCascadeTests {
         try await theirs.execute("DELETE FROM branch WHERE id = ?", [trunk.id])
         try await push(from: theirs)
         var page = try await mine.pull(from: server)
-        if isReversed { page.rows.reverse() }
+        switch arrival {
+        case .inOrder: break
+        case .reversed: page.rows.reverse()
+        case .parked:
+            let index = try #require(page.rows.firstIndex { $0.id == leaf.id.uuidString.lowercased() })
+            let content = page.rows.remove(at: index).content
+            let layout = try #require(mine.store.layouts.first)
+            let ref = RowRef(table: layout.number, id: leaf.id.databaseValue)
+            try await mine.store.write {
+                try ParkedRows($0).park(
+                    ReceivedRow(ref: ref, content: content), reason: .deletionTooSoon, awaiting: nil)
+            }
+        }
         try await mine.apply(page)
         #expect(try await mine.store.read { try Branch.fetchCount($0) } == 0)
         #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
