@@ -27,8 +27,8 @@ extension JSON {
     }
 
     /// Reads a JSON value like ``init(parsing:maxDepth:)``, and refuses a number that a double cannot stand for: one
-    /// with more than 17 digits that is no whole number of 64 bits, and one so small that it would be zero. Of a fraction
-    /// with 16 or 17 digits the value is the nearest double.
+    /// with more than 17 digits that is no whole number of 64 bits, and one so small that it would be zero. A fraction
+    /// with 16 or 17 digits becomes the nearest double.
     package init(parsingExactly bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
         self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: true)
     }

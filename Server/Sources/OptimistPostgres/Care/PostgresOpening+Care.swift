@@ -138,7 +138,7 @@ extension PostgresOpening {
 }
 
 extension DataCheck {
-    /// Looks for what would act on the server's tables by itself, and checks the tables.
+    /// Names the triggers and rules on the tables if there are any, and otherwise checks the tables.
     fileprivate static func problems(inShared connection: PostgresConnection) throws -> [String] {
         let actors = try connection.query(CareStatement.actors)
         if actors.count > 0 { return (0..<actors.count).map { foreign(actors.text($0, 0), actors.text($0, 1)) } }
