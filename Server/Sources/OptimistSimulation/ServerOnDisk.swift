@@ -33,7 +33,7 @@ final class ServerOnDisk: ServerData {
         let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
         state.withLock { $0 = State(mount: mount, epoch: epoch) }
         let database = try ServerDatabase(
-            path: mount.url(Self.file).path, epoch: epoch, day: Expiry.day(of: surroundings.now()))
+            path: mount.url(Self.file).path, epoch: epoch)
         try database.pool.write { db in
             try db.execute(
                 sql:

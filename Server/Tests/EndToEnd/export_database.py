@@ -51,10 +51,10 @@ def earlier_tables(folder):
     with Node() as node, SharedServer(folder, node.url) as server:
         server.until_up()
         server.kill()
-        node.sql("UPDATE optimist_settings SET value = '3' WHERE name = 'version'")
+        node.sql("UPDATE optimist_settings SET value = '0' WHERE name = 'version'")
         problem = fails("account", "export", "ann@example.org", "--database", node.url)
         assert "earlier version" in problem and "--migrate-only" in problem, problem
-        assert node.sql("SELECT value FROM optimist_settings WHERE name = 'version'") == [["3"]]
+        assert node.sql("SELECT value FROM optimist_settings WHERE name = 'version'") == [["0"]]
 
 
 if __name__ == "__main__":

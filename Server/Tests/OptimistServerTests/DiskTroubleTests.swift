@@ -112,7 +112,7 @@ struct DiskTroubleTests {
             mount.fail(fault, on: [.write, .truncate, .sync], skipping: skipping, times: .max)
             do {
                 try OptimistError.explainingDisk(of: directory) {
-                    let database = try ServerDatabase(path: path, epoch: "e2", day: 20_001)
+                    let database = try ServerDatabase(path: path, epoch: "e2")
                     try SchemaRegister.accept(.planner, in: database.pool)
                 }
                 #expect(skipping > 0, "nothing was written")

@@ -10,8 +10,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// Data of earlier versions of the server: an account with one session and one row, and from the third version on a deleted
-/// account.
+/// Data of released versions of the server: an account with one session and one row, and a deleted account.
 @Suite(.timeLimit(.minutes(20)))
 struct EarlierTablesTests {
     private let site = Site()
@@ -33,15 +32,15 @@ struct EarlierTablesTests {
 
     // MARK: - Files
 
-    @Test(.embedded, arguments: 2...5)
-    func `a file of an earlier version is taken on with its account, session and row`(version: Int) async throws {
+    @Test(.embedded, arguments: 1...ServerDatabase.version)
+    func `a file of a released version is taken on with its account, session and row`(version: Int) async throws {
         try site.makeDirectory()
         try FileManager.default.copyItem(at: Self.fixture("server-\(version)", "sqlite"), to: site.file)
         try await takesOn()
     }
 
-    @Test(.embedded, arguments: 1...5)
-    func `the tables of an earlier version's file become those of a new one`(version: Int) async throws {
+    @Test(.embedded, arguments: 1...ServerDatabase.version)
+    func `the tables of a released version's file become those of a new one`(version: Int) async throws {
         try site.makeDirectory()
         try FileManager.default.copyItem(at: Self.fixture("server-\(version)", "sqlite"), to: site.file)
         let other = Site()
@@ -56,37 +55,80 @@ struct EarlierTablesTests {
             FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
             UNION ALL SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY 1
             """
-        return try ServerDatabase(path: file.path, epoch: "e", day: 20_000).pool.read {
-            try String.fetchAll($0, sql: sql)
+        return try ServerDatabase(path: file.path, epoch: "e").pool.read { try String.fetchAll($0, sql: sql) }
+    }
+
+    private struct Interrupted: Error {}
+
+    @Test func `a file takes the steps that its version lacks, all of them or none`() throws {
+        let db = try DatabaseQueue()
+        let step: (Int) -> ServerDatabase.Step = { number in
+            { try $0.execute(sql: "ALTER TABLE optimist_settings ADD COLUMN step\(number)") }
         }
+        func columns() throws -> [String] { try db.read { try $0.columns(in: "optimist_settings").map(\.name) } }
+        try db.write { try ServerDatabase.migrate($0, steps: [step(1)]) }
+        let new = try columns()
+        #expect(!new.contains("step1"), "a new file has the present tables")
+        #expect(throws: Interrupted.self) {
+            try db.write { try ServerDatabase.migrate($0, steps: [step(1), step(2), { _ in throw Interrupted() }]) }
+        }
+        #expect(try columns() == new)
+        try db.write { try ServerDatabase.migrate($0, steps: [step(1), step(2), step(3)]) }
+        #expect(try columns() == new + ["step2", "step3"])
+        #expect(try db.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
     }
 
     // MARK: - Databases
 
-    @Test(.postgres, arguments: 1...3)
-    func `a database of an earlier version is taken on with its account, session and row`(version: Int) async throws {
+    @Test(.postgres, arguments: 1...PostgresTables.version)
+    func `a database of a released version is taken on with its account, session and row`(version: Int) async throws {
         try load(version, into: try #require(site.database))
         try await takesOn()
     }
 
-    @Test(.postgres, arguments: 1...3)
-    func `the tables of an earlier version's database become those of a new one`(version: Int) async throws {
+    @Test(.postgres, arguments: 1...PostgresTables.version)
+    func `the tables of a released version's database become those of a new one`(version: Int) async throws {
         let (earlier, new) = (try SharedDatabase.make(), try SharedDatabase.make())
         try load(version, into: earlier)
         #expect(try await tables(of: earlier) == tables(of: new))
+    }
+
+    @Test(.postgres) func `a database takes the steps that its version lacks, all of them or none`() throws {
+        let connection = try PostgresConnection(try SharedDatabase.make().url)
+        let step: (Int) -> String = { "ALTER TABLE optimist_settings ADD COLUMN step\($0) text;" }
+        func columns() throws -> [String] {
+            let sql = """
+                SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema()
+                AND table_name = 'optimist_settings' ORDER BY ordinal_position
+                """
+            return try connection.query(SharedDatabase.Statement(sql: sql), []).texts
+        }
+        try PostgresTables.migrate(connection, steps: [step(1)])
+        let new = try columns()
+        #expect(!new.contains("step1"), "a new database has the present tables")
+        #expect(throws: PostgresError.self) {
+            try PostgresTables.migrate(connection, steps: [step(1), step(2), "SELECT 1 / 0;"])
+        }
+        #expect(try columns() == new)
+        try PostgresTables.migrate(connection, steps: [step(1), step(2), step(3)])
+        #expect(try columns() == new + ["step2", "step3"])
+        #expect(try PostgresTables.found(connection) == 4)
     }
 
     @Test(.postgres) func `O8 an export and the health of an app leave the tables of an earlier version as they are`()
         async throws
     {
         let database = try SharedDatabase.make()
-        try load(3, into: database)
+        try load(1, into: database)
+        let connection = try PostgresConnection(database.url)
+        let setVersion = SharedStatement.keepSetting
+        _ = try connection.query(setVersion, [.text("version"), .text("0")])
         let opening = PostgresOpening(database: database, logger: SharedDatabase.quiet)
         let export = await #expect(throws: OptimistError.self) { try await opening.export("ann@example.org") { _ in } }
         #expect(export?.message.contains("--migrate-only") == true)
         await #expect(throws: OptimistError.self) { _ = try await opening.healthSums(of: nil) }
-        let found = try PostgresConnection(database.url).query(SharedStatement.setting, [.text("version")])
-        #expect(found.texts == ["3"])
+        #expect(try PostgresTables.found(connection) == 0)
+        _ = try connection.query(setVersion, [.text("version"), .text("1")])
         try await opening.migrate()
         #expect(try await opening.healthSums(of: nil).versions.map(\.launches) == [5])
     }

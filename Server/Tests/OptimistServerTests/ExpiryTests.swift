@@ -89,30 +89,4 @@ struct ExpiryTests {
         try await sweep(server)
         try await server.put(1, "b", push: 6)
     }
-
-    @Test func `L4: a file of the first version keeps its deleted rows for 90 days more`() async throws {
-        try await DatabaseQueue(path: file.path).write { db in
-            try ServerDatabase.makeTables(db)
-            try db.execute(
-                sql: """
-                    INSERT INTO optimist_epochs (name) VALUES ('e1');
-                    INSERT INTO optimist_accounts (account_id, email, password, created_at, seq)
-                        VALUES ('a1', 'a@b', '', '', 2);
-                    INSERT INTO optimist_rows VALUES
-                        ('a1', 'todo', '\(RowKey.id(1))', 2, 2, 0, 1, '{"@gen":2,"@hlc":"0000000000010000-dev"}');
-                    INSERT INTO optimist_pushes VALUES ('a1', 'deviceAA', 9);
-                    PRAGMA user_version = 1;
-                    """)
-        }
-        var server = try file.open(epoch: "e2", day: 20_000)
-        try server.database.pool.close()
-        server = try file.open(epoch: "e3", day: 20_090)
-        try await sweep(server)
-        #expect(try await server.pull("e1.1")["destroyed"] == [.string(RowKey.id(1))])
-        try server.database.pool.close()
-        server = try file.open(epoch: "e4", day: 20_091)
-        try await sweep(server)
-        #expect(try await server.pull("e1.1")["type"] == "cannotCalculateChanges")
-        await #expect(throws: RequestProblem.self) { try await server.put(1, "b", push: 8) }
-    }
 }

@@ -31,7 +31,7 @@ final class StoreFile: Sendable {
     static func open(
         _ path: String, epoch: String, schema: Schema = .planner, day: Int = 20_000
     ) throws -> Opened {
-        let database = try ServerDatabase(path: path, epoch: epoch, day: day)
+        let database = try ServerDatabase(path: path, epoch: epoch)
         try database.pool.write { db in
             try db.execute(
                 sql: """

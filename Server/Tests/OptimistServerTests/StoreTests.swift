@@ -145,32 +145,6 @@ struct StoreTests {
                 == .schemaConflict)
     }
 
-    /// Two lists' worth of rows that version 1 of the server wrote: a list, two of its to-dos, and one that was deleted.
-    @Test func `a file of version 1 is taken on, and its rows are found by what they refer to`() async throws {
-        let file = try #require(
-            Bundle.module.url(forResource: "server-1", withExtension: "sqlite", subdirectory: "Fixtures"))
-        try site.makeDirectory()
-        try FileManager.default.copyItem(at: file, to: site.file)
-        var schema = Schema.projects
-        schema.version = 2
-        schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
-        let server = try await site.open(schema: schema)
-        let account = try #require(try await server.accounts().first).id
-        #expect(try await server.rows(account: account, type: "Todo").map(\.id) == [RowKey.id(2), RowKey.id(1)])
-        let clock = JSON.string(WriteClock.at(0).description)
-        let request = Request(
-            methodCalls: [
-                Invocation(
-                    "List/set",
-                    [
-                        "accountId": .string(account), "destroy": [.string(RowKey.list(1).id)],
-                        "destroyClocks": [RowKey.list(1).id: ["@gen": 2, "@hlc": clock]],
-                    ], callID: "0")
-            ], device: "deviceAA", push: 3)
-        _ = try await server.routes.answer(request.json.bytes, account: account)
-        #expect(try await server.rows(account: account, type: "Todo").isEmpty)
-    }
-
     @Test func `an index that a later schema asks for holds the rows that were there before`() async throws {
         let person = try await personWithList()
         var schema = Schema.projects

@@ -34,15 +34,16 @@ struct RejectionTable {
             ])
         try db.execute(
             sql: """
-                INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO optimist_rejection(tbl, id, kind, code, columnName, message, mine, server, at, bundle, columns,
+                winner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 ref.table, ref.id, kind.rawValue, refusal.code, refusal.column, refusal.message,
                 JSON.object(mine).description, server.map { JSON.object($0).description }, milliseconds, bundle,
+                refusal.columns.count < 2 ? nil : JSON.array(refusal.columns.map(JSON.string)).description,
+                refusal.winner,
             ])
         let number = db.lastInsertedRowID
-        try CollisionTable(db).insert(refusal, of: number)
         if let present {
             // The rows that the first refusal took back are no longer in the tables.
             try db.execute(
@@ -57,12 +58,11 @@ struct RejectionTable {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle
-                FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
+                SELECT r.number, t.name, r.id, kind, code, columnName, message, mine, server, at, bundle, columns,
+                winner FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
                 \(number == nil ? "" : "WHERE r.number = ?1 OR r.bundle = ?1")
                 ORDER BY coalesce(bundle, r.number), bundle IS NOT NULL, r.number
                 """, arguments: number.map { [$0] } ?? [])
-        let collisions = try CollisionTable(db).all()
         var rejections: [Rejection] = []
         for row in rows {
             guard let id = UUIDForm.bytes.wire(row[2]), let kind = Rejection.Kind(rawValue: row[3]) else { continue }
@@ -74,20 +74,33 @@ struct RejectionTable {
                         table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8]), number: row[0]))
                 continue
             }
-            let (column, collision) = (row[5] as String?, collisions[row[0]])
+            let column: String? = row[5]
             rejections.append(
                 Rejection(
                     id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: column,
-                    columns: collision?.columns ?? [column].compactMap(\.self), winner: collision?.winner,
+                    columns: Self.columns(row[11]) ?? [column].compactMap(\.self), winner: row[12],
                     message: row[6], mine: mine, server: Self.object(row[8]),
                     at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
         }
         return rejections
     }
 
+    /// Follows the renaming of a column.
+    func rename(_ former: String, to name: String, ofTable number: Int64) throws {
+        try db.execute(
+            sql: """
+                UPDATE optimist_rejection SET columnName = iif(columnName = ?1, ?2, columnName), columns = iif(columns IS NULL,
+                NULL, (SELECT json_group_array(iif(c.value = ?1, ?2, c.value)) FROM json_each(columns) c)) WHERE tbl = ?3
+                """, arguments: [former, name, number])
+    }
+
     func remove(_ number: Int64) throws {
         try db.execute(
             sql: "DELETE FROM optimist_rejection WHERE number = ?1 OR bundle = ?1", arguments: [number])
+    }
+
+    private static func columns(_ text: String?) -> [String]? {
+        text.flatMap { try? JSON(parsing: $0.utf8) }?.array?.compactMap(\.string)
     }
 
     private static func object(_ text: String?) -> JSONObject? {

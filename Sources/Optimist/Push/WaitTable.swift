@@ -7,20 +7,11 @@ import OptimistWire
 /// Reads and writes `optimist_wait`: the code of the reason why each row waits.
 ///
 /// A reason is valid as long as the row's `due` equals the one stored with the reason. So anything that releases the row, such
-/// as an edit, also ends its reason. The entry is deleted when the next results are applied. Older versions of Optimist ignore
-/// the table.
+/// as an edit, also ends its reason. The entry is deleted when the next results are applied.
 struct WaitTable {
     private let db: Database
 
     init(_ db: Database) { self.db = db }
-
-    static let definition = """
-        CREATE TABLE optimist_wait(                 -- why an edit waits
-            tbl INTEGER NOT NULL, id NOT NULL,
-            due INTEGER NOT NULL,                   -- the row's: with another one the reason is void
-            code TEXT NOT NULL, columnName TEXT, PRIMARY KEY(tbl, id)
-        ) WITHOUT ROWID
-        """
 
     /// - Parameter due: The `due` of the row's entry.
     func note(_ reason: WaitReason, of ref: RowRef, until due: Int64) throws {
@@ -79,19 +70,13 @@ struct PendingWaits {
     private var groups: [Int64: Wait] = [:]
     private var rows: [RowRef: Wait] = [:]
 
-    /// - Parameter db: A database of any format. Files that were written before reasons were stored have no such table.
     init(_ db: Database) throws {
         offset = try Meta.int(.clockOffset, in: db) ?? 0
-        let reason =
-            try db.tableExists("optimist_wait")
-            ? """
-            w.code, w.columnName FROM optimist_edit e
-            LEFT JOIN optimist_wait w ON w.tbl = e.tbl AND w.id = e.id AND w.due = e.due
-            """ : "NULL, NULL FROM optimist_edit e"
         let found = try Row.fetchAll(
             db,
             sql: """
-                SELECT e.tbl, e.id, e.grp, e.due, e.blocked IS NOT NULL, \(reason) WHERE e.due IS NOT NULL
+                SELECT e.tbl, e.id, e.grp, e.due, e.blocked IS NOT NULL, w.code, w.columnName FROM optimist_edit e
+                LEFT JOIN optimist_wait w ON w.tbl = e.tbl AND w.id = e.id AND w.due = e.due WHERE e.due IS NOT NULL
                 """)
         for row in found {
             let isBlocked: Bool = row[4]

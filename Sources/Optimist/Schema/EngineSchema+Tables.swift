@@ -57,8 +57,12 @@ extension EngineSchema {
             unread INTEGER NOT NULL DEFAULT 0,  -- mask of what the server has changed since the edit covers it
             PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
-        CREATE INDEX optimist_edit_group ON optimist_edit(grp, tbl, place);
         CREATE INDEX optimist_edit_blocked ON optimist_edit(blocked) WHERE blocked IS NOT NULL;
+        CREATE TABLE optimist_wait(             -- why an edit waits: see WaitTable
+            tbl INTEGER NOT NULL, id NOT NULL,
+            due INTEGER NOT NULL,               -- the row's: with another one the reason is void
+            code TEXT NOT NULL, columnName TEXT, PRIMARY KEY(tbl, id)
+        ) WITHOUT ROWID;
         CREATE TABLE optimist_join(             -- groups that share a row, by their first stamps
             a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b)
         ) WITHOUT ROWID;
@@ -91,7 +95,9 @@ extension EngineSchema {
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             tbl INTEGER NOT NULL, id NOT NULL, kind TEXT NOT NULL, code TEXT NOT NULL, columnName TEXT,
             message TEXT NOT NULL, mine TEXT NOT NULL, server TEXT, at INTEGER NOT NULL,
-            bundle INTEGER                      -- the rejection it belongs to, null: itself
+            bundle INTEGER,                     -- the rejection it belongs to, null: itself
+            columns TEXT,                       -- all columns at fault, ["column"], null: columnName or none
+            winner TEXT                         -- the id of the row that has the unique values, null: unknown
         );
         CREATE INDEX optimist_rejection_row ON optimist_rejection(tbl, id);
         CREATE INDEX optimist_rejection_bundle ON optimist_rejection(bundle) WHERE bundle IS NOT NULL;

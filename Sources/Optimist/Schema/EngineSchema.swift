@@ -8,40 +8,28 @@ import OptimistCore
 /// `optimist_remote` holds what the server last said of each row. `optimist_edit` holds, for rows with unsent changes,
 /// which columns are unsent and what the server holds of them. It never holds an unsent value.
 enum EngineSchema {
+    /// Brings a file to the next version.
+    typealias Step = @Sendable (Database) throws -> Void
+
+    /// The steps for the files of versions 1, 2 and so on. A released version's step is never changed.
+    private static let steps: [Step] = []
+
     /// The version that this code writes. The store refuses a file with a higher version.
-    static let version = 6
+    static let version = steps.count + 1
 
-    static func migrate(_ db: Database) throws {
+    /// - Parameter steps: Default: those of this version.
+    static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
-        let present = try Meta.int(.version, in: db)
-        if let present { try upgrade(db, from: present) } else { try db.execute(sql: tables) }
-        let definitions = try definitions(in: db)
-        for (name, sql) in additions where definitions[name] == nil { try db.execute(sql: sql) }
-        if definitions["optimist_edit"]?.contains("unread") != true {
-            // Older code leaves this column alone too.
-            try db.execute(sql: "ALTER TABLE optimist_edit ADD COLUMN unread INTEGER NOT NULL DEFAULT 0")
+        let (present, version) = (try Meta.int(.version, in: db).map(Int.init), steps.count + 1)
+        if let present {
+            for step in steps.dropFirst(present - 1) { try step(db) }
+        } else {
+            try db.execute(sql: tables)
         }
-        try createStateView(in: db, beside: definitions)
+        try createStateView(in: db, beside: try definitions(in: db))
         // Opening a file that is up to date writes nothing, because each commit costs a durable write.
-        if (present ?? 0) < Int64(version) { try Meta.set(.version, to: Int64(version), in: db) }
+        if present != version { try Meta.set(.version, to: Int64(version), in: db) }
     }
-
-    private static func upgrade(_ db: Database, from present: Int64) throws {
-        if present < 2 {
-            try upgradeToVersion2(db)
-            try addCountersAndUnknowns(db)
-        }
-        if present < 3 { try upgradeToVersion3(db) }
-        if present < 4 { try upgradeToVersion4(db) }
-        if present < 5 { try upgradeToVersion5(db) }
-        if present < 6 { try upgradeToVersion6(db) }
-    }
-
-    /// Tables added without a new version: older code leaves them alone.
-    private static let additions = [
-        (name: "optimist_collision", sql: CollisionTable.definition),
-        (name: "optimist_wait", sql: WaitTable.definition),
-    ]
 
     /// The columns of a view of states (Q2), for rows `r`. A row's edit takes precedence over a parked version, because
     /// the parked version may wait for nothing but the answer to the edit.

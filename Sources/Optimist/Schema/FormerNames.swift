@@ -95,10 +95,7 @@ struct FormerNames {
                     WHERE tbl = ? AND json_type(\(column), \(old)) IS NOT NULL
                     """, arguments: [table])
         }
-        try db.execute(
-            sql: "UPDATE optimist_rejection SET columnName = ? WHERE tbl = ? AND columnName = ?",
-            arguments: [name, table, former])
-        try CollisionTable(db).rename(former, to: name, ofTable: table)
+        try RejectionTable(db).rename(former, to: name, ofTable: table)
         let copy = MigrationCapture.copy(of: table)
         if try db.tableExists(copy), try db.columns(in: copy).contains(where: { $0.name == former }) {
             try db.execute(sql: "ALTER TABLE \(copy) RENAME COLUMN \"\(former)\" TO \"\(name)\"")

@@ -71,7 +71,7 @@ extension TypeSchema {
     /// Reads the rules that the app's code gives the table, from the note that its store keeps. A table that no store
     /// has opened has no such note.
     private mutating func read(rulesOf table: String, in db: Database) throws {
-        guard try db.tableExists("optimist_meta"), try Meta.int(.version, in: db) ?? 0 >= 2 else { return }
+        guard try db.tableExists("optimist_table") else { return }
         let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"
         guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return }
         let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []

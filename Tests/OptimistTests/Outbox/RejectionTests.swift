@@ -211,11 +211,11 @@ struct RejectionTests {
         }
         try await desk.store.write { db in
             let table = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = 'project'") ?? 0
-            try CollisionTable(db).rename("part", to: "whole", ofTable: table)
+            try RejectionTable(db).rename("part", to: "whole", ofTable: table)
         }
         #expect(try await desk.store.rejections().first?.columns == ["title", "whole"])
         try await desk.store.discard(try #require(try await desk.store.rejections().first))
-        #expect(try await desk.store.read { try CollisionTable($0).all().isEmpty })
+        #expect(try await desk.store.rejections().isEmpty)
     }
 
     @Test func `a refusal of one column is a rejection with that column and no winner`() async throws {

@@ -143,15 +143,13 @@ enum ReleasedPlanner {
     }
 }
 
-/// Makes the files of the present format: see Fixtures/README.md.
+/// Makes the file of the present format: see Fixtures/README.md.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"] != nil))
 struct FixtureMaking {
-    @Test func `make the files of the present format`() async throws {
+    @Test func `make the file of the present format`() async throws {
         let folder = URL(filePath: try #require(ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"]))
-        for (name, make) in [("format", ReleasedPlanner.make), ("pantry", ReleasedPantry.make)] {
-            let file = folder.appending(path: "\(name)-\(EngineSchema.version).sqlite")
-            try? FileManager.default.removeItem(at: file)
-            try await make(file)
-        }
+        let file = folder.appending(path: "format-\(EngineSchema.version).sqlite")
+        try? FileManager.default.removeItem(at: file)
+        try await ReleasedPlanner.make(file)
     }
 }

@@ -73,17 +73,6 @@ struct WaitingRowsTests {
         await again.stop()
     }
 
-    @Test func `L5 a file that was last written before reasons and winners were kept can be inspected`() async throws {
-        let (phone, _) = try await refusedPhone()
-        await phone.stop()
-        try await phone.store.pool.write { db in
-            for table in ["optimist_wait", "optimist_collision"] { try db.execute(sql: "DROP TABLE \(table)") }
-        }
-        let inspection = try DatabaseInspection(of: phone.folder.appending(path: "planner.sqlite"))
-        #expect(inspection.pending.map(\.waitReason) == [nil])
-        #expect(inspection.rejections.isEmpty)
-    }
-
     @Test func `V1 a table that the server does not have is the reason of all its rows`() async throws {
         var schema = Schema.planner
         schema.types = ["note": TypeSchema(columns: ["text": ColumnSchema(.string)])]

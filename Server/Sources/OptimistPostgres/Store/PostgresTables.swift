@@ -10,8 +10,10 @@ import OptimistServer
 /// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in
 /// the embedded store.
 enum PostgresTables {
-    /// The version of the tables below. A database with another version is refused and not changed.
-    static let version = 4
+    /// The scripts that bring tables of versions 1, 2 and so on to the next version. A released version's step is never changed.
+    private static let steps: [String] = []
+    /// The version of the tables below. A database of a later version is refused and not changed.
+    static let version = steps.count + 1
 
     /// The tables with an account's data.
     static let ofAccounts = [
@@ -30,8 +32,10 @@ enum PostgresTables {
     /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the lock
     /// timeout of their connections, and then throw.
     ///
+    /// - Parameter steps: Default: those of this version.
     /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. Nothing has changed then.
-    static func migrate(_ connection: PostgresConnection) throws {
+    static func migrate(_ connection: PostgresConnection, steps: [String] = Self.steps) throws {
+        let version = steps.count + 1
         if try found(connection) == version { return }
         try connection.transaction { connection in
             _ = try connection.query(SharedStatement.lockSetup)
@@ -39,11 +43,10 @@ enum PostgresTables {
             case version: break
             case nil: try connection.script(script)
             case let earlier? where earlier > 0 && earlier < version:
-                // What each version added to the one before it.
-                let steps = [health, receipts, reports]
-                try connection.script(steps.dropFirst(earlier - 1).joined() + setVersion)
+                try connection.script(steps.dropFirst(earlier - 1).joined(separator: "\n"))
             case let other?: throw newerData(other)
             }
+            _ = try connection.query(SharedStatement.keepSetting, [.text("version"), .text("\(version)")])
         }
     }
 
@@ -109,7 +112,8 @@ enum PostgresTables {
             address text COLLATE "C" PRIMARY KEY, account_id text COLLATE "C" NOT NULL);
         CREATE INDEX optimist_addresses_by_account ON optimist_addresses (account_id);
         CREATE TABLE optimist_deleted_accounts (
-            account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL);
+            account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
+            row_count bigint NOT NULL, session_count bigint NOT NULL);
         CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
         CREATE TABLE optimist_attempts (
             name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
@@ -143,17 +147,6 @@ enum PostgresTables {
         CREATE TABLE optimist_index (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
             key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (account_id, type, name, key, id));
-        INSERT INTO optimist_settings (name, value) VALUES ('version', '\(version)');
-        """ + "\n" + health + receipts
-
-    private static let setVersion = "UPDATE optimist_settings SET value = '\(version)' WHERE name = 'version';"
-
-    /// What the fourth version notes: how far the app was told of each account's transactions.
-    private static let reports =
-        "ALTER TABLE optimist_accounts ADD COLUMN reported bigint NOT NULL DEFAULT 0;\n"
-
-    /// The second version's tables: the app's health, which belongs to no account.
-    private static let health = """
         CREATE TABLE optimist_health_totals (
             app text COLLATE "C" NOT NULL, day bigint NOT NULL, version text COLLATE "C" NOT NULL,
             build text COLLATE "C" NOT NULL, install text COLLATE "C" NOT NULL, launches bigint NOT NULL,
@@ -169,14 +162,6 @@ enum PostgresTables {
             PRIMARY KEY (app, day, version, build, install, signature));
         CREATE TABLE optimist_health_days (
             app text COLLATE "C" NOT NULL, day bigint NOT NULL, totals bigint NOT NULL, PRIMARY KEY (app, day));
-
-        """
-
-    /// The third version's columns: what a deleted account had. Accounts that were deleted before have zeros.
-    private static let receipts = """
-        ALTER TABLE optimist_deleted_accounts
-            ADD COLUMN row_count bigint NOT NULL DEFAULT 0, ADD COLUMN session_count bigint NOT NULL DEFAULT 0;
-
         """
 }
 

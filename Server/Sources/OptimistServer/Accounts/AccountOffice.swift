@@ -28,7 +28,7 @@ public enum AccountOffice {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
         defer { lock.release() }
-        let database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: surroundings.now()))
+        let database = try ServerDatabase(path: file.path, epoch: nil)
         let commits = GroupCommit(writer: database.pool)
         let storage = OpenedStorage(
             rows: SQLiteSyncStore(database, commits: commits),

@@ -20,7 +20,7 @@ package final class EmbeddedExport: Sendable {
     package init(directory: URL) throws {
         let file = try ServerDatabase.existingFile(in: directory)
         lock = try DirectoryLock(directory: directory)
-        database = try ServerDatabase(path: file.path, epoch: nil, day: Expiry.day(of: Date()))
+        database = try ServerDatabase(path: file.path, epoch: nil)
         keys = try ServerKeys(directory: directory)
         guard try database.pool.read(RowIndex.isPresent) else {
             throw OptimistError(

@@ -34,7 +34,7 @@ extension ServerStorage {
         PrivateFiles.makeDatabase(at: path)
         let (database, keys, highestTime) = try OptimistError.explainingDisk(of: directory) {
             let database = try ServerDatabase(
-                path: path, epoch: surroundings.makeEpoch(), day: Expiry.day(of: surroundings.now()))
+                path: path, epoch: surroundings.makeEpoch())
             try SchemaRegister.accept(
                 configuration.schema, accepting: configuration.acceptedChanges, in: database.pool)
             let keys = try ServerKeys(directory: directory)

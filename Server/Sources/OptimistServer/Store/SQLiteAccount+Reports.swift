@@ -2,13 +2,6 @@
 
 import GRDB
 
-extension ServerDatabase {
-    /// What the sixth version notes: how far the app was told of each account's transactions.
-    static func addReports(_ db: Database) throws {
-        try db.execute(sql: "ALTER TABLE optimist_accounts ADD COLUMN reported INTEGER NOT NULL DEFAULT 0")
-    }
-}
-
 extension SQLiteAccount {
     func reportedSeq() throws -> Int64 {
         try Int64.fetchOne(

@@ -14,15 +14,12 @@ package struct ServerDatabase: Sendable {
 
     /// How many connections read.
     static let readers = 4
-    /// The version of the tables below. A file of a later version is refused untouched.
-    static let version = 6
 
     /// - Parameters:
     ///   - path: Where the file is. It is made if there is none.
     ///   - epoch: The name of the epoch that begins. Nil: none does, and no device's rows are served.
-    ///   - day: The present day, as `Expiry` counts them.
     /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
-    package init(path: String, epoch: String?, day: Int) throws {
+    package init(path: String, epoch: String?) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
@@ -38,7 +35,7 @@ package struct ServerDatabase: Sendable {
             }
         }
         epochs = try pool.write { db in
-            try Self.migrate(db, day: day)
+            try Self.migrate(db)
             if let epoch {
                 try db.execute(sql: "INSERT INTO optimist_epochs (name) VALUES (?)", arguments: [epoch])
             }
@@ -85,21 +82,6 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Makes the tables, or brings those of an earlier version up to the present one.
-    private static func migrate(_ db: Database, day: Int) throws {
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        if found < 1 { try makeTables(db) }
-        if found < 2 {
-            try addIndexes(db)
-            try addExpiry(db, day: day)
-        }
-        if found < 3 { try addAccountCare(db) }
-        if found < 4 { try addHealth(db) }
-        if found < 5 { try addReceipts(db) }
-        if found < 6 { try addReports(db) }
-        try db.execute(sql: "PRAGMA user_version = \(version)")
-    }
-
     /// A server that died while it made the file, before that had a WAL, has left something half written. To take it back,
     /// SQLite must be able to write.
     private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
@@ -117,54 +99,5 @@ package struct ServerDatabase: Sendable {
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
             )
         }
-    }
-
-    /// The tables of the first version. Every table that belongs to an account leads with its id, so that accounts can be
-    /// spread over machines unchanged.
-    static func makeTables(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
-                CREATE TABLE optimist_schemas (
-                    id TEXT NOT NULL, version INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (id, version)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_accounts (
-                    account_id TEXT PRIMARY KEY, email TEXT NOT NULL COLLATE NOCASE UNIQUE, password TEXT NOT NULL,
-                    created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_account_epochs (
-                    account_id TEXT NOT NULL, epoch TEXT NOT NULL, first_seq INTEGER NOT NULL,
-                    PRIMARY KEY (account_id, epoch)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_sessions (
-                    account_id TEXT NOT NULL, session_id TEXT NOT NULL, device_id TEXT NOT NULL,
-                    device_name TEXT NOT NULL, salt BLOB NOT NULL, generation INTEGER NOT NULL,
-                    confirmed INTEGER NOT NULL, refreshed_at REAL NOT NULL, ended TEXT,
-                    PRIMARY KEY (account_id, session_id)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_pushes (
-                    account_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL,
-                    PRIMARY KEY (account_id, device)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_rows (
-                    account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
-                    seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL,
-                    PRIMARY KEY (account_id, type, id)
-                );
-                CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
-                """)
-    }
-
-    /// What the second version looks rows up by.
-    private static func addIndexes(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                ALTER TABLE optimist_rows ADD COLUMN hidden TEXT;
-                CREATE TABLE optimist_index (
-                    account_id TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
-                    id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
-                ) WITHOUT ROWID;
-                CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-                """)
     }
 }

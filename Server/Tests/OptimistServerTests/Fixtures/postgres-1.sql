@@ -7,7 +7,8 @@ CREATE TABLE optimist_addresses (
     address text COLLATE "C" PRIMARY KEY, account_id text COLLATE "C" NOT NULL);
 CREATE INDEX optimist_addresses_by_account ON optimist_addresses (account_id);
 CREATE TABLE optimist_deleted_accounts (
-    account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL);
+    account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
+    row_count bigint NOT NULL, session_count bigint NOT NULL);
 CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
 CREATE TABLE optimist_attempts (
     name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
@@ -15,7 +16,7 @@ CREATE TABLE optimist_attempts (
 CREATE TABLE optimist_accounts (
     account_id text COLLATE "C" PRIMARY KEY, email text NOT NULL, password text NOT NULL,
     created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C", floor bigint NOT NULL DEFAULT 0,
-    day bigint, schema_version bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+    day bigint, schema_version bigint NOT NULL DEFAULT 0, reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
 CREATE TABLE optimist_account_epochs (
     account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
     PRIMARY KEY (account_id, epoch));
@@ -41,8 +42,22 @@ CREATE INDEX optimist_rows_deleted ON optimist_rows (account_id, seq) WHERE gene
 CREATE TABLE optimist_index (
     account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (account_id, type, name, key, id));
+CREATE TABLE optimist_health_totals (
+    app text COLLATE "C" NOT NULL, day bigint NOT NULL, version text COLLATE "C" NOT NULL,
+    build text COLLATE "C" NOT NULL, install text COLLATE "C" NOT NULL, launches bigint NOT NULL,
+    abrupt_ends bigint NOT NULL, unsent_ends bigint NOT NULL, crashes bigint NOT NULL, hangs bigint NOT NULL,
+    PRIMARY KEY (app, day, version, build, install));
+CREATE TABLE optimist_health_signatures (
+    app text COLLATE "C" NOT NULL, signature text COLLATE "C" NOT NULL, content text NOT NULL,
+    last_day bigint NOT NULL, PRIMARY KEY (app, signature));
+CREATE TABLE optimist_health_signature_totals (
+    app text COLLATE "C" NOT NULL, day bigint NOT NULL, version text COLLATE "C" NOT NULL,
+    build text COLLATE "C" NOT NULL, install text COLLATE "C" NOT NULL, signature text COLLATE "C" NOT NULL,
+    count bigint NOT NULL, unsent bigint NOT NULL,
+    PRIMARY KEY (app, day, version, build, install, signature));
+CREATE TABLE optimist_health_days (
+    app text COLLATE "C" NOT NULL, day bigint NOT NULL, totals bigint NOT NULL, PRIMARY KEY (app, day));
 INSERT INTO optimist_settings (name, value) VALUES ('version', '1');
-
 INSERT INTO optimist_epochs (number, name) VALUES (1, 'e6efc706d2b00');
 INSERT INTO optimist_addresses (address, account_id) VALUES ('ann@example.org', 'a28e67ba8d1c14a75');
 INSERT INTO optimist_accounts (account_id, email, password, created_at, seq, epoch, day) VALUES
@@ -55,4 +70,6 @@ INSERT INTO optimist_sessions (account_id, session_id, device_id, device_name, s
 INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) VALUES
     ('a28e67ba8d1c14a75', 'List', '00000000-0000-4000-8000-00000007a121', 1, 1, 0, 1,
     '{"id":"00000000-0000-4000-8000-00000007a121","name":"Trip","@gen":1,"@hlc":"01a2100fe80f0000-server","@seq":1}');
-INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased) VALUES ('a0000000000000000', 1795565807.5, true);
+INSERT INTO optimist_deleted_accounts VALUES ('a0000000000000000', 1795565807.5, true, 7, 2);
+INSERT INTO optimist_health_totals VALUES ('campus', 20783, '1.0.1', '7', 'i', 5, 2, 1, 2, 0);
+INSERT INTO optimist_health_days VALUES ('campus', 20783, 1);

@@ -1,0 +1,77 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// The tables of the embedded server's file, and their version.
+extension ServerDatabase {
+    /// Brings a file to the next version.
+    typealias Step = @Sendable (Database) throws -> Void
+
+    /// The steps for the files of versions 1, 2 and so on. A released version's step is never changed.
+    private static let steps: [Step] = []
+
+    /// The version of the tables below. A file of a later version is refused untouched.
+    static let version = steps.count + 1
+
+    /// Makes the tables, or brings those of an earlier version up to the present one.
+    ///
+    /// - Parameter steps: Default: those of this version.
+    static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if found == 0 { try db.execute(sql: tables + healthTables) }
+        for step in steps.dropFirst(found == 0 ? steps.count : found - 1) { try step(db) }
+        try db.execute(sql: "PRAGMA user_version = \(steps.count + 1)")
+    }
+
+    /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
+    private static let tables = """
+        CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+        CREATE TABLE optimist_schemas (
+            id TEXT NOT NULL, version INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (id, version)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_accounts (
+            account_id TEXT PRIMARY KEY, email TEXT NOT NULL COLLATE NOCASE UNIQUE, password TEXT NOT NULL,
+            created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT,
+            day INTEGER,                            -- of the last write
+            floor INTEGER NOT NULL DEFAULT 0,       -- deleted rows up to this transaction may be forgotten
+            reported INTEGER NOT NULL DEFAULT 0     -- the app was told of the transactions up to this one
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_account_epochs (
+            account_id TEXT NOT NULL, epoch TEXT NOT NULL, first_seq INTEGER NOT NULL, PRIMARY KEY (account_id, epoch)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_account_days (
+            account_id TEXT NOT NULL, day INTEGER NOT NULL, first_seq INTEGER NOT NULL, PRIMARY KEY (account_id, day)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_sessions (
+            account_id TEXT NOT NULL, session_id TEXT NOT NULL, device_id TEXT NOT NULL,
+            device_name TEXT NOT NULL, salt BLOB NOT NULL, generation INTEGER NOT NULL,
+            confirmed INTEGER NOT NULL, refreshed_at REAL NOT NULL, ended TEXT, begun_at REAL,
+            PRIMARY KEY (account_id, session_id)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_invitations (hash BLOB PRIMARY KEY, ends_at REAL NOT NULL) WITHOUT ROWID;
+        CREATE TABLE optimist_resets (
+            account_id TEXT NOT NULL, hash BLOB NOT NULL, ends_at REAL NOT NULL, PRIMARY KEY (account_id, hash)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_deleted_accounts (
+            account_id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, is_erased INTEGER NOT NULL,
+            row_count INTEGER NOT NULL, session_count INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_pushes (
+            account_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL, day INTEGER NOT NULL,
+            PRIMARY KEY (account_id, device)
+        ) WITHOUT ROWID;
+        CREATE TABLE optimist_rows (
+            account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
+            seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL, hidden TEXT,
+            PRIMARY KEY (account_id, type, id)
+        );
+        CREATE INDEX optimist_rows_in_order ON optimist_rows (account_id, type, seq, ordinal);
+        CREATE INDEX optimist_rows_deleted ON optimist_rows (account_id, seq, type) WHERE generation % 2 = 0;
+        CREATE TABLE optimist_index (
+            account_id TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+            id TEXT NOT NULL, PRIMARY KEY (account_id, type, name, key, id)
+        ) WITHOUT ROWID;
+
+        """
+}
