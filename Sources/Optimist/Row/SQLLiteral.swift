@@ -4,6 +4,8 @@ import GRDB
 
 /// A value of SQLite's as a text that says its type and has all its bytes: SQL that evaluates to the value.
 ///
+/// The engine reads literals itself. SQLite reads some doubles near the ends of their range as the double beside them.
+///
 /// SQLite's own `quote()` ends at a zero byte. A text with one, or with bytes that are not UTF-8, is written in hexadecimal, so a
 /// literal is always UTF-8 without zero bytes, and JSON can hold it.
 ///
