@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
 import OptimistServer
 
 /// Attempts to sign in, counted for all processes by the clock of the database.
@@ -28,10 +27,7 @@ struct PostgresAttempts: AttemptStore {
     }
 
     /// Removes the buckets that were not used for a day. At the default rates they have been empty for long.
-    func sweep(at now: Date) async throws {
-        let dayBefore = now.timeIntervalSince1970 - 86_400
-        try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, [.double(dayBefore)]) }
-    }
+    func sweep() async throws { try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, []) } }
 }
 
 extension Duration {

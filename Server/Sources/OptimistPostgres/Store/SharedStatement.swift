@@ -135,7 +135,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             RETURNING used, is_refused
             """
         case .forgive: "DELETE FROM optimist_attempts WHERE name = $1 AND key = $2"
-        default: "DELETE FROM optimist_attempts WHERE updated_at < $1::float8"
+        default: "DELETE FROM optimist_attempts WHERE updated_at < extract(epoch FROM clock_timestamp()) - 86400"
         }
     }
 }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import Foundation
 import Synchronization
 
 /// The kinds of attempts that are limited, each with keys of its own.
@@ -51,7 +50,7 @@ package protocol AttemptStore: Sendable {
     /// Removes what counts no longer.
     ///
     /// - Throws: The database's error.
-    func sweep(at now: Date) async throws
+    func sweep() async throws
 }
 
 extension AttemptStore {
@@ -75,7 +74,7 @@ final class LocalAttempts: AttemptStore {
     }
 
     /// Removes nothing: a limiter keeps a bounded number of keys.
-    func sweep(at now: Date) {}
+    func sweep() {}
 
     func forgive(_ kind: AttemptKind, _ key: String) { limiters.withLock { $0[kind]?.forgive(key) } }
 }

@@ -41,7 +41,7 @@ struct Housekeeping: Service {
         let now = time.believed()
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
-        await attempt("Old attempts could not be removed") { try await storage.attempts.sweep(at: now) }
+        await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
         await attempt("Old totals of the app's health could not be removed") { try await health?.sweep(at: now) }
     }
 
