@@ -68,7 +68,7 @@ struct GroupJoins {
 
     /// Forgets the notes on groups that have no pending row left.
     func forgetSettled() throws {
-        func isGone(_ group: String) -> String { "NOT EXISTS (SELECT 1 FROM optimist_edit WHERE grp = \(group))" }
+        func isGone(_ group: String) -> String { "\(group) NOT IN (SELECT grp FROM optimist_edit)" }
         try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) OR \(isGone("b"))").execute()
         try db.cachedStatement(sql: "DELETE FROM optimist_whole WHERE \(isGone("grp"))").execute()
     }

@@ -5,7 +5,7 @@ import OptimistWire
 
 /// The age of the oldest pending row, which a push tells the server's operator.
 enum OldestPending {
-    /// The time since the oldest group began, in whole seconds. Nil: nothing is pending. Reads one entry of an index.
+    /// The time since the oldest group began, in whole seconds. Nil: nothing is pending.
     ///
     /// - Parameter now: Milliseconds since 1970. An earlier time than the group's counts as the group's.
     static func seconds(at now: Int64, _ db: Database) throws -> Int64? {

@@ -12,6 +12,8 @@ struct SendableUnits {
     private let withheld: Set<Int64>
     /// The rank of each table. Parents have lower ranks than their children.
     private let ranks: [Int64: Int]
+    /// The index of ``SendingOrder``, if it is there.
+    private let index: String?
 
     /// - Parameter withheld: The tables that are not synced now. Units with a row in one of these tables wait too.
     init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout], withheld: [TableLayout] = []) throws {
@@ -21,6 +23,7 @@ struct SendableUnits {
         self.withheld = Set(withheld.map(\.number))
         ranks = ReferenceGraph(layouts).ranks
         entries = try RowEntryTable(db)
+        index = try SendingOrder(db).index
     }
 
     /// Returns the next units, with about `limit` rows in all. Returns at least one unit, if there is any.
@@ -40,7 +43,7 @@ struct SendableUnits {
 
     /// - Returns: Whether there are no more rows.
     private func take(after group: Int64, _ scan: inout UnitScan) throws -> Bool {
-        let statement = try RowStatement(Self.scanSQL(of: layouts), in: db)
+        let statement = try RowStatement(Self.scanSQL(of: layouts, by: index), in: db)
         var isAtEnd = true
         try statement.scan([group.databaseValue]) { row in
             isAtEnd = scan.take(try entries.decode(row))
@@ -66,9 +69,9 @@ struct SendableUnits {
 
     private static let longestPause: Int64 = 2 * 24 * 60 * 60 * 1000
 
-    /// The `+` keeps SQLite from searching table by table, because it would then have to sort the rows that it finds.
-    static func scanSQL(of layouts: [TableLayout]) -> String {
-        RowEntryTable.edits(where: "l.grp > ?1 AND \(isOf(layouts)) ORDER BY l.grp, l.tbl, l.place")
+    /// The `+` keeps SQLite from searching table by table: with the index of ``SendingOrder`` there is nothing to sort.
+    static func scanSQL(of layouts: [TableLayout], by index: String?) -> String {
+        RowEntryTable.edits(by: index, where: "l.grp > ?1 AND \(isOf(layouts)) ORDER BY l.grp, l.tbl, l.place")
     }
 
     private static func isOf(_ layouts: [TableLayout]) -> String {
@@ -120,8 +123,8 @@ struct SendableUnits {
         }
     }
 
-    /// Returns the first rows of some groups that may be sent now, table by table. Within one group, an index yields the rows
-    /// of each table in the order of their places, without reading other rows.
+    /// Returns the first rows of some groups that may be sent now, table by table. Within one group, the index of
+    /// ``SendingOrder`` yields the rows of each table in the order of their places, without reading other rows.
     private func first(
         _ limit: Int, of groups: [Int64], _ tables: [Int64], _ condition: String, _ direction: String
     ) throws -> [RowEntry] {
@@ -141,7 +144,8 @@ struct SendableUnits {
         let list = isOne ? groups[0].databaseValue : JSON.array(groups.map { .int($0) }).description.databaseValue
         var rows: [RowEntry] = []
         let statement = try RowStatement(
-            RowEntryTable.edits(where: "l.grp \(isOne ? "= ?1" : "IN (SELECT value FROM json_each(?1))") AND \(rest)"),
+            RowEntryTable.edits(
+                by: index, where: "l.grp \(isOne ? "= ?1" : "IN (SELECT value FROM json_each(?1))") AND \(rest)"),
             in: db)
         try statement.forEach([list] + values.map(\.databaseValue)) { rows.append(try entries.decode($0)) }
         return rows

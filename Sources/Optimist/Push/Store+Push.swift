@@ -40,6 +40,7 @@ extension Store {
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = correctedMilliseconds
         return try await apply { db in
+            try SendingOrder(db).prepare()
             try UnseenSettling.keepEdited(self.layouts, db)
             if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))

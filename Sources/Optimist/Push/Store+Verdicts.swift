@@ -34,6 +34,7 @@ extension Store {
             verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try results.apply()
         try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).retryParked()
+        try SendingOrder(db).release()
         try Meta.set(.inFlight, to: nil, in: db)
         try Meta.set(.unanswered, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)

@@ -236,12 +236,34 @@ struct OutboxTests {
             try await store.read { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") } == ["pending"])
     }
 
-    @Test func `what is to be sent is found by the index of what is pending, in its order`() async throws {
-        let sql = SendableUnits.scanSQL(of: store.layouts)
-        let plan = try await store.read { db in
-            try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: [0]).map { $0["detail"] as String }
+    /// How SQLite finds the pending rows in the order in which they are sent.
+    private func scanPlan() async throws -> [String] {
+        let layouts = store.layouts
+        return try await store.read { db in
+            let sql = SendableUnits.scanSQL(of: layouts, by: try SendingOrder(db).index)
+            return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: [0]).map { $0["detail"] as String }
         }
-        #expect(plan.count == 2 && plan[0].contains("optimist_edit_group"), "\(plan)")
+    }
+
+    @Test func `the order of sending has an index only while more than a few rows are pending`() async throws {
+        var ids: [String] = []
+        for number in 0...SendingOrder.few {
+            let todo = Todo(content: "\(number)")
+            ids.append(todo.wireID)
+            // Each in a transaction of its own, the ids in no order.
+            try await store.write { try todo.insert($0) }
+        }
+        #expect(try await scanPlan().contains { $0.contains("ORDER BY") }, "a write makes no index")
+        var sent: [String] = []
+        for limit in [200, 1_000] {
+            let batch = try #require(try await store.nextPush(PushLimit(rows: limit)))
+            let plan = try await scanPlan()
+            #expect(plan.count == 2 && plan[0].contains("optimist_edit_group"), "\(plan)")
+            sent += batch.push.rows.map(\.id)
+            try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: batch)
+        }
+        #expect(sent == ids)
+        #expect(try await scanPlan().contains { $0.contains("ORDER BY") })
     }
 
     @Test func `Q2 joining the state looks rows up, and walks no table of the engine`() async throws {
