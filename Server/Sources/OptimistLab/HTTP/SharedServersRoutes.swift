@@ -36,16 +36,18 @@ struct SharedServersRoutes {
         }
     }
 
-    private func present() throws -> SharedServers {
+    /// The servers that a request changes, once the phones are open: a phone that opens needs its server.
+    private func present() async throws -> SharedServers {
         guard let servers else {
             throw OptimistError(
                 .badLabRequest, "The lab has one server. Start it with --database, and it has three on one database.")
         }
+        await park.opened()
         return servers
     }
 
     private func process(_ context: some RequestContext) async throws -> ServerProcess {
-        try present().process(try context.parameters.require("number", as: Int.self))
+        try await present().process(try context.parameters.require("number", as: Int.self))
     }
 
     private func answer() async throws -> SharedServersAnswer {
