@@ -123,6 +123,15 @@ struct UnreadTests {
         #expect(try await unread(child) == ["content": [clock(0, there)], "listId": [clock(1, here)]])
     }
 
+    @Test func `M7 M2: a row that a push names below a deleted one tells its writer nothing`() async throws {
+        try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
+        try await push("List/set", destroy(.list, at: 5, there, read: clock(0, there)), from: there, 2)
+        let child = RowKey.todo(1)
+        let mine = row(["content": "mine", "listId": .string(RowKey.list.id)], at: 9, here)
+        _ = try await served.call([("Todo/set", .create([(child, mine)]))], push: 1, device: here)
+        #expect(try await unread(child) == nil)
+    }
+
     @Test func `M7 M6: of rows that become one, both tell which of their values lost`() async throws {
         let (first, second) = (RowKey("Tag", RowKey.id(1)), RowKey("Tag", RowKey.id(2)))
         try await push(

@@ -238,6 +238,8 @@ extension SyncEngine {
     private func settleRemoval() async throws -> Bool {
         let removal = try await store.massRemoval()
         if removal.isMass {
+            // A run that ends does not wait for the app's answer.
+            try Task.checkCancellation()
             ask(removal)
         } else {
             try await store.settleUnseen(.remove, served: servedTables)

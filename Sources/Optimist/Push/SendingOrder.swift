@@ -17,7 +17,7 @@ struct SendingOrder {
 
     /// Makes the index if there are more than a few pending rows.
     func prepare() throws {
-        if try index != nil || !hasPending(moreThan: Self.few) { return }
+        guard try isMissing else { return }
         try db.execute(sql: "CREATE INDEX \(Self.name) ON optimist_edit(grp, tbl, place)")
     }
 
@@ -26,6 +26,11 @@ struct SendingOrder {
     func release() throws {
         if try index == nil || hasPending(moreThan: Self.few / 2) { return }
         try db.execute(sql: "DROP INDEX \(Self.name)")
+    }
+
+    /// Whether the index is needed and not there.
+    var isMissing: Bool {
+        get throws { try index == nil && hasPending(moreThan: Self.few) }
     }
 
     private static let name = "optimist_edit_group"

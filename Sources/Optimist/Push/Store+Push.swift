@@ -25,6 +25,9 @@ extension Store {
     /// - Parameter paused: Tables to leave out.
     func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = correctedMilliseconds
+        if try await read({ try SendingOrder($0).isMissing }) {
+            try await apply { try SendingOrder($0).prepare() }
+        }
         return try await read { db in
             let units = try SendableUnits(
                 db, at: now, of: self.layouts, withheld: self.withheld(paused))

@@ -22,7 +22,7 @@ enum EngineSchema {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let (present, version) = (try Meta.int(.version, in: db).map(Int.init), steps.count + 1)
         if let present {
-            for step in steps.dropFirst(present - 1) { try step(db) }
+            for step in steps.dropFirst(max(present - 1, 0)) { try step(db) }
         } else {
             try db.execute(sql: tables)
         }

@@ -20,17 +20,19 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
     private let rowValidation: RowValidation
-    /// Whether the device that pushes says what it has read: see ``RowMemory/unread``. If not, nothing is noted.
-    private let saysWhatItRead: Bool
+    /// The device that pushes, if it says what it has read: see ``RowMemory/unread``. Nil: nothing is noted.
+    private let writer: String?
+    /// The rows that the push names.
+    private var named: Set<RowKey> = []
 
     /// The most rows that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
     init(
         _ rows: WorkingRows, clock: ServerClock, maxSpread: Int = Self.maxSpread,
-        rowValidation: RowValidation = RowValidation(), saysWhatItRead: Bool = false
+        rowValidation: RowValidation = RowValidation(), writer: String? = nil
     ) {
-        self.saysWhatItRead = saysWhatItRead
+        self.writer = writer
         self.rows = rows
         self.clock = clock
         self.maxSpread = maxSpread
@@ -39,6 +41,7 @@ struct Consequences {
 
     /// Adds a row as its operations left it.
     mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
+        named.insert(evaluation.key)
         rows.add(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
         let isNewlyDead = evaluation.stored?.row.isAlive == true && !evaluation.row.isAlive
         if isNewlyDead { dead.append(evaluation.key) }
@@ -76,7 +79,10 @@ struct Consequences {
 
     /// What the device that pushes has read of the rows that it does not name: nothing, not even its own values. Nil: it
     /// does not say.
-    var read: ColumnClocks? { saysWhatItRead ? ColumnClocks() : nil }
+    var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
+
+    /// The device whose values in a row count as read, because its push names the row. Nil: none.
+    private func reader(of key: RowKey) -> String? { named.contains(key) ? writer : nil }
 
     mutating func blame(_ cause: WorkingRow.Cause, _ error: SetError) { faults.append((cause, error)) }
 }
@@ -171,14 +177,14 @@ extension Consequences {
         let keepsCells = rows.schema.types[key.type]?.editWins == true
         let deletion = [try rows.row(target)?.deletion, keepsCells ? row.lastEdit : nil].compactMap(\.self).max()
         let stamp = deletion ?? tick(after: row)
-        let read = read
+        let (reader, read) = (reader(of: key), read)
         try rows.change(key, cause: cause) { working in
             let first = working.memory.firstLife ?? working.row.presentLife
             let ended = working.row.generation
             working.row.merge(MergeRow(generation: ended + 1, deletion: stamp))
             working.memory.firstLife = keepsCells && first != ended ? first : nil
             if !keepsCells { (working.row.cells, working.row.counters) = ([:], [:]) }
-            working.memory.noteEnded(row.cells, having: read)
+            working.memory.noteEnded(row.cells, by: reader, having: read)
         }
         rows.moveToEnd(key)
         dead.append(key)
@@ -191,10 +197,10 @@ extension Consequences {
         _ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause, isLoss: Bool = false
     ) throws {
         let stamp = tick(after: try rows.row(key) ?? MergeRow())
-        let read = read
+        let (reader, read) = (reader(of: key), read)
         try rows.change(key, cause: cause) { working in
             if isLoss, let was = working.row.cells[column], was.value != value {
-                working.memory.noteEnded([column: was], having: read)
+                working.memory.noteEnded([column: was], by: reader, having: read)
             }
             working.row.cells[column] = Cell(value, stamp)
             working.altered.insert(column)

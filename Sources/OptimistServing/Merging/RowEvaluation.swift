@@ -107,6 +107,7 @@ extension RowEvaluation {
         guard outcome.lifeChanged else {
             return memory.noteReplaced(outcome.taken, of: former.cells, by: row.cells, having: read)
         }
+        memory.forgetUnread(of: row.cells)
         guard former.isAlive else { return }
         let device = row.cells.values.first?.clock.device
         memory.noteEnded(former.cells, by: device, having: read, besides: row.cells)
@@ -270,6 +271,7 @@ extension RowEvaluation {
         memory.firstLife = firstLife
         row.generation += 1
         row.deletion = nil
+        memory.forgetUnread(of: row.cells)
         taken.formUnion(row.cells.keys)
     }
 }

@@ -34,17 +34,22 @@ extension RowMemory {
     ///
     /// - Parameters:
     ///   - cells: The values of the life.
-    ///   - device: The device that ended it, if it named the row. It has read its own values then.
+    ///   - device: The device that ended it, if its push names the row. It has read its own values then.
     ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
     ///   - next: The values of the next life, if it has begun.
     mutating func noteEnded(
-        _ cells: [String: Cell], by device: String? = nil, having read: ColumnClocks?,
+        _ cells: [String: Cell], by device: String?, having read: ColumnClocks?,
         besides next: [String: Cell] = [:]
     ) {
         for (column, cell) in cells where next[column]?.value != cell.value {
             note(cell.clock, in: column, replacedBy: device, having: read)
         }
         unread.keep(latest: Self.maxUnread)
+    }
+
+    /// Forgets the earlier values of the devices that have written a new life of the row. They have decided about them.
+    mutating func forgetUnread(of cells: [String: Cell]) {
+        for (column, cell) in cells { unread.remove(device: cell.clock.device, in: column) }
     }
 
     private mutating func note(

@@ -231,7 +231,7 @@ extension SetEvaluation {
             var consequences = Consequences(
                 WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread,
                 rowValidation: context.rowValidation,
-                saysWhatItRead: operations.contains { $0.read != nil })
+                writer: operations.contains { $0.read != nil } ? context.device : nil)
             try apply(to: &consequences)
             try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
             clock = consequences.clock

@@ -179,6 +179,12 @@ struct UnreadTests {
         try await mine.sync(with: server)
         try await theirs.sync(with: server)
         #expect(try await titles(theirs) == ["mine"])
+        theirs.advance(100_000)
+        try await write("theirs", on: theirs)
+        try await theirs.sync(with: server)
+        try await mine.sync(with: server)
+        #expect(try await titles(mine) == ["theirs"])
+        #expect(try await mine.store.conflicts().isEmpty, "the other device had read it")
     }
 
     @Test func `M7 a deleted row that its deleter had read is in no journal`() async throws {

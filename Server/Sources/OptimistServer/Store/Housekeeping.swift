@@ -37,11 +37,11 @@ struct Housekeeping: Service {
 
     private func tidy() async {
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
+        await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
         if time.look() { return logger.error("The server's clock is not believed, so nothing is swept.") }
         let now = time.believed()
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
-        await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
         await attempt("Old totals of the app's health could not be removed") { try await health?.sweep(at: now) }
     }
 

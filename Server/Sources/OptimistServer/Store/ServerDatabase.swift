@@ -58,7 +58,7 @@ package struct ServerDatabase: Sendable {
                 Start the later version, or choose another directory with --data. The file has not been changed.
                 """, remedy: .update)
         }
-        if found.version == 0, !found.isEmpty {
+        if found.version < 1, !found.isEmpty {
             throw OptimistError(
                 .unreadableData,
                 "\(path) is another program's database. Choose another directory with --data. It has not been changed.")
