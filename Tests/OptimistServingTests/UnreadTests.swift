@@ -113,7 +113,9 @@ struct UnreadTests {
         #expect(try await unread(.list) == nil)
     }
 
-    @Test func `M7 M2: a row that goes unnamed tells its deleter too, whose user did not see it there`() async throws {
+    @Test func `M7 M2: a cascade reports the deleting device's own values if its push did not name the row`()
+        async throws
+    {
         let child = RowKey.todo(1)
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         try await push("Todo/set", .create([(child, row(["content": "theirs"], at: 0, there))]), from: there, 2)
@@ -123,7 +125,8 @@ struct UnreadTests {
         #expect(try await unread(child) == ["content": [clock(0, there)], "listId": [clock(1, here)]])
     }
 
-    @Test func `M7 M2: a row that a push names below a deleted one tells its writer nothing`() async throws {
+    @Test func `M7 M2: a push that creates a row below a deleted one reports no unread value of its own`() async throws
+    {
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         try await push("List/set", destroy(.list, at: 5, there, read: clock(0, there)), from: there, 2)
         let child = RowKey.todo(1)

@@ -183,14 +183,21 @@ extension Device {
         } catch RemoteFailure.pushRewound { try await store.renewDeviceID() }
     }
 
+    /// Pushes everything, and pulls nothing.
+    func push(to server: AppServer, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
+        async throws
+    {
+        while let batch = try await next() {
+            try await store.apply(try await server.push(batch.push, refusing: refuse), of: batch)
+        }
+    }
+
     /// Pushes and pulls everything.
     func sync(with server: AppServer, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
         async throws
     {
         try await checkForRewind(with: server)
-        while let batch = try await next() {
-            try await store.apply(try await server.push(batch.push, refusing: refuse), of: batch)
-        }
+        try await push(to: server, refusing: refuse)
         while true {
             let page = try await pull(from: server)
             try await apply(page)

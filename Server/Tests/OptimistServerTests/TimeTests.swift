@@ -23,6 +23,14 @@ struct TimeTests {
         configuration.logger = book.logger
     }
 
+    /// Creates and deletes a row, and waits for the housekeeping. Returns how to ask for the deletion.
+    private func deleteRow(of person: Person, on server: OptimistServer) async throws -> JSON {
+        _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]])
+        _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(1))]])
+        await site.untilHousekeepingRests()
+        return ["sinceState": .string("\(server.epoch).1"), "inline": true]
+    }
+
     @Test func `O14 a leap of a minute is told, one of a day is held, and the believed time goes on meanwhile`() {
         var trust = TimeTrust(highest: nil, now: 1_000, elapsed: 0)
         #expect(trust.look(at: 1_060, elapsed: 1) == nil)
@@ -44,10 +52,7 @@ struct TimeTests {
     {
         try await site.serving(change: settings) { server, http async throws in
             let person = try await http.signUp()
-            _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]])
-            _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(1))]])
-            let since: JSON = ["sinceState": .string("\(server.epoch).1"), "inline": true]
-            await site.untilHousekeepingRests()
+            let since = try await deleteRow(of: person, on: server)
             site.leap(by: 200 * Self.day)
             #expect(try await http.get("/jmap/session", token: person.access).status == 200)
             let next = try await http.form("/auth/token", "grant_type=refresh_token&refresh_token=\(person.refresh)")
@@ -70,10 +75,7 @@ struct TimeTests {
     @Test func `O14 a row that is written while the clock shows 1970 takes no deletion along`() async throws {
         try await site.serving(change: settings) { server, http async throws in
             let person = try await http.signUp()
-            _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]])
-            _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(1))]])
-            let since: JSON = ["sinceState": .string("\(server.epoch).1"), "inline": true]
-            await site.untilHousekeepingRests()
+            let since = try await deleteRow(of: person, on: server)
             let years = site.now.timeIntervalSince1970 - 1_000
             site.leap(by: -years)
             _ = try await server.call(person, "todo/set", ["create": [RowKey.id(2): ["content": "b"]]])

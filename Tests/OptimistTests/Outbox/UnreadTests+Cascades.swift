@@ -52,13 +52,7 @@ struct UnreadCascadeTests {
         try await device.sync(with: server)
     }
 
-    private func push(from device: Device) async throws {
-        while let batch = try await device.next() {
-            try await device.store.apply(try await server.push(batch.push), of: batch)
-        }
-    }
-
-    @Test func `M7 M2 a user's own row that another device moved below what the user deletes is in the journal`()
+    @Test func `M7 M2 the journal keeps a user's own row that another device moved below a row the user deletes`()
         async throws
     {
         let (trunk, leaf) = (Branch(title: "trunk"), Branch(title: "leaf"))
@@ -69,7 +63,7 @@ struct UnreadCascadeTests {
         try await theirs.sync(with: server)
         mine.advance(60_000)
         try await mine.execute("DELETE FROM branch WHERE id = ?", [trunk.id])
-        try await push(from: mine)
+        try await mine.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.read { try Branch.fetchCount($0) } == 0)
         #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
@@ -80,7 +74,7 @@ struct UnreadCascadeTests {
     enum Arrival: CaseIterable { case inOrder, reversed, parked }
 
     @Test(arguments: Arrival.allCases)
-    func `M7 R2 a row that goes with another before its own deletion is applied is in the journal`(arrival: Arrival)
+    func `M7 R2 a cascade that comes before a row's own deletion journals the row's acknowledged edit`(arrival: Arrival)
         async throws
     {
         let trunk = Branch(title: "trunk")
@@ -92,7 +86,7 @@ struct UnreadCascadeTests {
         try await add([leaf], on: mine)
         theirs.advance(60_000)
         try await theirs.execute("DELETE FROM branch WHERE id = ?", [trunk.id])
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         var page = try await mine.pull(from: server)
         switch arrival {
         case .inOrder: break
@@ -141,7 +135,7 @@ struct UnreadCascadeTests {
         #expect(try await mine.store.read { try ParkedRows($0).isEmpty } == false)
         theirs.advance(60_000)
         try await theirs.execute("DELETE FROM branch")
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
     }

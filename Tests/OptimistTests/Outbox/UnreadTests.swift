@@ -45,12 +45,6 @@ struct UnreadTests {
         try await device.execute("UPDATE item SET title = ?", [title])
     }
 
-    private func push(from device: Device) async throws {
-        while let batch = try await device.next() {
-            try await device.store.apply(try await server.push(batch.push), of: batch)
-        }
-    }
-
     private func titles(_ device: Device) async throws -> [String] {
         try await device.store.read { try String.fetchAll($0, sql: "SELECT title FROM item") }
     }
@@ -83,7 +77,7 @@ struct UnreadTests {
         try await write("mine", on: mine)
         try await mine.sync(with: server)
         try await write("theirs", on: theirs)
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         // The row comes once more, with another change.
         try await theirs.sync(with: server)
@@ -100,7 +94,7 @@ struct UnreadTests {
         // The page comes before the push.
         try await theirs.apply(try await theirs.pull(from: server))
         #expect(try await titles(theirs) == ["theirs"])
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().map(\.mine) == [["title": "mine"]])
     }
@@ -129,7 +123,7 @@ struct UnreadTests {
         try await write("mine", on: mine)
         try await mine.sync(with: server)
         try await write("theirs", on: theirs)
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await third.sync(with: server)
         third.advance(60_000)
         try await write("third", on: third)
@@ -146,7 +140,7 @@ struct UnreadTests {
         try await write("same", on: mine)
         try await write("same", on: theirs)
         try await mine.sync(with: server)
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().isEmpty)
         try await write("mine", on: mine)
@@ -154,7 +148,7 @@ struct UnreadTests {
         try await write("theirs", on: theirs)
         theirs.advance(100_000)
         try await write("theirs too", on: theirs)
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await write("mine again", on: mine)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().map(\.mine) == [["title": "mine again"]])
@@ -203,7 +197,7 @@ struct UnreadTests {
         try await mine.sync(with: server)
         try await mine.store.renewDeviceID()
         try await write("theirs", on: theirs)
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().map(\.mine) == [["title": "mine"]])
     }
@@ -214,7 +208,7 @@ struct UnreadTests {
         try await mine.sync(with: server)
         theirs.advance(10_000)
         try await theirs.execute("INSERT INTO item(id, title) VALUES (?, 'theirs')", [shared.id])
-        try await push(from: theirs)
+        try await theirs.push(to: server)
         try await mine.sync(with: server)
         #expect(try await mine.store.conflicts().map(\.mine) == [["title": "mine"]])
     }
