@@ -35,7 +35,7 @@ extension RowApplication {
             guard !column.isCounter, known & column.mask == 0, let mine = patch.clocks?[column.name] else {
                 return false
             }
-            return unread[column.name].contains { $0.device == mine.device }
+            return unread.contains(device: mine.device, in: column.name)
         }
         return Journal.Loss(columns.map(\.name), of: patch, by: row.content)
     }

@@ -25,15 +25,19 @@ extension Store {
     /// - Parameter paused: Tables to leave out.
     func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
         let now = correctedMilliseconds
-        if try await read({ try SendingOrder($0).isMissing }) {
+        while true {
+            let outlook = try await read { try SendingOrder($0).isMissing ? nil : self.pushOutlook($0, now, paused) }
+            if let outlook { return outlook }
             try await apply { try SendingOrder($0).prepare() }
         }
-        return try await read { db in
-            let units = try SendableUnits(
-                db, at: now, of: self.layouts, withheld: self.withheld(paused))
-            if try !units.next(limit: 1).isEmpty { return (true, nil) }
-            return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
-        }
+    }
+
+    private func pushOutlook(
+        _ db: Database, _ now: Int64, _ paused: Set<String>
+    ) throws -> (isSendable: Bool, nextDue: Duration?) {
+        let units = try SendableUnits(db, at: now, of: layouts, withheld: withheld(paused))
+        if try !units.next(limit: 1).isEmpty { return (true, nil) }
+        return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
     }
 
     /// Assembles the next push from the present state of the pending rows (S1), group by group (S2), and notes durably which

@@ -55,6 +55,6 @@ extension RowEntry {
         if clocks.isEmpty || column.isCounter || dirty & column.mask != 0 { return false }
         // The server may have set the value's clock back meanwhile (M4). It names at most one value of a device in a column.
         guard let mine = remote.clock(of: column) else { return false }
-        return clocks[column.name].contains { $0.device == mine.device }
+        return clocks.contains(device: mine.device, in: column.name)
     }
 }

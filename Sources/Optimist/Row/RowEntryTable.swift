@@ -51,7 +51,7 @@ struct RowEntryTable {
     /// A query for the entries of edits. The condition calls the edit `l`.
     ///
     /// - Parameter index: The index that SQLite has to use. Nil: it chooses.
-    static func edits(by index: String? = nil, where condition: String) -> String {
+    static func edits(by index: String?, where condition: String) -> String {
         """
         SELECT \(columns(of: "l")) FROM optimist_edit l \(index.map { "INDEXED BY \($0)" } ?? "")
         LEFT JOIN optimist_remote r ON r.tbl = l.tbl AND r.id = l.id WHERE \(condition)

@@ -36,6 +36,9 @@ public struct UnreadClocks: Hashable, Sendable {
     /// The clocks of a column, the earliest first.
     public subscript(column: String) -> [WriteClock] { columns[column] ?? [] }
 
+    /// Whether one of a column's clocks is of a device.
+    package func contains(device: String, in column: String) -> Bool { self[column].contains { $0.device == device } }
+
     /// Adds a clock. The latest clock of a device in a column replaces its earlier one.
     public mutating func add(_ clock: WriteClock, in column: String) {
         var clocks = self[column]

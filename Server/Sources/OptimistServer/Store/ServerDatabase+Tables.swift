@@ -18,8 +18,11 @@ extension ServerDatabase {
     /// - Parameter steps: Default: those of this version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        if found == 0 { try db.execute(sql: tables + healthTables) }
-        for step in steps.dropFirst(found == 0 ? steps.count : found - 1) { try step(db) }
+        if found == 0 {
+            try db.execute(sql: tables + healthTables)
+        } else {
+            for step in steps.dropFirst(found - 1) { try step(db) }
+        }
         try db.execute(sql: "PRAGMA user_version = \(steps.count + 1)")
     }
 
