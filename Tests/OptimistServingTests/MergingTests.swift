@@ -142,6 +142,22 @@ struct MergingTests {
         #expect(store.push([late])[0].won?.values == ["content": "c"])
     }
 
+    @Test func `M4 a device's later write wins, though it has the very stamp that replaced the earlier one's`() throws {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        let ahead = RowOperation.update(.todo, ["content": "b"], at: .at(31_536_000_000, "deviceBB"))
+        let replacement = try #require(store.push([ahead])[0].won?.clocks?["content"])
+        let later = RowOperation.update(.todo, ["content": "c"], at: replacement)
+        let told = try #require(store.push([later])[0].won)
+        #expect(try #require(told.clocks?["content"]) > replacement)
+        #expect(store.value(.todo, "content") == "c")
+        let seq = store.seq
+        store.push([later])
+        #expect(store.push([ahead])[0].won?.values == ["content": "c"])
+        #expect(store.seq == seq)
+        #expect(store.value(.todo, "content") == "c")
+    }
+
     @Test func `S3 M4 a delete whose clock ran ahead and that is repeated later is not a new delete`() {
         var store = ModelStore()
         store.schema.types["Todo"]?.editWins = true

@@ -53,7 +53,9 @@ struct UnseenSettling {
                 entry.goOnMissing(isResync: isResync, in: layout)
                 try entries.save(entry)
             } else {
-                let tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
+                // A first sync expects only rows that this device has just sent. Another device may not have read them.
+                var tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
+                if !isResync { tombstone.unread = entry.remote.written(in: layout) }
                 going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
             }
         }

@@ -33,12 +33,17 @@ extension RowEntry {
     private var unread: Int64 { local?.unread ?? 0 }
 
     /// Notes that the server's value of an unsent column has changed. The app's table does not show it, unless this
-    /// device wrote it.
+    /// device wrote it. If it did, the unsent edit is the later one, even if the server gave the other a later clock
+    /// (M4). Under the same clock they are one edit, if this one has been sent.
     mutating func noteCovered(_ column: TableLayout.Column, device: String) {
-        if remote.clock(of: column)?.device == device {
-            local?.unread &= ~column.mask
-        } else {
+        guard let told = remote.clock(of: column), told.device == device else {
             local?.unread |= column.mask
+            return
+        }
+        local?.unread &= ~column.mask
+        let isAnswered = sent & column.mask == 0
+        if let own = unsentClock(of: column.name).ownStamp, told.stamp > own || isAnswered && told.stamp == own {
+            local?.clocks[column.name] = .own(told.stamp.successor)
         }
     }
 
@@ -56,5 +61,16 @@ extension RowEntry {
         // The server may have set the value's clock back meanwhile (M4). It names at most one value of a device in a column.
         guard let mine = remote.clock(of: column) else { return false }
         return clocks.contains(device: mine.device, in: column.name)
+    }
+}
+
+extension RemoteRow {
+    /// The clocks of all values of a row, for a deletion that does not say what its device had read.
+    func written(in layout: TableLayout) -> UnreadClocks {
+        var clocks = UnreadClocks()
+        for column in layout.columns where !column.isCounter {
+            if let clock = clock(of: column) { clocks.add(clock, in: column.name) }
+        }
+        return clocks
     }
 }

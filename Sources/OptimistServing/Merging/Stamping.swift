@@ -32,6 +32,10 @@ struct Stamping {
 
     /// The clock of a column's value. Nil: the server already has the same value.
     mutating func stamp(_ value: JSON, _ column: String, _ given: WriteClock?, isStampedBySender: Bool) -> WriteClock? {
+        if let given, isReplacement(given, ofAnotherThan: value, column) {
+            adjusted.insert(column)
+            return WriteClock(stamp: given.stamp.successor, device: given.device)
+        }
         if let given, isSendersOwn(given, value, column) { return accept(given, column, giver: given.device) }
         if isStampedBySender { adjusted.insert(column) }
         if isSameLife, row.cells[column]?.value ?? .null == value { return nil }
@@ -43,6 +47,13 @@ struct Stamping {
     private func isSendersOwn(_ given: WriteClock, _ value: JSON, _ column: String) -> Bool {
         if believesEqualClocks || !isSameLife { return true }
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
+    }
+
+    /// Whether the row has an earlier write of the sender's under this clock, which the server gave it in place of one that
+    /// ran ahead. The sender has not heard of that, and has given a later write the same clock.
+    private func isReplacement(_ given: WriteClock, ofAnotherThan value: JSON, _ column: String) -> Bool {
+        guard isSameLife, let cell = row.cells[column], cell.clock == given, cell.value != value else { return false }
+        return memory.replaced[column]?[given.device]?.stamp == given
     }
 
     /// The clock of a delete.

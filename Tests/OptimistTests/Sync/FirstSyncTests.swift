@@ -173,11 +173,13 @@ struct FirstSyncTests {
     }
 
     /// A row was sent from here before its table came, and another device had deleted it by then: no snapshot tells of
-    /// it.
+    /// it, nor whether that device had read it.
     @Test(arguments: [true, false])
-    func `R6 a row that was sent and deleted before the first snapshot goes, whenever its answer comes`(
-        isAnsweredFirst: Bool
-    ) async throws {
+    func
+        `R6 M7 a row that was sent and deleted before the first snapshot is only in the journal, whenever its answer comes`(
+            isAnsweredFirst: Bool
+        ) async throws
+    {
         let phone = try Phone()
         let (gone, edited) = (Todo(content: "Gone"), Todo(content: "Edited"))
         try await phone.store.write { db in
@@ -199,6 +201,8 @@ struct FirstSyncTests {
             try await phone.store.apply(answers, of: batch)
         }
         #expect(try await phone.store.todos().map(\.content) == ["Edited"])
+        let journal = try await phone.store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(journal.count == 1 && journal[0].contains("Gone"))
         let again = try #require(try await phone.store.nextPush(PushLimit()))
         #expect(again.sent.map(\.kind) == [.create])
     }
