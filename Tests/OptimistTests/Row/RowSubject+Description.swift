@@ -1,0 +1,79 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+@testable import Optimist
+
+/// A row in a line: what the table shows, the server's word, the unsent edit, and what the last event said besides.
+extension RowSubject: CustomStringConvertible {
+    var description: String { ([table, word, unsent] + counters + notes).joined(separator: "; ") }
+
+    private var table: String {
+        guard let shown else { return "shows nothing" }
+        return "shows " + layout.columns.map { shown[$0.name]?.brief ?? "–" }.joined(separator: ",")
+    }
+
+    private var word: String {
+        let remote = entry.remote
+        var parts = ["server \(remote.generation)#\(remote.seq)"]
+        if remote.isAlive {
+            parts += layout.columns.compactMap { column in
+                guard !column.isCounter, remote.known & column.mask != 0 else { return nil }
+                return "\(column.name)\(Self.brief(remote.clock(of: column)))"
+            }
+            if remote.isElsewhere { parts.append("elsewhere") }
+        } else if remote.generation > 0 {
+            parts.append("ended\(Self.brief(remote.clocks.common))")
+        }
+        if remote.lastAnsweredPush > 0 { parts.append("answered") }
+        return parts.joined(separator: " ")
+    }
+
+    private var unsent: String {
+        guard let edit = entry.local else {
+            return entry.generation == entry.remote.generation ? "clean" : "clean in \(entry.generation)"
+        }
+        var parts = ["unsent \(entry.generation)"]
+        if edit.dirty & TableLayout.lifeMask != 0 { parts.append("life\(Self.brief(edit.clock(of: LocalEdit.life)))") }
+        for column in layout.columns(in: edit.dirty) {
+            let base = edit.base[column.name].map { "<\($0)" } ?? ""
+            let isUnread = edit.unread & column.mask != 0 ? "?" : ""
+            parts.append("\(column.name)\(Self.brief(edit.clock(of: column.name)))\(base)\(isUnread)")
+        }
+        let unanswered = layout.columns(in: edit.sent).map(\.name)
+        let life = edit.sent & TableLayout.lifeMask != 0 ? ["life"] : []
+        if edit.sent != 0 { parts.append("sent[\((life + unanswered).joined(separator: " "))]") }
+        if edit.isRestored { parts.append("restored") }
+        return parts.joined(separator: " ")
+    }
+
+    private var counters: [String] {
+        entry.counters.values.map { counter in
+            "counted "
+                + counter.totals.sorted { $0.key < $1.key }
+                .map { "\($0.key) \($0.value.value) of \($0.value.confirmed)#\($0.value.seq)" }.joined(separator: ", ")
+        }
+    }
+
+    private static func brief(_ clock: EditClock) -> String {
+        switch clock {
+        case .own(let stamp): "@\(brief(stamp))"
+        case .original(let clock): brief(clock)
+        }
+    }
+
+    private static func brief(_ clock: WriteClock?) -> String {
+        clock.map { "@\(brief($0.stamp))\($0.device == device ? "mine" : "")" } ?? "@–"
+    }
+
+    /// The second, and the counter where a stamp follows another.
+    private static func brief(_ stamp: Stamp) -> String {
+        let second = Stamp(milliseconds: stamp.milliseconds)
+        let beyond = stamp.rawValue - second.rawValue
+        return "\(stamp.milliseconds / 1000)\(beyond == 0 ? "" : "+\(beyond)")"
+    }
+}
+
+extension JSON {
+    fileprivate var brief: String { string ?? description }
+}

@@ -1,0 +1,210 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+
+@testable import Optimist
+
+/// One row of a device without a file: its entry, what the app's table shows, and the push in flight.
+///
+/// The user's writes do to the entry what the triggers do. Stamps are in seconds.
+struct RowSubject {
+    static let device = "Me"
+
+    let layout: TableLayout
+    /// Whether the server gives clocks.
+    let hasClocks: Bool
+    private(set) var entry: RowEntry
+    /// The row in the app's table. Nil: none.
+    private(set) var shown: JSONObject?
+    private(set) var sent: SentRow?
+    /// What the last event said besides: what the user lost, what waits.
+    private(set) var notes: [String] = []
+
+    init(editWins: Bool, hasClocks: Bool) {
+        self.hasClocks = hasClocks
+        layout = TableLayout(
+            number: 1, name: "note", idForm: .bytes,
+            columns: [
+                .init(name: "title", bit: 1, form: .string, isNullable: true),
+                .init(name: "body", bit: 2, form: .string, isNullable: true),
+                .init(name: "likes", bit: 3, form: .counter, isNullable: false),
+            ], rules: SyncRules(counters: ["likes"], editWins: editWins))
+        entry = RowEntry(ref: RowRef(table: 1, id: Data(count: 16).databaseValue))
+    }
+
+    static func clock(_ at: Int64, _ device: String = "Other") -> WriteClock {
+        WriteClock(stamp: Stamp(milliseconds: at * 1000), device: device)
+    }
+
+    // MARK: - What the user does
+
+    mutating func insert(_ values: JSONObject, at second: Int64) {
+        let stamp = Self.clock(second).stamp
+        if entry.local == nil {
+            entry.generation = entry.remote.generation + 1 + entry.remote.generation % 2
+            entry.local = LocalEdit(group: stamp, stamp: stamp, dirty: layout.fullMask)
+        } else {
+            entry.generation += 1 + entry.generation % 2
+            reset(to: layout.fullMask, at: stamp)
+        }
+        entry.counters = [:]
+        shown = values
+    }
+
+    mutating func update(_ values: JSONObject, at second: Int64) {
+        guard let former = shown else { return }
+        let stamp = Self.clock(second).stamp
+        let mask = layout.mask(of: values)
+        let keepsBase = entry.isKnownToServer || entry.isRestored
+        var edit = entry.local ?? LocalEdit(group: stamp, stamp: stamp)
+        for column in layout.columns(in: mask) where keepsBase {
+            if edit.dirty & column.mask == 0 || edit.clocks[column.name]?.original != nil {
+                edit.base[column.name] = Self.literal(former[column.name] ?? .null)
+            }
+        }
+        if edit.dirty & ~mask == 0 {
+            (edit.stamp, edit.clocks) = (stamp, [:])
+        } else {
+            for column in layout.columns(in: mask) { edit.clocks[column.name] = .own(stamp) }
+        }
+        edit.dirty |= mask
+        edit.stopWaiting()
+        entry.local = edit
+        for (name, value) in values.members { shown?[name] = value }
+    }
+
+    mutating func count(_ amount: Int64, at second: Int64) {
+        guard let former = shown?["likes"]?.int else { return }
+        update(["likes": .int(former + amount)], at: second)
+        var counter = entry.counters[3] ?? Counter()
+        var total = counter.totals[Self.device] ?? Counter.Total(value: 0, stamp: .zero)
+        total.value += amount
+        total.stamp = Self.clock(second).stamp
+        counter.totals[Self.device] = total
+        entry.counters[3] = counter
+    }
+
+    mutating func delete(at second: Int64) {
+        let stamp = Self.clock(second).stamp
+        let ended = entry.remote.generation + entry.remote.generation % 2
+        let life = entry.sent == 0 ? 0 : entry.generation + entry.generation % 2
+        if entry.remote.isAlive || entry.sent != 0 || ended > entry.generation {
+            entry.generation = max(life, ended)
+            if entry.local == nil { entry.local = LocalEdit(group: stamp, stamp: stamp) }
+            reset(to: TableLayout.lifeMask, at: stamp)
+        } else {
+            entry.generation = entry.remote.generation
+            entry.local = nil
+        }
+        entry.counters = [:]
+        shown = nil
+    }
+
+    private mutating func reset(to mask: Int64, at stamp: Stamp) {
+        entry.local?.stamp = stamp
+        entry.local?.clocks = [:]
+        entry.local?.base = [:]
+        entry.local?.dirty = mask
+        entry.local?.stopWaiting()
+    }
+
+    // MARK: - What the engine does
+
+    mutating func send() {
+        var assembly = PushAssembly(device: Self.device, limit: PushLimit())
+        _ = assembly.add([PushAssembly.Unsent(entry: entry, values: shown ?? [:], layout: layout)])
+        sent = assembly.sent.first
+        let unanswered = entry.dirty
+        entry.local?.sent |= unanswered
+    }
+
+    mutating func receive(_ patch: RowPatch) {
+        render { entry, layout in
+            entry.receive(patch, device: Self.device, in: layout, quote: Self.quote)
+        }
+    }
+
+    mutating func receive(_ tombstone: Tombstone) {
+        render { entry, layout in entry.receive(tombstone, device: Self.device, in: layout) }
+    }
+
+    /// Receives a row that does not fit the app's table.
+    mutating func receiveMisfit(_ patch: RowPatch) {
+        let (before, row) = (entry, shown)
+        receive(patch)
+        guard let row, let came = shown, row != came else { return }
+        shown = row
+        _ = entry.withdraw(came, isWhole: entry.generation != before.generation, in: layout)
+        notes.append("parked")
+    }
+
+    mutating func answer(_ verdict: RemotePush.Verdict) {
+        guard let sent else { return }
+        self.sent = nil
+        render { entry, layout in
+            entry.settle(sent, verdict, push: 1, device: Self.device, in: layout, quote: Self.quote)
+        }
+    }
+
+    /// The server has lost the row.
+    mutating func lose() { entry.restore(in: layout) }
+
+    /// A snapshot did not bring the row.
+    mutating func miss(isResync: Bool) {
+        if entry.isPending {
+            entry.goOnMissing(isResync: isResync, in: layout)
+        } else {
+            receive(Tombstone(generation: entry.generation + 1, clock: nil))
+        }
+    }
+
+    /// The app keeps a row that a resync did not bring.
+    mutating func keep() { entry.beginAnew(in: layout) }
+
+    /// The user gives up what is unsent.
+    mutating func discard(_ current: RowPatch?) {
+        let values = shown ?? [:]
+        render { entry, layout in
+            guard let taken = entry.takeBack(values, current: current, in: layout) else {
+                return Rendering(isUndecided: true)
+            }
+            return Rendering(change: taken.change, rejected: taken.mine)
+        }
+    }
+
+    private mutating func render(_ event: (inout RowEntry, TableLayout) -> Rendering) {
+        let rendering = event(&entry, layout)
+        notes = []
+        if case .waiting(let reason) = rendering.placement { notes.append("waits \(reason.kind)") }
+        note("lost", rendering.lost)
+        note("replaced", rendering.replaced)
+        if let rejected = rendering.rejected { notes.append("rejected \(JSON.object(rejected))") }
+        if !rendering.overwritten.isEmpty { notes.append("overwritten \(JSON.object(rendering.overwritten))") }
+        if rendering.isUndecided { notes.append("undecided") }
+        switch rendering.change {
+        case .none: break
+        case .put(let values):
+            var row = values
+            for column in layout.columns where rendering.kept & column.mask != 0 {
+                row[column.name] = shown?[column.name]
+            }
+            shown = row
+        case .set(let values):
+            for (name, value) in values.members { shown?[name] = value }
+        case .delete: shown = nil
+        }
+    }
+
+    private mutating func note(_ what: String, _ mask: Int64) {
+        let values = layout.columns(in: mask).map { "\($0.name) \(shown?[$0.name] ?? .null)" }
+        if !values.isEmpty { notes.append("\(what) \(values.joined(separator: ", "))") }
+    }
+
+    private static func quote(_ column: TableLayout.Column, _ value: JSON) -> String { literal(value) }
+
+    private static func literal(_ value: JSON) -> String {
+        value.int.map(String.init) ?? value.string.map { "'\($0)'" } ?? "NULL"
+    }
+}
