@@ -216,7 +216,7 @@ struct CaptureTriggers {
         "(dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
     }
 
-    private var isNotRestored: String { "stamps ->> '$.\(LocalEdit.life)' IS NULL" }
+    private var isNotRestored: String { "stamps ->> '$.\(RowEntryTable.lifeKey)' IS NULL" }
 
     /// The columns that the server may have received and has not answered: those that were sent, and every column of an
     /// edit that is older than the launch, until the server confirms that the file did not go back. An older copy of the app's

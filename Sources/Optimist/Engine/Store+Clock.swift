@@ -93,16 +93,9 @@ private struct Restamping {
         }
         if ahead.isEmpty { return last }
         for (place, entry) in pending.enumerated() {
-            guard var edit = entry.local else { continue }
             // Places follow the clock too, so all of them are renumbered.
-            edit.place = Int64(place)
-            edit.group = renewed[edit.group] ?? edit.group
-            edit.stamp = renewed[edit.stamp] ?? edit.stamp
-            edit.clocks = edit.clocks.mapValues { clock in
-                clock.ownStamp.map { .own(renewed[$0] ?? $0) } ?? clock
-            }
             var entry = entry
-            entry.local = edit
+            entry.local?.renew(renewed, place: Int64(place))
             try entries.save(entry)
         }
         try renewGroups()

@@ -51,7 +51,7 @@ struct Mergers {
                 .execute(arguments: [winner.id, loser.id])
         }
         // The row shows the loser's values until the winner itself comes.
-        let entry = RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, known: 0))
+        let entry = RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent))
         try entries.save(entry)
     }
 }

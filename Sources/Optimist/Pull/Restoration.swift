@@ -28,14 +28,14 @@ struct Restoration {
             db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND seq > ?", arguments: [layout.number, common])
         for id in ids {
             guard var entry = try entries.entry(RowRef(table: layout.number, id: id)) else { continue }
-            entry.remote.seq = common
+            entry.remote.lose(after: common)
             entry.local?.stopWaiting()
             if entry.hasServersLife, entry.isHere(in: layout) {
                 try settleOvertaken(&entry, in: table)
                 entry.restore(in: layout)
             } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
                 // The row is sent whole anyway.
-                entry.remote.generation = 0
+                entry.remote.lose()
             }
             try entries.save(entry)
         }
@@ -84,6 +84,6 @@ extension RowEntry {
 
     /// Whether the app's table has anything that the server had of the row.
     fileprivate func isHere(in layout: TableLayout) -> Bool {
-        remote.known != 0 || !isAlive || layout.columns.allSatisfy(\.isCounter)
+        remote.presence != .absent || !isAlive || layout.columns.allSatisfy(\.isCounter)
     }
 }

@@ -30,7 +30,7 @@ extension RowApplication {
             case .row(let patch)? = try ParkedRows(db).content(row.ref)
         else { return nil }
         // The table shows the confirmed values, and the journal takes them from there.
-        let known = try entries.entry(row.ref)?.remote.known ?? 0
+        let known = try entries.entry(row.ref)?.remote.presence.columns ?? 0
         let columns = table.layout.columns.filter { column in
             guard !column.isCounter, known & column.mask == 0, let mine = patch.clocks?[column.name] else {
                 return false

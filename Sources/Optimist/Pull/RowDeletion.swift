@@ -171,7 +171,7 @@ struct RowDeletion {
             return
         }
         entry.becomeClean()
-        if entry.isAlive { entry.remote.known = 0 }
+        if entry.isAlive { entry.remote.withdraw() }
     }
 
     /// Parks the server's version of a row until the parent that it refers to is there again, unless the server has

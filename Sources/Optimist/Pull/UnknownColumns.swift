@@ -134,10 +134,10 @@ extension RowApplication {
                 continue
             }
             guard isUnsent, let written = try entries.entry(ref) else { continue }
-            entry.local?.dirty |= layout.mask(of: patch.values)
+            entry.local?.add(layout.mask(of: patch.values))
             if entry.isRestored {
-                for (name, _) in patch.values {
-                    entry.local?.clocks[name] = patch.clocks?[name].map(EditClock.original)
+                for column in layout.columns where patch.values[column.name] != nil {
+                    entry.local?.stamp(column, as: patch.clocks?[column.name])
                 }
             }
             entry.counters = written.counters

@@ -58,11 +58,11 @@ struct LaterOwners {
         var held = entry
         let due = max(
             now + PushResults.retryPause(after: entry.local?.retries ?? 0), try entries.entry(owner)?.local?.due ?? 0)
-        held.local?.due = min(due, now + PushResults.longestPauseMilliseconds)
-        held.local?.retries += 1
-        held.local?.blocked = tables[owner.table].flatMap { table in
+        let name = tables[owner.table].flatMap { table in
             table.layout.idForm.wire(owner.id).map { "\(table.layout.name):\($0)" }
         }
+        held.local?.wait(until: min(due, now + PushResults.longestPauseMilliseconds), for: name)
+        held.local?.countRetry()
         try entries.save(held)
         heldCount += 1
     }

@@ -16,11 +16,11 @@ extension PushResults {
         if case .mergedInto(_, let winner) = verdict { tombstone.mergedInto = winner }
         try park(.deleted(tombstone), of: entry, reason: reason)
         var waiting = try withoutUnsent(before)
-        waiting.remote.lastAnsweredPush = entry.remote.lastAnsweredPush
+        waiting.remote.answer(entry.remote.lastAnsweredPush)
         if let table = tables[before.ref.table] {
             waiting.confirmEndedLife(of: before, device: batch.push.device, until: entry.remote.seq, in: table.layout)
         }
-        waiting.remote.generation = before.generation
+        waiting.remote.goBack(to: before.generation)
         return waiting
     }
 
@@ -34,7 +34,7 @@ extension PushResults {
         else { return clean }
         if try !db.keepingWhatFits({ try table.make(taken.change, at: before.ref.id) }) {
             // The table keeps the user's values, so it does not have the server's.
-            clean.remote.known &= ~before.dirty
+            clean.remote.withdraw(before.dirty)
             return clean
         }
         // What the server had lost and has deleted now is no longer sent.
@@ -54,7 +54,7 @@ extension PushResults {
             return try park(values, isWhole: isWhole, settled, in: table, reason: reason)
         case .none, .delete:
             var held = before
-            held.local?.due = corrected + Self.heldMilliseconds
+            held.local?.wait(until: corrected + Self.heldMilliseconds)
             return held
         }
     }

@@ -154,8 +154,7 @@ struct PushResults {
             // The next pull brings the server's row. A row that is sent whole from now on need not wait for that.
             putOff(&entry, for: nil)
         case .blocked(let by):
-            entry.local?.due = corrected + Self.blockedPauseMilliseconds
-            entry.local?.blocked = by
+            entry.local?.wait(until: corrected + Self.blockedPauseMilliseconds, for: by)
         case .gone where entry.generation == sent.generation && rendering.isUndecided:
             // The row exists again: this answer came late.
             putOff(&entry, for: nil)
@@ -171,11 +170,10 @@ struct PushResults {
 
     /// - Parameter wait: The pause that the server asks for, limited to ``longestDemand``. Nil if it names none.
     private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
-        guard var edit = entry.local else { return }
+        guard let edit = entry.local else { return }
         let demanded = wait.map { min(max($0, .zero), Self.longestDemand).milliseconds }
-        edit.due = corrected + (demanded ?? Self.retryPause(after: edit.retries))
-        edit.retries += 1
-        entry.local = edit
+        entry.local?.wait(until: corrected + (demanded ?? Self.retryPause(after: edit.retries)))
+        entry.local?.countRetry()
     }
 
     /// The pause doubles each time that the server postpones the row, up to 15 minutes, until the row is settled. A server that

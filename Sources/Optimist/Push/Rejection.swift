@@ -161,7 +161,7 @@ extension Store {
         else { return }
         // If the row's creation was never answered, the device has no entry for it once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
-        if known == nil { entry.remote.generation = entry.generation }
+        if known == nil { entry.remote.goBack(to: entry.generation) }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
         try entries.save(entry)
     }

@@ -101,7 +101,7 @@ extension Store {
             var entries = try RowEntryTable(db)
             for sent in batch.sent {
                 guard var entry = try entries.entry(sent.ref), entry.isPending else { continue }
-                entry.local?.sent = sent.sentBefore
+                entry.local?.takeBack(sent)
                 entry.endUnsentLife()
                 try entries.save(entry)
             }
@@ -177,7 +177,7 @@ private struct UnitReading {
     private mutating func hold(_ entry: RowEntry) throws {
         var entry = try entries.counting(entry)
         let due = now + PushResults.heldMilliseconds
-        entry.local?.due = due
+        entry.local?.wait(until: due)
         try entries.save(entry)
         try WaitTable(entries.db).note(WaitReason("invalidID"), of: entry.ref, until: due)
     }

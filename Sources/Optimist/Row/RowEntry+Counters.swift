@@ -14,7 +14,7 @@ extension RowEntry {
             patch.values[column.name]?.int ?? 0, mine: patch.mine[column.name] ?? [:], seq: seq ?? remote.seq,
             clock: patch.clocks?[column.name], isDirty: isDirty)
         counters[column.bit] = counter.totals.isEmpty ? nil : counter
-        if isDirty { local?.base[column.name] = String(confirmed) }
+        if isDirty { local?.cover(column, String(confirmed)) }
         return .int(confirmed &+ counter.unsent)
     }
 
@@ -51,7 +51,7 @@ extension RowEntry {
         }
         let present = counters[column.bit]?.totals.values.reduce(0) { $0 &+ $1.confirmed } ?? 0
         let base = baseCount(of: column) &+ present &- former
-        if isDirty { local?.base[column.name] = String(base) }
+        if isDirty { local?.cover(column, String(base)) }
         return nil
     }
 

@@ -18,7 +18,7 @@ extension RowEntry {
     /// refuses the unsent life, since the refusal may tell of an earlier state of the row, or if the app gives the
     /// unsent life up.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
-        isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.known == 0)
+        isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
 
     /// Marks a row with unsent edits to be sent whole, because a snapshot did not bring it.
@@ -59,8 +59,8 @@ extension RowEntry {
         let written = remote.clocks.common?.stamp ?? Stamp(rawValue: 1)
         var edit = local ?? LocalEdit(group: written, place: written.rawValue, stamp: written)
         for column in layout.columns where !column.isCounter && dirty & column.mask == 0 {
-            let written = remote.known & column.mask == 0 ? Stamp(rawValue: 1) : remote.clocks[column.name]?.stamp
-            if let written, written != edit.stamp { edit.clocks[column.name] = .own(written) }
+            let written = !remote.has(column) ? Stamp(rawValue: 1) : remote.clocks[column.name]?.stamp
+            if let written, written != edit.stamp { edit.stamp(column, written) }
         }
         edit.stopWaiting()
         local = edit
@@ -70,11 +70,8 @@ extension RowEntry {
 
     /// Marks the whole row as unsent, and forgets everything that the server has confirmed of it.
     private mutating func forgetServer(in layout: TableLayout) {
-        remote.generation = 0
-        remote.beginLife()
-        local?.dirty = layout.fullMask
-        local?.sent = 0
-        local?.base = [:]
+        remote.forget()
+        local?.becomeWhole(in: layout)
         forgetConfirmedCounters()
     }
 }

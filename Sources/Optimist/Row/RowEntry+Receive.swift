@@ -21,7 +21,7 @@ extension RowEntry {
             return try putAnew(patch, device: device, in: layout, quote: quote)
         }
         if isAbove(life, at: patch.seq) {
-            remote.generation = max(remote.generation, life)
+            remote.hear(life: life)
             return Rendering(placement: .waiting(.belowUnsent))
         }
         let isInOrder = (patch.seq ?? .max) >= remote.seq
@@ -30,15 +30,16 @@ extension RowEntry {
         let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
             if isPending { return try moveUnsent(to: life, patch, device: device, in: layout, quote: quote) }
-            (generation, remote.generation) = (0, 0)
+            generation = 0
+            remote.lose()
         }
-        remote.seq = max(remote.seq, patch.seq ?? 0)
+        remote.hear(seq: patch.seq)
         let isFirst = remote.generation < life && life == generation
         if isFirst {
             // This is the server's first word on this life. What it confirmed of an earlier life no longer counts.
-            remote.beginLife()
+            remote.begin(life)
         }
-        remote.generation = max(remote.generation, life)
+        remote.hear(life: life)
         if life < generation { return Rendering() }
         if survives(into: life, in: layout) {
             return try rejoin(life, patch, device: device, in: layout, quote: quote)
@@ -56,7 +57,7 @@ extension RowEntry {
         let rendering = try mergeColumns(
             of: patch, isInOrder: isInOrder, isLater: isLater, device: device, in: layout, quote: quote)
         // This device has made the same life too, so the app's table holds it.
-        if isFirst { remote.known &= ~RemoteRow.elsewhere }
+        if isFirst { remote.appear() }
         endRestoring(in: layout)
         return rendering
     }
@@ -64,7 +65,7 @@ extension RowEntry {
     /// Takes the deletion of a row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
-        remote.seq = max(remote.seq, tombstone.seq ?? 0)
+        remote.hear(seq: tombstone.seq)
         if isRestored, tombstone.generation == generation {
             if let told = tombstone.clock, isLaterEnd(than: told) { return Rendering() }
             becomeClean()
@@ -72,7 +73,7 @@ extension RowEntry {
         confirmEnd(of: tombstone.generation, at: tombstone.clock)
         if isForgotten, isAlive {
             guard isPending else {
-                remote.generation = 0
+                remote.lose()
                 return end(tombstone.generation, clock: tombstone.clock, unread: tombstone.unread, in: layout)
             }
             goOnForgotten(in: layout)
@@ -88,7 +89,7 @@ extension RowEntry {
     /// device. The server has lost that later deletion, and must hear of it. If both are by the same device, they are
     /// one deletion, whose clock the server may have set back (M4).
     private func isLaterEnd(than told: WriteClock) -> Bool {
-        local?.clocks[LocalEdit.life]?.original.map { $0 > told && $0.device != told.device } ?? false
+        local?.lostLife.map { $0 > told && $0.device != told.device } ?? false
     }
 
     /// Whether the user has deleted the row later than everything in its next life was written. In a table where the
@@ -106,10 +107,10 @@ extension RowEntry {
         to life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
-        (generation, remote.generation) = (life, life)
-        remote.beginLife()
+        generation = life
+        remote.begin(life)
         // An answer to a push of the former life says nothing of this life.
-        local?.sent = 0
+        local?.forgetPushes()
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
         }
@@ -126,8 +127,7 @@ extension RowEntry {
         let lost = isAlive ? edited(in: layout) | replaced(unread, in: layout) : 0
         let rendering = Rendering(change: isAlive ? .delete : .none, lost: lost)
         generation = life
-        remote.generation = max(remote.generation, life)
-        remote.clocks = ColumnClocks(common: clock)
+        remote.end(life, at: clock)
         counters = [:]
         becomeClean()
         return rendering
@@ -137,8 +137,8 @@ extension RowEntry {
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Rendering {
         let lost = isAlive ? edited(in: layout) | replaced(patch.unread, in: layout) : 0
         generation = life
-        remote.generation = max(remote.generation, life)
-        remote.take(patch, in: layout)
+        remote.hear(life: life)
+        remote.hear(patch, in: layout)
         becomeClean()
         return Rendering(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
     }
@@ -162,9 +162,9 @@ extension RowEntry {
     ) rethrows -> Rendering {
         let former = remote
         var rendering = Rendering(replaced: replaced(patch.unread, in: layout))
-        remote.seq = max(remote.seq, patch.seq ?? 0)
-        remote.generation = max(remote.generation, generation)
-        remote.take(patch, in: layout)
+        remote.hear(seq: patch.seq)
+        remote.hear(life: generation)
+        remote.hear(patch, in: layout)
         var values = patch.values
         for column in layout.columns {
             let isDirty = dirty & column.mask != 0
@@ -172,10 +172,10 @@ extension RowEntry {
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
             } else if !isLater, let later = former.clock(of: column, laterThan: patch) {
                 rendering.kept |= column.mask
-                remote.take(column, at: later)
+                remote.hear(column, at: later)
             } else if isDirty {
                 rendering.kept |= column.mask
-                local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
+                local?.cover(column, try quote(column, patch.values[column.name] ?? .null))
                 if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
             }
         }
@@ -209,9 +209,9 @@ extension RowEntry {
                 continue
             }
             if isReplaced(column, patch.unread) { replaced |= column.mask }
-            remote.take(column, at: clock)
+            remote.hear(column, at: clock)
             if dirty & column.mask != 0 {
-                local?.base[name] = try quote(column, value)
+                local?.cover(column, try quote(column, value))
                 noteCovered(column, device: device)
             } else {
                 taken.append(name, value)

@@ -7,7 +7,7 @@ import OptimistWire
 extension RowEntry {
     /// Ends the row, because the server has merged it into another one. The user's edits since then are lost.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Rendering {
-        local?.sent &= ~sentRow.mask
+        local?.answer(sentRow.mask)
         guard generation == sentRow.generation else {
             confirmEnd(of: sentRow.generation + 1, answeredAt: nil)
             return Rendering()
@@ -35,7 +35,7 @@ extension RowEntry {
     ///
     /// - Parameter deletion: The deletion as the server tells it. Nil: the server does not say.
     mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Rendering {
-        local?.sent &= ~sentRow.mask
+        local?.answer(sentRow.mask)
         let life = sentRow.generation + sentRow.generation % 2
         let isEnd = deletion.map { $0.generation >= life && $0.generation % 2 == 0 } ?? false
         let told = isEnd ? deletion : nil
@@ -59,9 +59,9 @@ extension RowEntry {
         _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
-        local?.sent &= ~sentRow.mask
+        local?.answer(sentRow.mask)
         // Whatever the server answers, other devices may have what it lost. So the life still counts as sent.
-        if isRestored { local?.sent |= TableLayout.lifeMask }
+        if isRestored { local?.keepLifeSent() }
         // The row may have been deleted with another one meanwhile. Then nothing of it is unsent.
         guard generation == sentRow.generation, isPending else { return Rendering() }
         switch sentRow.kind {
@@ -130,8 +130,8 @@ extension RowEntry {
                     value, current?.clocks?[column.name], isReplaced: false, isOvertaken: isOvertaken, of: column)
             }
             if unsentClock(of: column.name) != sentRow.clocks[column.name] {
-                if let server { local?.base[column.name] = try quote(column, server) }
-                if remote.clock(of: column) != told { local?.unread |= column.mask }
+                if let server { local?.cover(column, try quote(column, server)) }
+                if remote.clock(of: column) != told { local?.noteUnread(column.mask) }
                 continue
             }
             mine.append(column.name, sentRow.values[column.name] ?? .null)
@@ -140,7 +140,7 @@ extension RowEntry {
         }
         clear(cleared, in: layout)
         let isGone = isOver && refusal.current?.seq ?? 0 < remote.seq
-        if isOver, !isGone { remote.generation = generation }
+        if isOver, !isGone { remote.goBack(to: generation) }
         let change =
             isGone ? end(remote.generation, clock: nil, in: layout).change : restored.isEmpty ? .none : .set(restored)
         return Rendering(change: change, rejected: mine.isEmpty && !isGone ? nil : mine)

@@ -5,7 +5,7 @@ import OptimistWire
 /// Rows that the server had and has lost. The device sends them again, as edits with the clocks of their writers (L3).
 extension RowEntry {
     /// Whether the server had this life of the row and has lost it, so that the row is sent whole.
-    var isRestored: Bool { local?.isRestored ?? false }
+    var isRestored: Bool { local?.lostLife != nil }
 
     /// Whether the server has this life of the row, or had it and has lost it.
     var wasOnServer: Bool { isKnownToServer || isRestored }
@@ -30,24 +30,18 @@ extension RowEntry {
         let end = remote.clocks.common ?? RemoteRow.noClock
         let written = Stamp(rawValue: max(end.stamp.rawValue, 1))
         var edit = local ?? LocalEdit(group: written, place: written.rawValue, stamp: written)
-        if isAlive || edit.dirty & TableLayout.lifeMask == 0 || end.stamp > edit.stamp {
-            edit.clocks[LocalEdit.life] = .original(end)
-        }
-        edit.dirty |= TableLayout.lifeMask
-        edit.sent |= TableLayout.lifeMask
-        edit.stopWaiting()
+        let isLater = isAlive || edit.dirty & TableLayout.lifeMask == 0 || end.stamp > edit.stamp
+        edit.restoreLife(at: isLater ? end : nil)
         local = edit
         if isAlive { restoreColumns(besides: edit.dirty, in: layout) }
-        remote.generation = 0
+        remote.lose()
     }
 
     private mutating func restoreColumns(besides mask: Int64, in layout: TableLayout) {
         for column in layout.columns where mask & column.mask == 0 {
             guard let clock = column.isCounter ? counters[column.bit]?.pushed.latestClock : remote.clock(of: column)
             else { continue }
-            local?.clocks[column.name] = .original(clock)
-            local?.dirty |= column.mask
-            local?.sent |= column.mask
+            local?.restore(column, at: clock)
         }
     }
 
@@ -74,7 +68,7 @@ extension RowEntry {
     /// - Returns: The new stamp of the edit, which is later than both.
     mutating func stand(_ column: TableLayout.Column) -> Stamp {
         let stamp = max(unsentClock(of: column.name).stamp, remote.clock(of: column)?.stamp ?? .zero).successor
-        local?.clocks[column.name] = .own(stamp)
+        local?.stamp(column, stamp)
         return stamp
     }
 
@@ -86,7 +80,7 @@ extension RowEntry {
                 patch.clocks?[column.name].map({ $0 >= mine }) ?? true
             else { continue }
             clear(column.mask, in: layout)
-            local?.sent &= ~column.mask
+            local?.answer(column.mask)
         }
     }
 
@@ -96,7 +90,7 @@ extension RowEntry {
         guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
             return
         }
-        local?.sent &= ~TableLayout.lifeMask
+        local?.answer(TableLayout.lifeMask)
         clear(TableLayout.lifeMask & dirty, in: layout)
     }
 }

@@ -54,7 +54,7 @@ extension RowEntry {
         let (counters, told) = (counters, remote)
         var rendering = begin(life, patch, in: layout)
         guard case .put(var values) = rendering.change else { return rendering }
-        local = LocalEdit(group: former.group, place: former.place, stamp: former.stamp)
+        local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
             // A counter's clock tells when other devices counted. So a total is lost only if every column of the new
@@ -67,20 +67,17 @@ extension RowEntry {
                 continue
             }
             rendering.lost &= ~column.mask
-            local?.dirty |= column.mask
-            local?.clocks[column.name] = former.clocks[column.name]
+            local?.continue(column, of: former)
             if column.isCounter {
                 self.counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
                 values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
             } else {
                 rendering.kept |= column.mask
-                local?.base[column.name] = try quote(column, patch.values[column.name] ?? .null)
-                local?.unread |= former.unread & column.mask
+                local?.cover(column, try quote(column, patch.values[column.name] ?? .null))
                 if remote.clock(of: column) != told.clock(of: column) { noteCovered(column, device: device) }
             }
         }
-        let kept = dirty
-        if kept == 0 { becomeClean() } else { local?.sent = former.sent & kept }
+        if dirty == 0 { becomeClean() }
         rendering.change = .put(values)
         return rendering
     }
@@ -106,7 +103,7 @@ extension RowEntry {
     /// The clock with which the device will send a deletion. If the server has lost the deletion, this is its original
     /// clock. Nil: the server has not said when the row was deleted.
     func deletionClock(_ device: String) -> WriteClock? {
-        let clock = local?.clock(of: LocalEdit.life).clock(device)
+        let clock = local?.lifeClock.clock(device)
         return clock == RemoteRow.noClock ? nil : clock
     }
 }

@@ -28,7 +28,7 @@ extension RowEntry {
         if isRestored, !sent.restores, verdict.isGone { return Rendering(isUndecided: true) }
         switch verdict {
         case .accepted(let seq):
-            remote.lastAnsweredPush = push
+            remote.answer(push)
             noteSeq(seq, of: sent.generation)
             return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
         case .merged(let seq, let won):
@@ -39,24 +39,24 @@ extension RowEntry {
                 settleUnlessPending(push)
                 return rendering
             }
-            remote.lastAnsweredPush = push
+            remote.answer(push)
             return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
         case .mergedInto(let seq, _):
-            remote.lastAnsweredPush = push
-            remote.seq = max(remote.seq, seq)
+            remote.answer(push)
+            remote.hear(seq: seq)
             return becomeOne(sent, in: layout)
         case .gone(let seq, let deletion):
             if isThereAgain(since: seq, in: sent.generation) {
                 takeBackSent(sent)
                 return Rendering(isUndecided: true)
             }
-            remote.seq = max(remote.seq, seq)
+            remote.hear(seq: seq)
             let rendering = giveUp(sent, deletion, in: layout)
             settleUnlessPending(push)
             return rendering
         case .rejected(let refusal):
             let rendering = try reject(sent, refusal, in: layout, quote: quote)
-            if rendering.rejected != nil { remote.lastAnsweredPush = push } else { settleUnlessPending(push) }
+            if rendering.rejected != nil { remote.answer(push) } else { settleUnlessPending(push) }
             return rendering
         case .blocked, .groupFailed:
             takeBackSent(sent)
@@ -72,13 +72,13 @@ extension RowEntry {
     /// Notes the push as the last one answered, if nothing of the row is pending. The server did not take what was
     /// sent, and no rejection keeps it. If something is still pending, a later push decides what becomes of the row
     /// (Q4).
-    private mutating func settleUnlessPending(_ push: Int64) { if !isPending { remote.lastAnsweredPush = push } }
+    private mutating func settleUnlessPending(_ push: Int64) { if !isPending { remote.answer(push) } }
 
     /// Notes the server's transaction, unless the answer is about an earlier life than the present one. Such a life
     /// ended before the server took what was sent of it, and the server may have forgotten that end. A page that tells
     /// this must then count as later (L4).
     private mutating func noteSeq(_ seq: Int64, of life: Int) {
-        if life >= generation { remote.seq = max(remote.seq, seq) }
+        if life >= generation { remote.hear(seq: seq) }
     }
 
     /// Notes that the server did not apply what was sent. Columns that an earlier push may have brought to it still
@@ -86,8 +86,7 @@ extension RowEntry {
     private mutating func takeBackSent(_ sentRow: SentRow) {
         // If a page has settled the row meanwhile, none of its columns is unanswered.
         guard isPending else { return }
-        local?.sent &= ~sentRow.mask
-        local?.sent |= sentRow.sentBefore
+        local?.takeBack(sentRow)
         endUnsentLife()
     }
 
@@ -113,13 +112,11 @@ extension RowEntry {
     ) rethrows -> Rendering {
         let isFirst = remote.generation < sentRow.generation
         if sentRow.kind == .delete { confirmEnd(of: sentRow.generation, answeredAt: sentRow.deletion) }
-        remote.generation = max(remote.generation, sentRow.generation)
-        local?.sent &= ~sentRow.mask
+        remote.hear(life: sentRow.generation)
+        local?.answer(sentRow.mask)
         guard generation == sentRow.generation else { return Rendering() }
         if isFirst, sentRow.kind != .delete {
-            remote.clocks = sentRow.confirmed(with: won, device: device)
-            let elsewhere = remote.known > 0 ? remote.known & RemoteRow.elsewhere : 0
-            remote.known = layout.mask(of: sentRow.values) | elsewhere
+            remote.accept(sentRow.confirmed(with: won, device: device), of: layout.mask(of: sentRow.values))
         }
         var rendering = Rendering()
         var taken = JSONObject()
@@ -152,7 +149,7 @@ extension RowEntry {
             return rendering
         }
         // The edit has brought the row back.
-        if isOver { remote.generation = generation }
+        if isOver { remote.goBack(to: generation) }
         if !taken.isEmpty, isAlive { rendering.change = .set(taken) }
         return rendering
     }
@@ -173,7 +170,7 @@ extension RowEntry {
         let server = settledValue(
             answer ?? mine, clock, isReplaced: answer != nil && isFirst, isOvertaken: seq < remote.seq, of: column)
         guard isDirty else { return server }
-        local?.base[column.name] = try quote(column, server)
+        local?.cover(column, try quote(column, server))
         noteCovered(column, device: sent.device)
         return server
     }
@@ -211,7 +208,7 @@ extension RowEntry {
         if let clock, let told = remote.clock(of: column), told > clock, !isReplaced {
             return baseValue(of: column) ?? value
         }
-        remote.take(column, at: clock)
+        remote.hear(column, at: clock)
         return value
     }
 
@@ -220,13 +217,12 @@ extension RowEntry {
         _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout,
         quote: (TableLayout.Column, JSON) throws -> String
     ) rethrows -> Rendering {
-        local?.sent &= ~sentRow.mask
-        let isFirst = remote.generation < life
-        remote.generation = max(remote.generation, life)
-        if life == generation, isFirst {
+        local?.answer(sentRow.mask)
+        if life == generation, remote.generation < life {
             // The confirmed clocks of an earlier life no longer count. A page brings those of this life.
-            remote.beginLife()
+            remote.begin(life)
         }
+        remote.hear(life: life)
         guard life > generation else { return Rendering() }
         if isDeletedLater(than: won, device: device, in: layout) {
             generation = life + 1

@@ -22,7 +22,7 @@ extension RowEntry {
         guard isRestored ? !isLost : isKnownToServer else {
             let mine = kept(values, in: layout)
             if let current { return (.create, bringBack(current, in: layout), mine) }
-            if isRestored { remote.generation = 0 }
+            if isRestored { remote.lose() }
             giveUpUnsentLife()
             return (.create, .delete, mine)
         }
@@ -50,13 +50,13 @@ extension RowEntry {
         becomeClean()
         counters = [:]
         generation = remote.generation
-        if isAlive { remote.known = 0 }
+        if isAlive { remote.withdraw() }
     }
 
     /// Notes that the user has deleted a row that is not here.
     mutating func endUnseen(group: Stamp, stamp: Stamp) {
         generation += 1
-        if remote.generation == generation { remote.clocks = ColumnClocks() }
+        if remote.generation == generation { remote.end(generation, at: nil) }
         local = LocalEdit(group: group, place: stamp.rawValue, stamp: stamp, dirty: TableLayout.lifeMask)
     }
 
@@ -66,24 +66,19 @@ extension RowEntry {
     /// an earlier life that was here, for example while its values wait. Its deletion is then undone as well, and
     /// nothing is lost.
     mutating func loseUnsentLife() {
-        guard remote.isAlive, remote.known != 0 else { return giveUpUnsentLife() }
+        guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]
         generation = remote.generation + 1
-        local?.dirty = TableLayout.lifeMask
-        local?.clocks = [:]
-        local?.sent = 0
-        local?.base = [:]
-        local?.stopWaiting()
+        local?.end()
     }
 
     /// Notes that the server had a life that was unsent here, and has ended it. Everything that was written in that
     /// life counts as confirmed. If the server loses the end, the device sends all of it again.
     mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
         if before.isKnownToServer || before.isRestored { return }
-        remote.seq = seq
-        remote.clocks = ColumnClocks(common: WriteClock(stamp: before.lifeStamp, device: device))
+        remote.accept(lifeAt: WriteClock(stamp: before.lifeStamp, device: device), until: seq)
         for column in layout.columns where !column.isCounter {
-            remote.take(column, at: before.unsentClock(of: column.name).clock(device))
+            remote.hear(column, at: before.unsentClock(of: column.name).clock(device))
         }
     }
 
@@ -99,10 +94,10 @@ extension RowEntry {
             generation = remote.generation
             return change
         }
-        remote.seq = max(remote.seq, current.seq ?? 0)
         generation = current.generation ?? 1
-        remote.generation = generation
-        remote.take(current, in: layout)
+        remote.hear(seq: current.seq)
+        remote.goBack(to: generation)
+        remote.hear(current, in: layout)
         return .put(beginCounters(of: current, in: layout))
     }
 }

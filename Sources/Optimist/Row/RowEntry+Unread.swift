@@ -37,13 +37,13 @@ extension RowEntry {
     /// (M4). Under the same clock they are one edit, if this one has been sent.
     mutating func noteCovered(_ column: TableLayout.Column, device: String) {
         guard let told = remote.clock(of: column), told.device == device else {
-            local?.unread |= column.mask
+            local?.noteUnread(column.mask)
             return
         }
-        local?.unread &= ~column.mask
+        local?.noteRead(column.mask)
         let isAnswered = sent & column.mask == 0
         if let own = unsentClock(of: column.name).ownStamp, told.stamp > own || isAnswered && told.stamp == own {
-            local?.clocks[column.name] = .own(told.stamp.successor)
+            local?.stamp(column, told.stamp.successor)
         }
     }
 

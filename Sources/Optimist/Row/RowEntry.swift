@@ -56,9 +56,10 @@ struct RowEntry: Equatable, Sendable {
     ///   - clock: The clock of the deletion. Nil: the server did not say.
     mutating func confirmEnd(of life: Int, at clock: WriteClock?) {
         if life <= generation, life > remote.generation || (life == remote.generation && clock != nil) {
-            remote.clocks = ColumnClocks(common: clock)
+            remote.end(life, at: clock)
+        } else {
+            remote.hear(life: life)
         }
-        remote.generation = max(remote.generation, life)
     }
 
     /// Notes that an answer reports the end of a life, or accepts the end that this device sent. If two devices ended
@@ -76,7 +77,7 @@ struct RowEntry: Equatable, Sendable {
     /// - Returns: The new stamp.
     mutating func restamp(_ column: TableLayout.Column) -> Stamp {
         let stamp = unsentClock(of: column.name).stamp.successor
-        local?.clocks[column.name] = .own(stamp)
+        local?.stamp(column, stamp)
         return stamp
     }
 
@@ -89,7 +90,7 @@ struct RowEntry: Equatable, Sendable {
         JSONObject(
             layout.columns.compactMap { column in
                 if column.isCounter { return values[column.name].map { (column.name, $0) } }
-                if !remote.isElsewhere, remote.known & column.mask == 0 { return nil }
+                if !remote.isElsewhere, !remote.has(column) { return nil }
                 let isUnsent = dirty & column.mask != 0
                 return (isUnsent ? baseValue(of: column) : values[column.name]).map { (column.name, $0) }
             })
@@ -113,7 +114,7 @@ struct RowEntry: Equatable, Sendable {
             patch.values[column.name] = .int(shown &- counter.unsent)
             patch.mine[column.name] = counter.totals.mapValues(\.confirmed)
         }
-        remote.known &= ~layout.mask(of: values)
+        remote.withdraw(layout.mask(of: values))
         return patch
     }
 }

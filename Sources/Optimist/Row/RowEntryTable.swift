@@ -119,7 +119,7 @@ struct RowEntryTable {
     /// ``writeFresh()``.
     mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         var remote = RemoteRow(generation: patch.generation ?? 1, seq: patch.seq ?? 0)
-        remote.take(patch, in: layout)
+        remote.hear(patch, in: layout)
         fresh.add([ref.table.databaseValue, ref.id] + (try encode(remote)))
     }
 
@@ -135,6 +135,9 @@ struct RowEntryTable {
 
     // MARK: - Coding
 
+    /// The key of a lost life's clock in `optimist_edit.stamps`. No column has this name.
+    static let lifeKey = "@life"
+
     func decode(_ row: RowColumns) throws -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: row.int(0), id: row.value(1)))
         if let generation = row.optionalInt(14) { entry.remote = try decodeRemote(row, generation) }
@@ -148,25 +151,25 @@ struct RowEntryTable {
     }
 
     private func decodeEdit(_ row: RowColumns) throws -> LocalEdit {
-        var edit = LocalEdit(
-            group: Stamp(rawValue: row.int(3)), place: row.int(4), stamp: Stamp(rawValue: row.int(5)),
-            dirty: row.int(7), sent: row.int(8), due: row.optionalInt(10), blocked: row.text(11),
+        var clocks = try row.text(6).map(Self.editClocks) ?? [:]
+        let life = clocks.removeValue(forKey: Self.lifeKey)
+        return LocalEdit(
+            group: Stamp(rawValue: row.int(3)), place: row.int(4), stamp: Stamp(rawValue: row.int(5)), clocks: clocks,
+            lostLife: life?.original, dirty: row.int(7), sent: row.int(8), unread: row.int(13),
+            base: try row.text(9).map(Self.literals) ?? [:], due: row.optionalInt(10), blocked: row.text(11),
             retries: Int(row.int(12)))
-        edit.unread = row.int(13)
-        if let text = row.text(6) { edit.clocks = try Self.editClocks(text) }
-        if let text = row.text(9) { edit.base = try Self.literals(text) }
-        return edit
     }
 
     private func decodeRemote(_ row: RowColumns, _ generation: Int64) throws -> RemoteRow {
-        var remote = RemoteRow(
-            generation: Int(generation), seq: row.int(15), known: row.int(19), lastAnsweredPush: row.int(20))
+        var clocks = ColumnClocks()
         let stamp = row.int(16)
         if stamp != 0 {
-            remote.clocks.common = WriteClock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(17)))
+            clocks.common = WriteClock(stamp: Stamp(rawValue: stamp), device: try nodes.device(row.int(17)))
         }
-        if let text = row.text(18) { remote.clocks.exceptions = try Self.clocks(text) }
-        return remote
+        if let text = row.text(18) { clocks.exceptions = try Self.clocks(text) }
+        return RemoteRow(
+            generation: Int(generation), seq: row.int(15), clocks: clocks,
+            presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20))
     }
 
     private mutating func encode(_ remote: RemoteRow) throws -> [DatabaseValue] {
@@ -175,13 +178,15 @@ struct RowEntryTable {
             Int64(remote.generation).databaseValue, remote.seq.databaseValue,
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
-            Self.text(remote.clocks.exceptions) { .string($0.description) }, remote.known.databaseValue,
+            Self.text(remote.clocks.exceptions) { .string($0.description) }, remote.presence.stored.databaseValue,
             remote.lastAnsweredPush.databaseValue,
         ]
     }
 
     private static func encode(_ edit: LocalEdit, of entry: RowEntry) -> [DatabaseValue] {
-        let clocks = text(edit.clocks) { clock in
+        var stamps = edit.clocks
+        stamps[lifeKey] = edit.lostLife.map(EditClock.original)
+        let clocks = text(stamps) { clock in
             switch clock {
             case .own(let stamp): .int(stamp.rawValue)
             case .original(let clock): .string(clock.description)

@@ -63,7 +63,7 @@ struct GoneColumns {
         for id in empty {
             guard var entry = try entries.entry(RowRef(table: number, id: id)) else { continue }
             if entry.isOver {
-                entry.remote.generation = entry.generation
+                entry.remote.goBack(to: entry.generation)
                 try Store.startResync(of: table, mayBeForgotten: false, in: db)
             }
             entry.becomeClean()

@@ -26,7 +26,7 @@ struct NewCounters {
     func begin(in layout: TableLayout) throws {
         for column in layout.counters where former[layout.name]?.contains(column.name) == false {
             let base = """
-                CASE WHEN e.stamps ->> '$.\(LocalEdit.life)' IS NOT NULL OR e.generation = \
+                CASE WHEN e.stamps ->> '$.\(RowEntryTable.lifeKey)' IS NOT NULL OR e.generation = \
                 (SELECT r.generation FROM optimist_remote r WHERE r.tbl = e.tbl AND r.id = e.id) \
                 THEN CAST(e.base ->> '$.\(column.name)' AS INTEGER) END
                 """

@@ -111,7 +111,8 @@ extension RowEntry {
         if !remote.isAlive { return .deleted }
         guard let values, !remote.isElsewhere else { return .awaited }
         let lacking = layout.columns.filter { column in
-            !column.isCounter && (remote.known | dirty) & column.mask == 0 && values[column.name]?.isNull == false
+            !column.isCounter && (remote.presence.columns | dirty) & column.mask == 0
+                && values[column.name]?.isNull == false
         }
         return .alive(lacking: lacking.map(\.name).sorted())
     }

@@ -259,7 +259,7 @@ struct CounterTests {
             group: Stamp(rawValue: 1), stamp: Stamp(rawValue: 1), dirty: layout[column: "likes"]?.mask ?? 0)
         var entry = RowEntry(
             ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1,
-            remote: RemoteRow(generation: 1, known: 0), local: edit)
+            remote: RemoteRow(generation: 1, presence: .absent), local: edit)
         let patch = RowPatch(generation: 1, clocks: ColumnClocks(), seq: 5, values: ["likes": 8])
         let reception = entry.receive(patch, device: "Phone", in: layout) { _, _ in "NULL" }
         #expect(reception.kept == 0)

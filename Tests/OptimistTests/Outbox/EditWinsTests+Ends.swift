@@ -82,7 +82,7 @@ extension EditWinsTests {
             ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
             remote: RemoteRow(generation: 1),
             local: LocalEdit(group: clock(2_000).stamp, stamp: clock(2_000).stamp, dirty: title, sent: title))
-        entry.remote.take(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
+        entry.remote.hear(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake"]), in: layout)
         let sent = SentRow(
             ref: entry.ref, kind: .update, generation: 1, mask: entry.dirty, lifeStamp: clock(2_000).stamp,
             clocks: ["title": .own(clock(2_000).stamp)], values: ["title": "late"], sentBefore: 0)
@@ -96,7 +96,7 @@ extension EditWinsTests {
         var entry = RowEntry(
             ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
             remote: RemoteRow(generation: 1))
-        entry.remote.take(lake, in: layout)
+        entry.remote.hear(lake, in: layout)
         entry.restore(in: layout)
         let edit = try #require(entry.local)
         let sent = SentRow(
@@ -137,7 +137,8 @@ extension EditWinsTests {
         let layout = try #require(phone.store.layout(named: "note"))
         var entry = known(in: layout).entry
         entry.generation = 2
-        entry.local?.dirty = TableLayout.lifeMask
+        entry.local = LocalEdit(
+            group: clock(2_000).stamp, stamp: clock(2_000).stamp, dirty: TableLayout.lifeMask)
         let fast = WriteClock(stamp: clock(90_000).stamp, device: "Phone")
         let mine = WriteClock(stamp: clock(60_000).stamp, device: "Phone")
         let sent = SentRow(

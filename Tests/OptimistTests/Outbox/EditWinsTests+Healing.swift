@@ -178,7 +178,7 @@ extension EditWinsTests {
         var entry = RowEntry(
             ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
             remote: RemoteRow(generation: 1))
-        entry.remote.take(
+        entry.remote.hear(
             RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["title": "Lake", "body": "blue"]), in: layout)
         entry.local = LocalEdit(
             group: clock(7_000).stamp, stamp: clock(7_000).stamp, dirty: try #require(layout[column: "body"]).mask)
@@ -194,7 +194,7 @@ extension EditWinsTests {
         var entry = RowEntry(
             ref: RowRef(table: layout.number, id: note.id.databaseValue), generation: 1,
             remote: RemoteRow(generation: 1))
-        entry.remote.take(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["body": "blue"]), in: layout)
+        entry.remote.hear(RowPatch(clocks: ColumnClocks(common: clock(1_000)), values: ["body": "blue"]), in: layout)
         entry.local = LocalEdit(
             group: clock(7_000).stamp, stamp: clock(7_000).stamp, dirty: try #require(layout[column: "body"]).mask)
         entry.beginAnew(in: layout)

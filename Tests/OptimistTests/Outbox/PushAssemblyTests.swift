@@ -43,7 +43,10 @@ struct PushAssemblyTests {
         return Unsent(entry: entry, values: entry.isAlive ? values : [:], layout: layout)
     }
 
-    private static func deleted(_ entry: inout RowEntry) { (entry.generation, entry.remote.generation) = (2, 1) }
+    private static func deleted(_ entry: inout RowEntry) {
+        entry.generation = 2
+        entry.remote.hear(life: 1)
+    }
 
     private static func assembly(rows: Int = 100, bytes: Int = 1 << 40) -> PushAssembly {
         PushAssembly(device: device, limit: PushLimit(rows: rows, bytes: bytes))
@@ -69,8 +72,8 @@ struct PushAssemblyTests {
             generation: 1, clocks: ColumnClocks(common: Self.clock), values: ["text": "a", "parent": nil])
         #expect(try change(Self.step(1, "a")) == .create(made))
         let edited = Self.step(1, "b") { entry in
-            entry.remote.generation = 1
-            entry.local?.dirty = Self.text
+            entry.remote.hear(life: 1)
+            entry.local = LocalEdit(group: Self.pending, stamp: Self.pending, dirty: Self.text)
         }
         var changed = RowPatch(generation: 1, clocks: ColumnClocks(common: Self.clock), values: ["text": "b"])
         changed.read = ColumnClocks()
@@ -82,7 +85,7 @@ struct PushAssemblyTests {
 
     @Test func `W4 each column is sent with the clock of its own last write`() throws {
         let later = Stamp(milliseconds: 2_000)
-        let unsent = Self.step(1, "a") { $0.local?.clocks["text"] = .own(later) }
+        let unsent = Self.step(1, "a") { $0.local?.stamp(Self.layout.columns[0], later) }
         guard case .create(let patch) = try change(unsent) else {
             Issue.record("the row is new")
             return
@@ -93,7 +96,7 @@ struct PushAssemblyTests {
 
     @Test func `M3 a counter is sent as this device's total, if this device has counted`() throws {
         let unsent = Self.step(1, "a") { entry in
-            entry.local?.dirty |= 1 << 3
+            entry.local?.add(1 << 3)
             entry.counters[3] = Counter(totals: [Self.device: Counter.Total(value: 5, stamp: Self.pending)])
         }
         guard case .create(let patch) = try change(unsent), case .create(let other) = try change(Self.step(1, "a"))
@@ -118,9 +121,8 @@ struct PushAssemblyTests {
     @Test func `S4 a sent row is noted with its values, and with what was sent before`() throws {
         var assembly = Self.assembly()
         let unsent = Self.step(1, "b") { entry in
-            entry.remote.generation = 1
-            entry.local?.dirty = Self.text
-            entry.local?.sent = 0b100
+            entry.remote.hear(life: 1)
+            entry.local = LocalEdit(group: Self.pending, stamp: Self.pending, dirty: Self.text, sent: 0b100)
         }
         let hasRoom = assembly.add([unsent])
         #expect(hasRoom)

@@ -15,8 +15,9 @@ struct UnitScanTests {
     /// A row of one group, or of none.
     private static func row(_ id: Int, _ group: Int64?, isPostponed: Bool = false) -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: 1, id: id.databaseValue), generation: 1)
-        entry.local = group.map(Stamp.init(rawValue:)).map { LocalEdit(group: $0, stamp: $0) }
-        entry.local?.due = isPostponed ? 1 : nil
+        entry.local = group.map(Stamp.init(rawValue:)).map {
+            LocalEdit(group: $0, stamp: $0, due: isPostponed ? 1 : nil)
+        }
         return entry
     }
 

@@ -42,8 +42,8 @@ struct RowBelowTests {
         let (text, project) = (layout.columns[0], layout.columns[1])
         var entry = RowEntry(ref: RowRef(table: 1, id: UUID().databaseValue), generation: 1)
         // The server wrote the step last in its transaction 5.
-        entry.remote = RemoteRow(generation: 1, seq: 5)
-        entry.remote.clocks.common = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "Other")
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "Other")
+        entry.remote = RemoteRow(generation: 1, seq: 5, clocks: ColumnClocks(common: clock))
         let stamp = Stamp(milliseconds: 9_000)
         func edit(_ dirty: Int64, sent: Int64 = 0) {
             entry.local = LocalEdit(group: stamp, stamp: stamp, dirty: dirty, sent: sent)
@@ -58,7 +58,7 @@ struct RowBelowTests {
             edit(layout.fullMask, sent: step == .new ? 0 : layout.fullMask)
         case .lost: entry.restore(in: layout)
         case .outlived:
-            entry.remote.generation = 2
+            entry.remote.hear(life: 2)
             edit(project.mask)
         }
         return RowBelow(entry: entry, layout: layout, column: project, onDelete: action)

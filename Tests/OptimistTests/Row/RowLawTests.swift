@@ -182,10 +182,10 @@ struct RowLawTests {
     /// An entry in a state of the world. Its edit was sent.
     private static func entry(_ edit: Edit, above word: Word) -> (RowEntry, sent: SentRow?) {
         var entry = RowEntry(ref: ref, generation: word.life)
-        entry.remote.generation = word.life
-        if word.life > 0 { entry.remote.seq = 5 }
-        if word.cell != nil { entry.remote.take(patch(word, seq: 5), in: layout) }
-        if word.life == 2 { entry.remote.clocks = ColumnClocks(common: clock(word.end)) }
+        entry.remote.hear(life: word.life)
+        if word.life > 0 { entry.remote.hear(seq: 5) }
+        if word.cell != nil { entry.remote.hear(patch(word, seq: 5), in: layout) }
+        if word.life == 2 { entry.remote.end(2, at: clock(word.end)) }
         let stamp = clock(20).stamp
         switch edit {
         case .none: return (entry, nil)
@@ -201,8 +201,7 @@ struct RowLawTests {
         var assembly = PushAssembly(device: "Me", limit: PushLimit())
         let values: JSONObject = ["title": edit == .lost ? "A" : "M"]
         _ = assembly.add([PushAssembly.Unsent(entry: entry, values: entry.isAlive ? values : [:], layout: layout)])
-        let unanswered = entry.dirty
-        entry.local?.sent |= unanswered
+        entry.local?.send()
         return (entry, assembly.sent.first)
     }
 

@@ -18,7 +18,7 @@ extension RowSubject: CustomStringConvertible {
         var parts = ["server \(remote.generation)#\(remote.seq)"]
         if remote.isAlive {
             parts += layout.columns.compactMap { column in
-                guard !column.isCounter, remote.known & column.mask != 0 else { return nil }
+                guard !column.isCounter, remote.has(column) else { return nil }
                 return "\(column.name)\(Self.brief(remote.clock(of: column)))"
             }
             if remote.isElsewhere { parts.append("elsewhere") }
@@ -34,7 +34,7 @@ extension RowSubject: CustomStringConvertible {
             return entry.generation == entry.remote.generation ? "clean" : "clean in \(entry.generation)"
         }
         var parts = ["unsent \(entry.generation)"]
-        if edit.dirty & TableLayout.lifeMask != 0 { parts.append("life\(Self.brief(edit.clock(of: LocalEdit.life)))") }
+        if edit.dirty & TableLayout.lifeMask != 0 { parts.append("life\(Self.brief(edit.lifeClock))") }
         for column in layout.columns(in: edit.dirty) {
             let base = edit.base[column.name].map { "<\($0)" } ?? ""
             let isUnread = edit.unread & column.mask != 0 ? "?" : ""
@@ -43,7 +43,7 @@ extension RowSubject: CustomStringConvertible {
         let unanswered = layout.columns(in: edit.sent).map(\.name)
         let life = edit.sent & TableLayout.lifeMask != 0 ? ["life"] : []
         if edit.sent != 0 { parts.append("sent[\((life + unanswered).joined(separator: " "))]") }
-        if edit.isRestored { parts.append("restored") }
+        if edit.lostLife != nil { parts.append("restored") }
         return parts.joined(separator: " ")
     }
 

@@ -58,20 +58,19 @@ struct RowSubject {
         let stamp = Self.clock(second).stamp
         let mask = layout.mask(of: values)
         let keepsBase = entry.isKnownToServer || entry.isRestored
-        var edit = entry.local ?? LocalEdit(group: stamp, stamp: stamp)
+        let edit = entry.local ?? LocalEdit(group: stamp, stamp: stamp)
+        var (base, clocks) = (edit.base, edit.clocks)
         for column in layout.columns(in: mask) where keepsBase {
-            if edit.dirty & column.mask == 0 || edit.clocks[column.name]?.original != nil {
-                edit.base[column.name] = Self.literal(former[column.name] ?? .null)
+            if edit.dirty & column.mask == 0 || clocks[column.name]?.original != nil {
+                base[column.name] = Self.literal(former[column.name] ?? .null)
             }
         }
-        if edit.dirty & ~mask == 0 {
-            (edit.stamp, edit.clocks) = (stamp, [:])
-        } else {
-            for column in layout.columns(in: mask) { edit.clocks[column.name] = .own(stamp) }
-        }
-        edit.dirty |= mask
-        edit.stopWaiting()
-        entry.local = edit
+        let isAll = edit.dirty & ~mask == 0
+        for column in layout.columns(in: mask) { clocks[column.name] = .own(stamp) }
+        entry.local = LocalEdit(
+            group: edit.group, stamp: isAll ? stamp : edit.stamp, clocks: isAll ? [:] : clocks,
+            lostLife: isAll ? nil : edit.lostLife, dirty: edit.dirty | mask, sent: edit.sent, unread: edit.unread,
+            base: base)
         for (name, value) in values.members { shown?[name] = value }
     }
 
@@ -92,7 +91,6 @@ struct RowSubject {
         let life = entry.sent == 0 ? 0 : entry.generation + entry.generation % 2
         if entry.remote.isAlive || entry.sent != 0 || ended > entry.generation {
             entry.generation = max(life, ended)
-            if entry.local == nil { entry.local = LocalEdit(group: stamp, stamp: stamp) }
             reset(to: TableLayout.lifeMask, at: stamp)
         } else {
             entry.generation = entry.remote.generation
@@ -103,11 +101,9 @@ struct RowSubject {
     }
 
     private mutating func reset(to mask: Int64, at stamp: Stamp) {
-        entry.local?.stamp = stamp
-        entry.local?.clocks = [:]
-        entry.local?.base = [:]
-        entry.local?.dirty = mask
-        entry.local?.stopWaiting()
+        entry.local = LocalEdit(
+            group: entry.local?.group ?? stamp, stamp: stamp, dirty: mask, sent: entry.sent,
+            unread: entry.local?.unread ?? 0)
     }
 
     // MARK: - What the engine does
@@ -116,8 +112,7 @@ struct RowSubject {
         var assembly = PushAssembly(device: Self.device, limit: PushLimit())
         _ = assembly.add([PushAssembly.Unsent(entry: entry, values: shown ?? [:], layout: layout)])
         sent = assembly.sent.first
-        let unanswered = entry.dirty
-        entry.local?.sent |= unanswered
+        entry.local?.send()
     }
 
     mutating func receive(_ patch: RowPatch) {
@@ -206,5 +201,14 @@ struct RowSubject {
 
     private static func literal(_ value: JSON) -> String {
         value.int.map(String.init) ?? value.string.map { "'\($0)'" } ?? "NULL"
+    }
+}
+
+extension LocalEdit {
+    /// A push carries everything that is unsent.
+    mutating func send() {
+        self = LocalEdit(
+            group: group, place: place, stamp: stamp, clocks: clocks, lostLife: lostLife, dirty: dirty,
+            sent: sent | dirty, unread: unread, base: base)
     }
 }

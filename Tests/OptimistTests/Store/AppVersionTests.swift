@@ -245,7 +245,7 @@ struct AppVersionTests {
         #expect(try await new.store.counts().parked == 0)
         #expect(try await new.store.counts().pending == 0)
         let colour = try #require(new.store.layouts[0][column: "colour"])
-        let known = try await new.store.entry(id: item.id)?.remote.known
+        let known = try await new.store.entry(id: item.id)?.remote.presence.columns
         #expect(known.map { $0 & colour.mask } == 0, "it is no value of the server's")
     }
 

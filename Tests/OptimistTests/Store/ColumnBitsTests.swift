@@ -68,7 +68,7 @@ struct ColumnBitsTests {
             let entry = try await device.store.read { db in
                 try RowEntryTable(db).entry(RowRef(table: layout.number, id: id.databaseValue))
             }
-            #expect(entry.map { $0.remote.known & layout.fullMask & ~TableLayout.lifeMask } == 0)
+            #expect(entry.map { $0.remote.presence.columns & layout.fullMask & ~TableLayout.lifeMask } == 0)
             try await device.execute("UPDATE wide SET \(last)0 = 1, \(last)39 = '\(last)'")
             #expect(try await push(device) == ["\(last)0": 1, "\(last)39": .string(last)])
         }

@@ -156,7 +156,7 @@ struct ResyncTests {
         let clocks = ColumnClocks(common: WriteClock(stamp: .zero, device: "OtherPhone"))
         var entry = RowEntry(
             ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 1,
-            remote: RemoteRow(generation: 2, clocks: clocks, known: layout.columns[0].mask),
+            remote: RemoteRow(generation: 2, clocks: clocks, presence: .shown(layout.columns[0].mask)),
             local: LocalEdit(group: .zero, stamp: .zero))
         entry.goOnForgotten(in: layout)
         #expect(entry.isRestored)
