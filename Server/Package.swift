@@ -129,6 +129,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            exclude: ["Guard/README.md"],
             resources: [.embedInCode("Admin/Web")],
             swiftSettings: settings),
         .systemLibrary(
