@@ -45,7 +45,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "OptimistCore", swiftSettings: settings),
-        .target(name: "OptimistWire", swiftSettings: settings),
+        .target(name: "OptimistWire", exclude: ["README.md"], swiftSettings: settings),
         // OpenSSL, for Linux: Apple's systems have CryptoKit.
         .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         // zlib, for AsyncHTTPClient's transport: URLSession unpacks by itself.
@@ -67,13 +67,15 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
                 .target(name: "CLibZ", condition: .when(traits: ["AsyncHTTPClient"])),
             ],
+            exclude: ["README.md"],
             resources: privacy,
             // URLSessionTransport is for Apple's systems; here it is tested as far as Linux can.
             swiftSettings: settings + [
                 .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
             ]),
         .target(
-            name: "OptimistLoading", dependencies: ["OptimistCore"], resources: privacy, swiftSettings: settings),
+            name: "OptimistLoading", dependencies: ["OptimistCore"], exclude: ["README.md"], resources: privacy,
+            swiftSettings: settings),
         .target(
             name: "OptimistFetching",
             dependencies: [
@@ -89,6 +91,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            exclude: ["README.md"],
             resources: privacy,
             swiftSettings: settings),
         .target(
@@ -107,9 +110,11 @@ let package = Package(
                 "Optimist", "OptimistCore", "OptimistSession", "OptimistWire",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings),
         .target(
-            name: "OptimistServing", dependencies: ["OptimistCore", "OptimistWire"], swiftSettings: settings),
+            name: "OptimistServing", dependencies: ["OptimistCore", "OptimistWire"], exclude: ["README.md"],
+            swiftSettings: settings),
         .target(
             name: "OptimistTesting",
             dependencies: [
@@ -119,6 +124,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings),
         .testTarget(
             name: "OptimistTestingTests",

@@ -102,6 +102,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "OptimistCore", package: "optimist"),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings),
         .target(
             name: "OptimistLoopback",
@@ -129,7 +130,7 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
-            exclude: ["Guard/README.md"],
+            exclude: ["Guard/README.md", "README.md"],
             resources: [.embedInCode("Admin/Web")],
             swiftSettings: settings),
         .systemLibrary(
@@ -146,6 +147,7 @@ let package = Package(
                 .product(name: "OptimistServing", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings),
         .target(
             name: "OptimistSimulation",
@@ -159,6 +161,7 @@ let package = Package(
                 .product(name: "OptimistTesting", package: "optimist"),
                 .product(name: "OptimistWire", package: "optimist"),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings),
         .target(
             name: "OptimistProxy",
@@ -192,6 +195,7 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
+            exclude: ["README.md"],
             resources: [.copy("GeoNames"), .copy("Web")],
             swiftSettings: settings),
         // Not named like its product: `optimist` and the module `Optimist` are one file name on a Mac's disk.

@@ -17,7 +17,8 @@ let package = Package(
     targets: [
         .target(name: "OptimistCore", swiftSettings: settings),
         .target(name: "OptimistTesting", dependencies: ["OptimistCore"], swiftSettings: settings),
-        .target(name: "OptimistLoading", dependencies: ["OptimistCore"], swiftSettings: settings),
+        .target(
+            name: "OptimistLoading", dependencies: ["OptimistCore"], exclude: ["README.md"], swiftSettings: settings),
         .target(name: "TestForm", path: "Tests/TestForm", swiftSettings: settings),
         .testTarget(
             name: "OptimistLoadingTests",
