@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
-from checks import documents, found, public_types, rules, sizes, swift_text, systems, tutorial, voice  # noqa: E402
+from checks import documents, found, heart, public_types, rules, sizes, swift_text, systems, tutorial, voice  # noqa: E402
 from claims import Claims  # noqa: E402
 from testing.run import Run  # noqa: E402
 from testing.stages import Stage  # noqa: E402
@@ -215,6 +215,116 @@ def lowers_and_never_raises():
     assert voice.lowered(moved, baseline) == {"Sources/B": {"turns": 2, "words": 100}}
     assert voice.lowered(counts[2] | moved, baseline) == baseline
     assert "Sources/B" in list(voice.problems({"Sources/B": counts[3]["Sources/A"]}, baseline))[0]
+
+
+HALVES = """
+struct RemoteRow {
+    var generation = 0
+    private(set) var seq: Int64 = 0
+    var clocks = Clocks()
+    var isAlive: Bool { generation == 1 }
+    mutating func take(_ seq: Int64) { self.seq = seq }
+}
+struct LocalEdit { var dirty = 0 }
+struct RowEntry { var remote = RemoteRow(); var local: LocalEdit?; var generation = 0 }
+final class Engine { var remote: Remote; init(_ it: Remote) { remote = it } }
+enum RowChange { case none; case put(Values); case set(Values); case delete }
+struct Rendering { var change = RowChange.none }
+struct Sent { enum Kind { case delete, update }; var kind: Kind }
+extension Database { func keepingWhatFits(_ work: () -> Void) {} }
+"""
+
+
+def measured(code, folder="Pull"):
+    """Counts two files: one that declares the halves of a row, and one with some lines of Swift."""
+    file = f"{heart.CLIENT}{folder}/A.swift"
+    return heart.count({f"{heart.CLIENT}Row/Halves.swift": HALVES, file: f"extension RowEntry {{\n{code}\n}}\n"}, {})
+
+
+def lines_of(code, measure):
+    """The numbers of the lines of some Swift code that a measure counts, from 1."""
+    return [hit.line - 1 for hit in measured(code).hits[measure] if hit.file.endswith("/A.swift")]
+
+
+@claims
+def finds_who_changes_a_half():
+    """An assignment to a field of a half is found in every form; reads, comparisons, comments and strings do not count."""
+    planted = (
+        "mutating func f() { remote.seq = 1 }", "func f(_ a: inout RowEntry) { a.remote\n    .seq\n    += 1 }",
+        "mutating func f() { (generation, remote.generation) = (1, 1) }", "mutating func f() { self.remote.seq |= 1 }",
+        'func f(a: inout A) { a.rows[b("]")].remote.clocks["x"]?.at = nil }', "func f() { swap(&a.remote.seq, &b) }",
+        "func f(_ a: A) { var word = a.entry.remote; word.seq = 1 }", "func f() { a.remote.clocks.removeAll() }",
+        "func f() { for a in b { var word = RemoteRow()\nword.seq = 1 } }", "func f(_ it: inout RemoteRow) { it.seq -= 1 }",
+        "}\nextension RemoteRow { mutating func f() { seq = 1 }")
+    for code in planted:
+        assert len(lines_of(code, "word")) == 1, (code, lines_of(code, "word"))
+        assert any("at most 0" in text for text in heart.problems(measured(code), {"word": 0})), code
+    innocent = (
+        "// remote.seq = 1", "/* remote.seq = 1 */", 'let a = "remote.seq = 1"', "func f() { let seq = remote.seq }",
+        "mutating func f() { generation = remote.generation }", "func f() { if remote.seq == 1, remote.seq >= 2 {} }",
+        "func f(_ a: B) { var word = a.other; word.seq = 1 }", "func f() { remote.clocks.map { $0 } }",
+        "}\nextension RemoteRow { func f() { var seq = 1\nseq = 2 }", "func f() { g(seq: remote.seq, at: 1) }")
+    for code in innocent:
+        assert lines_of(code, "word") == [], code
+    edits = "func f() { if var edit = entry.local { edit.dirty = 1 }\nlocal?.dirty &= ~1\nlocal!.dirty = local?.dirty ?? 0 }"
+    assert lines_of(edits, "edit") == [1, 2, 3] and lines_of(edits, "word") == [], lines_of(edits, "edit")
+    moves = "mutating func f() { remote.take(1)\nqueue.take(1)\nlocal = nil\nentry.remote = RemoteRow()\n}"
+    assert lines_of(moves, "word-moves") == [1] and lines_of(moves, "word-wholes") == [4], lines_of(moves, "word-wholes")
+    assert lines_of(moves, "edit-wholes") == [3] and lines_of(moves, "word") == []
+
+
+@claims
+def finds_who_builds_a_change():
+    """A function that builds the change of a row counts once; patterns, comparisons and other enums do not count."""
+    built = (
+        "func f() { table.make(.delete, at: id) }", "func f() -> Rendering { Rendering(change: is ? .put(a) : .none) }",
+        "func f() -> (kind: Sent.Kind, change: RowChange)? { return (.delete, .delete) }",
+        "func f() { a.change =\n    is ? b\n    : .set(c) }", "func f() -> RowChange {\n    .delete\n}",
+        "func f() { switch a {\ncase .b:\n    c.change = .delete\ndefault: break } }", "let a = RowChange.put(b)")
+    for code in built:
+        assert measured(code).numbers["changes"] == 1 and len(lines_of(code, "changes")) == 1, code
+    others = (
+        "func f() { if case .put(let a) = change {} }", "func f() { switch a { case .none, .delete: b() } }",
+        "func f() { if a.change == .delete, .delete != b {} }", "func f() { switch (a, b) { case (.update, .set): c() } }",
+        "func f() { inbox.put(.a); a\n    .set(b) }", "func f() { a.kind = .delete }", "// .delete", 'let a = ".put(b)"',
+        "func f() { let kind: Sent.Kind = is ? .delete : .update }", "func f() -> Sent.Kind { return .delete }")
+    for code in others:
+        assert measured(code).numbers["changes"] == 0, (code, lines_of(code, "changes"))
+    assert measured("func f() { a.change = .delete\na.change = .set(b) }").numbers["changes"] == 1
+
+
+@claims
+def counts_the_doors_and_the_rooms():
+    """Files that put rows into tables count in any folder; folders that use each other's types are found."""
+    plain = measured("").numbers
+    for code in ("func f() { a.keepingWhatFits { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
+        assert measured(code).hits["fit"] == [f"{heart.CLIENT}Pull/A.swift"], code
+    for code in ("func f() { a.make(\n    b(c), at: id) }", "}\nextension Fitting {", "func f() { a.keepingWhatFits(b) }"):
+        assert measured(code, "Else").numbers["appliers"] == plain["appliers"] + code.count("\n") + 3, code
+    for code in ("func f() { a.make(b) }", "// a.make(b, at: c)", "func f() { Fitting() }", "func keepingWhatFits() {}"):
+        assert measured(code, "Else").numbers["appliers"] == plain["appliers"], code
+    assert plain["heart"] == HALVES.count("\n") + 3 and plain["pairs"] == 0, plain
+    both = heart.count({f"{heart.CLIENT}{name}.swift": text for name, text in {
+        "A/A": "struct A { let b: B; struct Inner {} }\nprivate struct C {}\n", "A/B": "struct D { let b: B; let c: B }\n",
+        "B/B": "struct B { let a: A; let inner: Inner; let c: C }\n"}.items()}, {})
+    assert both.hits["pairs"] == ["A 2, B 1"] and both.numbers["back"] == 1, both.hits
+    interface = {"a.txt": "# A comment.\nA.b: let b: Int\nA: conforms to Sendable\n"}
+    assert heart.count({"Tests/a.swift": "\n", "Sources/a.swift": "\n\n"}, interface).numbers["symbols"] == 1
+
+
+@claims
+def ceilings_go_down_only():
+    """A number above its ceiling is reported, and so is a missing name; a ceiling only gets lower."""
+    now = measured("mutating func f() { remote.seq = 1 }")
+    numbers = heart.lowered(now, {})
+    assert numbers["word"] == 1 and numbers["heart"] > now.numbers["heart"] and "word-moves" not in numbers, numbers
+    names = list(heart.problems(now, numbers))
+    assert any("looks for Vacancy" in text for text in names) and all("looks for" in text for text in names), names
+    (problem,) = set(heart.problems(now, numbers | {"word": 0})) - set(names)
+    assert problem == ("assignments to fields of RemoteRow outside its file: 1; at most 0. "
+                       "Scripts/heart --where word shows each."), problem
+    assert heart.lowered(now, numbers | {"word": 0})["word"] == 0 and heart.lowered(now, numbers | {"word": 9})["word"] == 1
+    assert "has no ceiling for word" in " ".join(heart.problems(now, {}))
 
 
 @claims
