@@ -93,7 +93,8 @@ struct RowCasesTests {
 
     /// `OPTIMIST_WRITE_CASES=1` writes the file.
     @Test func `M1 M2 S4 every event in every state of a row comes to what it came to before`() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "RowCases.txt")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../Fixtures/RowCases.txt")
         let cases = [(false, true), (true, true), (false, false)].map(Self.cases).joined(separator: "\n")
         if ProcessInfo.processInfo.environment["OPTIMIST_WRITE_CASES"] != nil {
             return try cases.write(to: file, atomically: true, encoding: .utf8)
