@@ -50,7 +50,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 
 /// Sends and receives once: in a task of your own, a command or a test.
 func syncOnce(_ engine: SyncEngine) async throws -> Bool {
-    let outcome = try await engine.once(upTo: .seconds(25))
+    let outcome = try await engine.syncOnce(timeout: .seconds(25))
     print(outcome)  // "The server cannot be reached. Pending: 3. Rejected: 0."
     return outcome.isComplete
 }

@@ -9,7 +9,7 @@ import OptimistLoading
 final class PictureCell {
     private(set) var picture: Data?
     private var url: URL?
-    private var ticket: Ticket?
+    private var ticket: LoadSubscription?
 
     func show(_ url: URL, from pictures: Loader<URL, Data>) {
         self.url = url
@@ -28,7 +28,9 @@ struct PictureWindow {
 
     init(_ pictures: Loader<URL, Data>) { window = PrefetchWindow(pictures) }
 
-    func scrolled(to visible: Range<Int>, of urls: [URL]) { window.show(Array(urls[visible.upperBound...].prefix(12))) }
+    func scrolled(to visible: Range<Int>, of urls: [URL]) {
+        window.setVisible(Array(urls[visible.upperBound...].prefix(12)))
+    }
 }
 
 /// What a loader has done goes to the app's metrics as often as it likes: here, to anything that takes names and

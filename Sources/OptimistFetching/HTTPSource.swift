@@ -14,7 +14,7 @@ public import OptimistSession
 ///
 /// ```swift
 /// let source = HTTPSource(session)
-/// let pictures = Loader<String, Picture>(pause: HTTPStatusError.pauseIfMissing) { fetch in
+/// let pictures = Loader<String, Picture>(failureTTL: HTTPStatusError.pauseIfMissing) { fetch in
 ///     try await source.fetch(fetch, from: "/pictures/\(fetch.key)") { try Picture(decoding: $0) }
 /// }
 /// ```
@@ -50,14 +50,14 @@ public struct HTTPSource: Sendable {
     ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
     ///   - isKeptOnDisk: Whether a disk may keep an answer. It gets the answer's head and what that says itself. Default: that.
     ///   - now: The time of day.
-    ///   - surroundings: Time and chance, for retries.
+    ///   - dependencies: Time and chance, for retries.
     public init(
         _ transport: any Transport, limitBytes: Int = 32 << 20,
         validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity },
         isKeptOnDisk: @escaping @Sendable (HTTPResponse, Bool) -> Bool = { _, isAllowed in isAllowed },
-        now: @escaping @Sendable () -> Date = { Date() }, surroundings: Surroundings = Surroundings()
+        now: @escaping @Sendable () -> Date = { Date() }, dependencies: Dependencies = Dependencies()
     ) {
-        let requests = OpenRequests(transport: transport, surroundings: surroundings)
+        let requests = OpenRequests(transport: transport, dependencies: dependencies)
         self.init(.anyHost(requests), limitBytes, validity, isKeptOnDisk, now)
     }
 
@@ -96,7 +96,7 @@ public struct HTTPSource: Sendable {
     public func fetch<Key, Value>(
         _ fetch: Fetch<Key, Value>, from target: String, decode: @escaping @Sendable ([UInt8]) async throws -> Value
     ) async throws -> Fetched<Value> {
-        let running = Running(Download(former: fetch.former, limitBytes: limitBytes))
+        let running = Running(Download(former: fetch.previous, limitBytes: limitBytes))
         var breaks = 0
         while true {
             do {
@@ -107,7 +107,7 @@ public struct HTTPSource: Sendable {
                 switch (meaning, download.head) {
                 case (.unchanged, let head?):
                     return .unchanged(
-                        validity(head, fetch.former), isKeptOnDisk: isKeptOnDisk(head, download.mayBeStored))
+                        validity(head, fetch.previous), isKeptOnDisk: isKeptOnDisk(head, download.mayBeStored))
                 case (.bytes, let head?):
                     return Fetched(
                         try await decode(download.bytes), validity: validity(head, nil), bytes: download.bytes,
@@ -128,7 +128,7 @@ public struct HTTPSource: Sendable {
     ) async throws -> Download.Head {
         switch origin {
         case .session(let session):
-            let request = SessionRequest(target, headerFields: fields, answerLimitBytes: limitBytes)
+            let request = SessionRequest(target, headerFields: fields, maxResponseBytes: limitBytes)
             return try await session.stream(request, idleTimeout: Self.idleTimeout, consume)
         case .anyHost(let requests):
             return try await requests.send(target, fields, idleTimeout: Self.idleTimeout, consume)

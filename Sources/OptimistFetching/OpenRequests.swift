@@ -10,7 +10,7 @@ import OptimistSession
 /// > Source: RFC 9110, section 15.4 (redirects).
 struct OpenRequests: Sendable {
     let transport: any Transport
-    let surroundings: Surroundings
+    let dependencies: Dependencies
 
     /// The most redirects that are followed.
     private static let mostRedirects = 5
@@ -32,7 +32,7 @@ struct OpenRequests: Sendable {
                 url = next
                 continue
             }
-            return try await Silence(longest: idleTimeout, clock: surroundings.clock).watching(answer.body) {
+            return try await Silence(longest: idleTimeout, clock: dependencies.clock).watching(answer.body) {
                 try await consume(answer.head, $0)
             }
         }
@@ -41,13 +41,13 @@ struct OpenRequests: Sendable {
 
     /// Sends a request up to three times if no head of an answer comes.
     private func persistently(_ request: TransportRequest) async throws -> TransportResponse {
-        var random = surroundings.randomness(for: "fetching.retry")
+        var random = dependencies.randomness(for: "fetching.retry")
         var failures = 0
         while true {
             do { return try await transport.send(request) } catch let error as TransportError {
                 failures += 1
                 if error.isLasting || failures == Self.attempts { throw error }
-                try await surroundings.clock.sleep(for: Backoff().delay(afterFailures: failures, using: &random))
+                try await dependencies.clock.sleep(for: Backoff().delay(afterFailures: failures, using: &random))
             }
         }
     }

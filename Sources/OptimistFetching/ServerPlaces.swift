@@ -10,12 +10,12 @@ extension Loader where Key == PlaceKey, Value == Place {
     /// - Parameters:
     ///   - source: Asks the server.
     ///   - disk: Where names are kept between launches. Default: nowhere.
-    ///   - surroundings: Time and tasks.
+    ///   - dependencies: Time and tasks.
     public convenience init(
         placesFrom source: HTTPSource, disk: DiskTier<PlaceKey, Place>? = nil,
-        surroundings: Surroundings = Surroundings()
+        dependencies: Dependencies = Dependencies()
     ) {
-        self.init(disk: disk, pause: HTTPStatusError.pauseIfMissing, surroundings: surroundings) { fetch in
+        self.init(disk: disk, failureTTL: HTTPStatusError.pauseIfMissing, dependencies: dependencies) { fetch in
             let answer = try await source.fetch(fetch, from: fetch.key.target) { bytes in
                 // No content: nothing is near.
                 if bytes.isEmpty { return Place.nowhere }

@@ -37,10 +37,10 @@ extension AppHealth {
         var schedule = SendSchedule(
             path: reachability == nil ? NetworkPath(isOnline: true) : nil, backoff: configuration.backoff,
             allowsExpensive: configuration.sendsOnExpensiveNetworks,
-            randomness: surroundings.randomness(for: "health.backoff"))
+            randomness: dependencies.randomness(for: "health.backoff"))
         var seen = 1
         while !Task.isCancelled {
-            do { try await settle() } catch {
+            do { try await sendNow() } catch {
                 logger.debug("The app's health cannot be kept", metadata: ["error.type": "\(type(of: error))"])
             }
             schedule.found(work: canSend && unsent()?.totals.isEmpty == false)
@@ -58,7 +58,7 @@ extension AppHealth {
         _ pause: Duration?, _ schedule: inout SendSchedule, _ paths: Newest<NetworkPath?>, _ seen: inout Int
     ) async {
         let time = min(pause ?? Self.interval, Self.interval)
-        let (clock, version) = (surroundings.clock, seen)
+        let (clock, version) = (dependencies.clock, seen)
         let stopwatch = Stopwatch(clock)
         let ends: [@Sendable () async throws -> (path: NetworkPath, version: Int)?] = [
             {
@@ -112,7 +112,7 @@ extension AppHealth {
                     metadata: ["http.status": "\(answer.head.status.code)"])
                 return .refused
             }
-            return .failed(retryAfter: answer.head.retryAfter(now: surroundings.now()))
+            return .failed(retryAfter: answer.head.retryAfter(now: dependencies.now()))
         } catch is OptimistError {
             logger.debug("The server's address must begin with https: no report of the app's health was sent")
             return .refused

@@ -24,7 +24,7 @@ public final class AppHealth: Sendable {
     let configuration: HealthConfiguration
     let transport: (any Transport)?
     let reachability: (any Reachability)?
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let logger: Logger
     /// Nil: it is off.
     private let kept: Kept?
@@ -51,16 +51,16 @@ public final class AppHealth: Sendable {
     ///   - configuration: Where it is kept, and where it is sent.
     ///   - transport: Carries the totals. Nil: nothing is sent.
     ///   - reachability: Says which network there is. Nil: every network counts as free.
-    ///   - surroundings: The clock, ids and chance.
+    ///   - dependencies: The clock, ids and chance.
     ///   - logger: Gets `debug` lines without ids.
     /// - Throws: `OptimistError` with code `healthUnavailable` if the directory cannot be made or written, `healthInUse` if
     ///   another process has it. The app can go on without.
     public convenience init(
         _ configuration: HealthConfiguration, transport: (any Transport)?, reachability: (any Reachability)? = nil,
-        surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.health")
+        dependencies: Dependencies = Dependencies(), logger: Logger = Logger(label: "optimist.health")
     ) throws {
         try self.init(
-            configuration, transport: transport, reachability: reachability, surroundings: surroundings, logger: logger,
+            configuration, transport: transport, reachability: reachability, dependencies: dependencies, logger: logger,
             process: ProcessInfo.processInfo.processIdentifier, boot: BootID.present)
     }
 
@@ -69,16 +69,16 @@ public final class AppHealth: Sendable {
     ///   - boot: Names the time since the system was last started.
     package init(
         _ configuration: HealthConfiguration, transport: (any Transport)?, reachability: (any Reachability)? = nil,
-        surroundings: Surroundings, logger: Logger = Logger(label: "optimist.health"), process: Int32, boot: String
+        dependencies: Dependencies, logger: Logger = Logger(label: "optimist.health"), process: Int32, boot: String
     ) throws {
         self.configuration = configuration
         self.transport = transport
         self.reachability = reachability
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.logger = logger
         let record = LaunchRecord(
-            id: surroundings.makeID(), version: configuration.version,
-            beganAt: surroundings.now().timeIntervalSince1970, process: process, boot: boot)
+            id: dependencies.makeID(), version: configuration.version,
+            beganAt: dependencies.now().timeIntervalSince1970, process: process, boot: boot)
         kept = try configuration.isOn ? Self.open(configuration.folder, for: record) : nil
         present = Mutex((record, kept?.slot ?? 0))
         let end = kept?.earlier.last.map { LaunchEnd(of: $0, before: record) }
@@ -122,17 +122,17 @@ public final class AppHealth: Sendable {
     }
 
     /// The app is about to end in an orderly way.
-    public func finished() { change { $0.state = .finished } }
+    public func willTerminate() { change { $0.state = .finished } }
 
     /// Notes how many rows the server does not have yet, so that a crash tells whether it met unsent data. A negative
     /// number counts as zero. Call it when the number changes: with the store, `SyncStatus` tells it.
-    public func note(unsentRows: Int) {
+    public func record(unsentRows: Int) {
         if max(0, unsentRows) != self.unsentRows { change { $0.unsentRows = max(0, unsentRows) } }
     }
 
     /// Notes what the app is under, so that a kill tells the cause: the system has warned of low memory, or the main thread
     /// does not answer. Nil: it is over.
-    public func note(_ strain: Strain?) { change { $0.strain = strain } }
+    public func record(_ strain: Strain?) { change { $0.strain = strain } }
 
     /// How many rows were unsent when it was last noted.
     var unsentRows: Int { present.withLock { $0.record.unsentRows } }
@@ -149,7 +149,7 @@ public final class AppHealth: Sendable {
 
     /// How the launch before this one ended, as far as it is known. Nil: this is the first, or it is off.
     ///
-    /// A crash counts as a kill until ``settle()`` has read the report of it.
+    /// A crash counts as a kill until ``sendNow()`` has read the report of it.
     public var previousEnd: LaunchEnd? { ledger.withLock { $0.previousEnd } }
 
     /// Reads the reports of crashes, and counts them and the launches before this one, durably. ``run()`` does so too.
@@ -157,7 +157,7 @@ public final class AppHealth: Sendable {
     /// - Returns: How the launch before this one ended. Nil: this is the first, or it is off.
     /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. They are counted later then.
     @discardableResult
-    public func settle() async throws -> LaunchEnd? {
+    public func sendNow() async throws -> LaunchEnd? {
         guard let kept else { return nil }
         var found: [(source: Int, reports: [CrashReport])] = []
         for (index, source) in configuration.sources.enumerated() {
@@ -174,7 +174,7 @@ public final class AppHealth: Sendable {
         try ledger.withLock { ledger in
             let record = present.withLock { $0.record }
             let former = try ledger.value ?? kept.file.read()
-            var value = former ?? HealthLedger(installation: surroundings.makeID())
+            var value = former ?? HealthLedger(installation: dependencies.makeID())
             // Each by the launch that followed it: an update or a restart may have come later.
             for (earlier, next) in zip(kept.earlier, kept.earlier.dropFirst() + [record]) {
                 value.ended(earlier, before: next)

@@ -13,16 +13,16 @@ public final class InMemoryTransport: Transport {
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private let handler: Handler
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let deadlines: Deadlines
     private let log = Mutex<[TransportRequest]>([])
 
     /// - Parameters:
-    ///   - surroundings: Measures how long the head of an answer takes, and runs the server.
+    ///   - dependencies: Measures how long the head of an answer takes, and runs the server.
     ///   - handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
-    public init(surroundings: Surroundings = Surroundings(), _ handler: @escaping Handler) {
-        self.surroundings = surroundings
-        deadlines = Deadlines(surroundings)
+    public init(dependencies: Dependencies = Dependencies(), _ handler: @escaping Handler) {
+        self.dependencies = dependencies
+        deadlines = Deadlines(dependencies)
         self.handler = handler
     }
 
@@ -33,7 +33,7 @@ public final class InMemoryTransport: Transport {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
         let exchange = InMemoryExchange()
-        let server = surroundings.spawn { [handler] in
+        let server = dependencies.spawn { [handler] in
             do { exchange.end(.success(try await handler(request))) } catch { exchange.end(.failure(error)) }
         }
         let alarm = deadlines.add(after: request.headTimeout) {

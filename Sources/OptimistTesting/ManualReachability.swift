@@ -28,10 +28,10 @@ public final class ManualReachability: Reachability {
     }
 
     /// Says whether there is a network. A network is free and unlimited.
-    public func say(isOnline: Bool) { say(NetworkPath(isOnline: isOnline)) }
+    public func update(isOnline: Bool) { update(NetworkPath(isOnline: isOnline)) }
 
     /// Says which network there is.
-    public func say(_ path: NetworkPath) {
+    public func update(_ path: NetworkPath) {
         state.withLock { state in
             state.path = path
             for continuation in state.continuations { continuation.yield(path) }

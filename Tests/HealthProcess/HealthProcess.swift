@@ -19,9 +19,9 @@ struct HealthProcess {
                 at: folder.appending(path: "health"), server: nil,
                 sources: [SwiftBacktraceSource(at: folder.appending(path: "logs"))]),
             transport: nil)
-        let end = try await health.settle()
+        let end = try await health.sendNow()
         try Data("\(end.map(text) ?? "first")".utf8).write(to: folder.appending(path: "end"))
-        health.note(unsentRows: 2)
+        health.record(unsentRows: 2)
         switch arguments[1] {
         case "unwrap": print(LoginViewModel(member: nil).loginMember())
         case "index": print(UserManager(tokens: ["a"]).reissuanceAccessToken(4))
@@ -31,7 +31,7 @@ struct HealthProcess {
         case "background":
             health.enteredBackground()
             kill(getpid(), SIGKILL)
-        default: health.finished()
+        default: health.willTerminate()
         }
     }
 

@@ -26,7 +26,7 @@ struct HTTPSourceTests {
         let source = HTTPSource(
             try Self.session(transport), limitBytes: limitBytes, validity: validity, now: { Self.now })
         let loader = Loader<String, String>(
-            pause: HTTPStatusError.pauseIfMissing, surroundings: Surroundings(now: { Self.now })
+            failureTTL: HTTPStatusError.pauseIfMissing, dependencies: Dependencies(now: { Self.now })
         ) { fetch in
             try await source.fetch(fetch, from: "/texts/\(fetch.key)") { String(decoding: $0, as: UTF8.self) }
         }
@@ -42,7 +42,7 @@ struct HTTPSourceTests {
     }
 
     private static func session(
-        _ transport: InMemoryTransport, surroundings: Surroundings = Surroundings()
+        _ transport: InMemoryTransport, dependencies: Dependencies = Dependencies()
     ) throws -> Session {
         let credentials = Credentials(
             accessToken: Secret("access"), refreshToken: Secret("refresh"), expiresAt: nil, lifetime: nil,
@@ -50,7 +50,7 @@ struct HTTPSourceTests {
         return Session(
             server: try #require(URL(string: "https://example.org")), transport: transport,
             credentials: InMemoryCredentialStore(credentials), reachability: ManualReachability(),
-            surroundings: surroundings)
+            dependencies: dependencies)
     }
 
     /// The first part of a text, after which the connection is lost.
@@ -75,7 +75,7 @@ struct HTTPSourceTests {
             cache = DiskCache(at: folder, now: { HTTPSourceTests.now })
             tier = DiskTier(
                 cache, name: { $0 }, decode: { String(decoding: $0, as: UTF8.self) }, now: { HTTPSourceTests.now })
-            loader = Loader(disk: tier, surroundings: Surroundings(now: { HTTPSourceTests.now })) { fetch in
+            loader = Loader(disk: tier, dependencies: Dependencies(now: { HTTPSourceTests.now })) { fetch in
                 try await source.fetch(fetch, from: "/texts/\(fetch.key)") { String(decoding: $0, as: UTF8.self) }
             }
         }
@@ -296,10 +296,10 @@ struct HTTPSourceTests {
     @Test func `C4 a refusal whose body never comes is an error that says so`() async throws {
         let clock = ManualClock()
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
-        let transport = InMemoryTransport(surroundings: Surroundings(clock: clock)) { _ in
+        let transport = InMemoryTransport(dependencies: Dependencies(clock: clock)) { _ in
             TransportResponse(head: HTTPResponse(status: .notFound), body: ResponseBody(chunks))
         }
-        let source = HTTPSource(try Self.session(transport, surroundings: Surroundings(clock: clock)))
+        let source = HTTPSource(try Self.session(transport, dependencies: Dependencies(clock: clock)))
         let loader = Loader<String, String> { fetch in
             try await source.fetch(fetch, from: "/texts/a") { String(decoding: $0, as: UTF8.self) }
         }
@@ -384,7 +384,7 @@ struct HTTPSourceTests {
         ])
         let places = Loader<PlaceKey, Place>(
             placesFrom: HTTPSource(try Self.session(transport), now: { Self.now }),
-            surroundings: Surroundings(now: { Self.now }))
+            dependencies: Dependencies(now: { Self.now }))
         for longitude in [139.7001, 139.7002] {
             let key = try #require(PlaceKey(latitude: 35.658, longitude: longitude, language: "ja-JP"))
             let name = PlaceName(place: "渋谷区", area: "東京都", country: "JP", attribution: "© A")

@@ -35,7 +35,7 @@ final class Installation: Sendable {
                 server: URL(string: "https://sync.example.org"), isOn: isOn,
                 sendsOnExpensiveNetworks: sendsOnExpensiveNetworks, sources: [shelf]),
             transport: transport, reachability: reachability,
-            surroundings: Surroundings(clock: clock, now: { [self] in now }, seed: 1), process: process, boot: boot)
+            dependencies: Dependencies(clock: clock, now: { [self] in now }, seed: 1), process: process, boot: boot)
     }
 
     /// The totals on the disk.

@@ -19,28 +19,28 @@ struct LaunchTests {
     ) async throws -> LaunchEnd? {
         do { use(try app.launch(version, process: 41)) }
         if crashes { app.shelf.add(process: 41, at: app.now) }
-        return try await app.launch(next, process: 42, boot: boot).settle()
+        return try await app.launch(next, process: 42, boot: boot).sendNow()
     }
 
     @Test func `A1 the first launch knows of none before it`() async throws {
         let health = try app.launch()
         #expect(health.previousEnd == nil)
-        #expect(try await health.settle() == nil)
+        #expect(try await health.sendNow() == nil)
     }
 
     @Test func `A1 an app that said so, or was in the background, ended normally`() async throws {
-        #expect(try await end { $0.finished() } == .normal)
+        #expect(try await end { $0.willTerminate() } == .normal)
         #expect(try await end { $0.enteredBackground() } == .normal)
     }
 
     @Test func `A1 an app that is gone from the foreground was killed, for the reason that it noted`() async throws {
         #expect(try await end() == .killed(nil))
-        #expect(try await end { $0.note(.memory) } == .killed(.memory))
-        #expect(try await end { $0.note(.hang) } == .killed(.hang))
+        #expect(try await end { $0.record(.memory) } == .killed(.memory))
+        #expect(try await end { $0.record(.hang) } == .killed(.hang))
         #expect(
             try await end {
-                $0.note(.hang)
-                $0.note(nil)
+                $0.record(.hang)
+                $0.record(nil)
             } == .killed(nil))
         #expect(
             try await end {
@@ -78,7 +78,7 @@ struct LaunchTests {
 
     @Test func `A1 a crash loop that never counts anything is counted`() async throws {
         for process in 1...200 { _ = try app.launch(process: Int32(process)) }
-        try await app.launch(process: 201).settle()
+        try await app.launch(process: 201).sendNow()
         #expect(app.totals.map(\.launches) == [201])
         #expect(app.totals.map(\.abruptEnds) == [200])
     }
@@ -89,7 +89,7 @@ struct LaunchTests {
         for (version, boot) in [("1.0.1", "a"), ("1.0.1", "a"), ("1.0.2", "b")] {
             _ = try app.launch(version, boot: boot)
         }
-        try await app.launch("1.0.2", boot: "b").settle()
+        try await app.launch("1.0.2", boot: "b").sendNow()
         // The first was killed, the second ended by a restart, the third was killed.
         #expect(app.totals.map(\.launches) == [2, 2])
         #expect(app.totals.map(\.abruptEnds) == [1, 1])
@@ -98,7 +98,7 @@ struct LaunchTests {
     @Test func `A1 a second process is refused, and the first goes on`() throws {
         let first = try app.launch()
         #expect { _ = try app.launch() } throws: { ($0 as? OptimistError)?.code == .healthInUse }
-        first.finished()
+        first.willTerminate()
     }
 
     @Test func `A1 a directory that cannot be written is told`() throws {
@@ -107,7 +107,7 @@ struct LaunchTests {
     }
 
     @Test func `A2 totals that cannot be read now are not replaced, and the launch is counted later`() async throws {
-        do { try await app.launch().settle() }
+        do { try await app.launch().sendNow() }
         let file = app.directory.appending(path: "totals.json")
         let aside = app.directory.appending(path: "aside")
         try FileManager.default.moveItem(at: file, to: aside)
@@ -115,21 +115,21 @@ struct LaunchTests {
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
         do {
             let health = try app.launch()
-            await #expect { try await health.settle() } throws: { ($0 as? OptimistError)?.code == .healthUnavailable }
+            await #expect { try await health.sendNow() } throws: { ($0 as? OptimistError)?.code == .healthUnavailable }
         }
         try FileManager.default.removeItem(at: file)
         try FileManager.default.moveItem(at: aside, to: file)
-        try await app.launch().settle()
+        try await app.launch().sendNow()
         #expect(app.totals.map(\.launches) == [3])
         #expect(app.totals.map(\.abruptEnds) == [2])
     }
 
     @Test func `A4 if it is off, nothing is kept, and what was kept is deleted`() async throws {
-        do { try await app.launch().settle() }
+        do { try await app.launch().sendNow() }
         #expect(!app.totals.isEmpty)
         let health = try app.launch(isOn: false)
-        #expect(try await health.settle() == nil)
-        health.note(unsentRows: 1)
+        #expect(try await health.sendNow() == nil)
+        health.record(unsentRows: 1)
         await health.run()
         #expect(try FileManager.default.contentsOfDirectory(atPath: app.directory.path).isEmpty)
     }
@@ -141,7 +141,7 @@ struct LaunchTests {
             let start = ContinuousClock.now
             let health = try app.launch()
             times.append(start.duration(to: .now))
-            health.finished()
+            health.willTerminate()
         }
         print("The launch marker takes \(times.sorted()[25]), the median of \(times.count).")
     }

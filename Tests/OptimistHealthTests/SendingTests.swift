@@ -61,7 +61,7 @@ struct SendingTests {
     @Test func `A2 an answer that is lost is sent again with the same totals, and then no more`() async throws {
         let app = Installation()
         let answers = Mutex(0)
-        let transport = InMemoryTransport(surroundings: Surroundings(clock: app.clock)) { _ in
+        let transport = InMemoryTransport(dependencies: Dependencies(clock: app.clock)) { _ in
             if answers.withLock({
                 $0 += 1
                 return $0
@@ -71,7 +71,7 @@ struct SendingTests {
             return TransportResponse(.ok, "{}")
         }
         let health = try app.launch(transport: transport)
-        try await health.settle()
+        try await health.sendNow()
         #expect(await !health.sendOnce())
         #expect(await health.sendOnce())
         #expect(health.unsent()?.totals.isEmpty == true)
@@ -114,7 +114,7 @@ struct SendingTests {
             HealthConfiguration(
                 app: "campus", salt: "s", version: AppVersion("1", build: "1"), at: app.directory,
                 server: URL(string: "http://sync.example.org")), transport: transport)
-        try await health.settle()
+        try await health.sendNow()
         #expect(await !health.sendOnce())
         #expect(transport.requests.isEmpty)
     }

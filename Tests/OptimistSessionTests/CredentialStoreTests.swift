@@ -141,15 +141,15 @@ struct CredentialStoreTests {
         let answers = Mutex<[Int?]>([])
         let processes = ["app", "extension"].map { name in
             let process = scheduler.process(name)
-            let surroundings = process.surroundings(seed: seed)
+            let dependencies = process.dependencies(seed: seed)
             let session = Session(
                 server: Bench.address,
-                transport: InMemoryTransport(surroundings: surroundings) { request in
+                transport: InMemoryTransport(dependencies: dependencies) { request in
                     let delay = random.withLock { Int.random(in: 0...100, using: &$0) }
-                    try await surroundings.clock.sleep(for: .milliseconds(delay))
+                    try await dependencies.clock.sleep(for: .milliseconds(delay))
                     return try await server.handle(request)
                 },
-                credentials: FileCredentialStore(at: directory), surroundings: surroundings)
+                credentials: FileCredentialStore(at: directory), dependencies: dependencies)
             for _ in 0..<3 {
                 process.spawn {
                     let code = try? await session.send(SessionRequest("/rows")).head.status.code
@@ -171,7 +171,7 @@ struct CredentialStoreTests {
         let transport = InMemoryTransport.unhurried { try await server.handle($0) }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            surroundings: Surroundings(
+            dependencies: Dependencies(
                 clock: ManualClock(), now: { Date(timeIntervalSince1970: 1_800_000_000) }, seed: 1))
         _ = try await session.send(SessionRequest("/rows"))
         server.books.withLock { ($0.generation, $0.refusedUpTo) = (2, 2) }
@@ -297,14 +297,14 @@ struct CredentialStoreTests {
         try withDirectory { directory in
             let ids = Mutex<Set<UUID>>([])
             DispatchQueue.concurrentPerform(iterations: 32) { _ in
-                let id = try? FileCredentialStore(at: directory).installID(orKeep: UUID())
+                let id = try? FileCredentialStore(at: directory).installID(storingIfMissing: UUID())
                 ids.withLock { _ = $0.insert(id ?? UUID()) }
             }
             #expect(ids.withLock(\.count) == 1)
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
             try store.erase()
-            #expect(try ids.withLock { $0.contains(try store.installID(orKeep: UUID())) })
+            #expect(try ids.withLock { $0.contains(try store.installID(storingIfMissing: UUID())) })
         }
     }
 

@@ -104,7 +104,7 @@ extension TransportResponse {
 extension InMemoryTransport {
     /// For a session whose time stands still: however long an answer is held back, it is not late.
     static func unhurried(_ handler: @escaping Handler) -> InMemoryTransport {
-        InMemoryTransport(surroundings: Surroundings(clock: ManualClock()), handler)
+        InMemoryTransport(dependencies: Dependencies(clock: ManualClock()), handler)
     }
 }
 
@@ -135,7 +135,7 @@ struct Bench {
         session = Session(
             server: Self.address, transport: transport, credentials: store, configuration: configuration,
             reachability: reachability,
-            surroundings: Surroundings(clock: clock, now: now, seed: 7))
+            dependencies: Dependencies(clock: clock, now: now, seed: 7))
     }
 
     /// Sends `count` requests at once, and returns how each ended.

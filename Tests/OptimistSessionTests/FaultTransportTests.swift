@@ -73,7 +73,7 @@ struct FaultTransportTests {
         #expect(try await send(.busy(retryAfter: 7)).0.headerFields[.retryAfter] == "7")
         #expect(try await send(.tokenRefused).0.status == .unauthorized)
         let ended = try await send(.ended(.signedInElsewhere))
-        #expect(AnswerTable.optimist.ofRequest(ended.0, Array(ended.1.utf8)) == .ended(.signedInElsewhere))
+        #expect(ResponseRules.optimist.request(ended.0, Array(ended.1.utf8)) == .ended(.signedInElsewhere))
         #expect(server.requests.isEmpty)
     }
 
@@ -104,7 +104,7 @@ struct FaultTransportTests {
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             configuration: SessionConfiguration(
                 refreshBackoff: Backoff(base: .zero), retryBackoff: Backoff(base: .zero)),
-            surroundings: Surroundings(seed: 1))
+            dependencies: Dependencies(seed: 1))
         var answered = 0
         for _ in 0..<100 where (try? await session.send(SessionRequest("/rows")))?.head.status == .ok {
             answered += 1

@@ -10,11 +10,11 @@ struct ManualReachabilityTests {
         let reachability = ManualReachability()
         var early = reachability.updates.makeAsyncIterator()
         #expect(await early.next()?.isOnline == true)
-        reachability.say(isOnline: false)
+        reachability.update(isOnline: false)
         #expect(await early.next()?.isOnline == false)
         var late = reachability.updates.makeAsyncIterator()
         #expect(await late.next()?.isOnline == false)
-        reachability.say(isOnline: true)
+        reachability.update(isOnline: true)
         #expect(await early.next()?.isOnline == true)
         #expect(await late.next()?.isOnline == true)
     }

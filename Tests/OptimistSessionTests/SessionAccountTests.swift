@@ -16,7 +16,7 @@ struct SessionAccountTests {
         let transport = InMemoryTransport.unhurried { answer($0) }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         return (session, transport)
     }
 
@@ -146,7 +146,7 @@ struct SessionAccountTests {
         }
         let session = Session(
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         let deleting = Task { try await session.deleteAccount(password: "old one here") }
         await ending.knock()
         session.end(.accountDeleted)

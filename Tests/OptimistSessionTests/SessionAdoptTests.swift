@@ -68,7 +68,7 @@ struct SessionAdoptTests {
         let store = InMemoryCredentialStore()
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            configuration: SessionConfiguration(refresh: exchange), surroundings: Surroundings(clock: ManualClock()))
+            configuration: SessionConfiguration(refresh: exchange), dependencies: Dependencies(clock: ManualClock()))
         try await session.adopt(tokens("1"))
         #expect(try await session.send(SessionRequest("/rows")).status == .ok)
         let kept = store.load()

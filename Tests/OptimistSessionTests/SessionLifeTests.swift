@@ -23,7 +23,7 @@ struct SessionLifeTests {
         let server = InMemoryTransport.unhurried { _ in .invalidGrant("wrong") }
         let session = Session(
             server: Bench.address, transport: server, credentials: .inMemory,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         await #expect { try await session.signIn(email: "ada@example.com", password: "wrong") } throws: {
             ($0 as? OptimistError)?.code == .signInRefused
         }
@@ -42,7 +42,7 @@ struct SessionLifeTests {
         let store = InMemoryCredentialStore()
         let session = Session(
             server: Bench.address, transport: server, credentials: store,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         try await session.signIn(email: "ada@example.com", password: "secret")
         #expect(store.load()?.lifetime == sent.seconds.map { .seconds($0) })
     }
@@ -129,7 +129,7 @@ struct SessionLifeTests {
         }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         let entering = Task { try await session.signIn(email: "ada@example.com", password: "secret") }
         await door.knock()
         try await session.signOut()
@@ -149,7 +149,7 @@ struct SessionLifeTests {
         }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         let former = Task {
             try await session.stream(SessionRequest("/events")) { _, _ in
                 await saying.pass()
@@ -227,7 +227,7 @@ struct SessionLifeTests {
         }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            surroundings: Surroundings(clock: ManualClock()))
+            dependencies: Dependencies(clock: ManualClock()))
         _ = try await session.send(SessionRequest("/rows"))
         #expect(server.sends("/rows") == 2)
         #expect(wasStored.withLock { $0 })

@@ -103,12 +103,12 @@ struct SessionRefreshTests {
         bench.server.refuse(upTo: 1)
         bench.server.onRefresh { TransportResponse(.ok, #"{"error":"invalid_grant","reason":"revoked"}"#) }
         #expect(await bench.send(1).first?.error?.signOutReason == .revoked)
-        let own = AnswerTable(
-            ofRequest: { head, _ in head.status == .unauthorized ? .tokenRefused : .nothing },
-            ofRefresh: { _, body in
+        let own = ResponseRules(
+            request: { head, _ in head.status == .unauthorized ? .tokenRefused : .nothing },
+            refresh: { _, body in
                 String(decoding: body, as: UTF8.self).contains("bad_refresh_token") ? .ended(.refused) : .nothing
             })
-        let other = Bench(configuration: SessionConfiguration(answers: own))
+        let other = Bench(configuration: SessionConfiguration(responseRules: own))
         other.server.refuse(upTo: 1)
         other.server.onRefresh { TransportResponse(.ok, #"{"error":"bad_refresh_token"}"#) }
         #expect(await other.send(1).first?.error?.signOutReason == .refused)
@@ -193,10 +193,10 @@ struct SessionRefreshTests {
     func `T3: a server that says it with 401, 402 and 499 needs another table and nothing else`(
         first: Int, onRefresh: Int, reason: SignOutReason
     ) async {
-        let answers = AnswerTable.byStatus([
+        let answers = ResponseRules.byStatus([
             401: .tokenRefused, 402: .ended(.refreshExpired), 499: .ended(.signedInElsewhere),
         ])
-        let bench = Bench(configuration: SessionConfiguration(answers: answers))
+        let bench = Bench(configuration: SessionConfiguration(responseRules: answers))
         bench.server.onRequest { TransportResponse(HTTPResponse.Status(code: first)) }
         bench.server.onRefresh { TransportResponse(HTTPResponse.Status(code: onRefresh)) }
         #expect(await bench.send(1).first?.error?.signOutReason == reason)
@@ -313,7 +313,7 @@ struct SessionRefreshTests {
         func launch() -> Session {
             Session(
                 server: Bench.address, transport: transport, credentials: store,
-                surroundings: Surroundings(
+                dependencies: Dependencies(
                     clock: clock,
                     now: { Date(timeIntervalSince1970: 1_800_000_000 + error + clock.elapsed / .seconds(1)) }, seed: 7))
         }

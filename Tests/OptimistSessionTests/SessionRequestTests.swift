@@ -214,9 +214,9 @@ struct SessionRequestTests {
         }
         // The last pause is ended by the network, and not by the clock.
         while bench.server.sends("/rows") < 6 {
-            bench.reachability.say(isOnline: false)
+            bench.reachability.update(isOnline: false)
             await Task.yield()
-            bench.reachability.say(isOnline: true)
+            bench.reachability.update(isOnline: true)
             await Task.yield()
         }
         #expect(await result.first?.value == 200)
@@ -232,7 +232,7 @@ struct SessionRequestTests {
         let session = Session(
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
             configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)),
-            surroundings: Surroundings(clock: clock, seed: 1))
+            dependencies: Dependencies(clock: clock, seed: 1))
         for _ in 0..<50 { _ = try? await session.send(SessionRequest("/rows")) }
         #expect(server.withLock { $0 } < 60)
     }
@@ -245,7 +245,7 @@ struct SessionRequestTests {
         }
         let session = Session(
             server: Bench.address, transport: transport, credentials: InMemoryCredentialStore(.first),
-            surroundings: Surroundings(clock: clock))
+            dependencies: Dependencies(clock: clock))
         let answer = Task { try await session.send(SessionRequest("/rows", deadline: .seconds(60))).head }
         await clock.sleepers(atLeast: 2)
         clock.advance(by: .seconds(60))
@@ -258,7 +258,7 @@ struct SessionRequestTests {
             TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody([UInt8](repeating: 0, count: 11)))
         }
         await #expect {
-            try await bench.session.send(SessionRequest("/rows", answerLimitBytes: 10))
+            try await bench.session.send(SessionRequest("/rows", maxResponseBytes: 10))
         } throws: { ($0 as? TransportError)?.kind == .tooLarge }
     }
 

@@ -39,7 +39,7 @@ private final class Schedule: Sendable {
     private let random: Mutex<SplitMix64>
     private let scheduler: SimulatedScheduler
     private let process: SimulatedProcess
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let store = InMemoryCredentialStore(.first)
     private let server = TwoAccounts()
 
@@ -47,15 +47,15 @@ private final class Schedule: Sendable {
         random = Mutex(SplitMix64(seed: seed))
         scheduler = SimulatedScheduler(seed: seed)
         process = scheduler.process("phone")
-        surroundings = process.surroundings(seed: seed)
+        dependencies = process.dependencies(seed: seed)
     }
 
     func play() -> [String] {
-        let network = InMemoryTransport(surroundings: surroundings) { [self] in try await answer(to: $0) }
+        let network = InMemoryTransport(dependencies: dependencies) { [self] in try await answer(to: $0) }
         let transport = WatchedTransport(base: network) { [self] in watch($0) }
         let session = Session(
             server: Bench.address, transport: transport, credentials: store,
-            configuration: SessionConfiguration(slots: 4), surroundings: surroundings)
+            configuration: SessionConfiguration(slots: 4), dependencies: dependencies)
         for number in 0..<Self.requests { ask(number, session) }
         let change = draw { Change.allCases.randomElement(using: &$0) } ?? .signOut
         process.spawn { [self] in await make(change, session) }
@@ -77,7 +77,7 @@ private final class Schedule: Sendable {
 
     private func pause(upTo milliseconds: Int) async {
         let delay = draw { Int.random(in: 0...milliseconds, using: &$0) }
-        try? await surroundings.clock.sleep(for: .milliseconds(delay))
+        try? await dependencies.clock.sleep(for: .milliseconds(delay))
     }
 
     private func problem(_ text: String) { books.withLock { $0.problems.append(text) } }
@@ -99,7 +99,7 @@ private final class Schedule: Sendable {
         let (begins, isCancelled) = draw { (Int.random(in: 0...500, using: &$0), Bool.random(using: &$0)) }
         let cancelledAt = Mutex<Duration?>(nil)
         let request = process.spawn { [self] in
-            try? await surroundings.clock.sleep(for: .milliseconds(begins))
+            try? await dependencies.clock.sleep(for: .milliseconds(begins))
             let isLate = books.withLock { $0.isOver }
             do {
                 let answer = try await session.send(SessionRequest("/rows"))

@@ -15,7 +15,7 @@ final class WatchedStore: CredentialStore {
     init(_ credentials: Credentials?) { store = InMemoryCredentialStore(credentials) }
 
     func load() -> Credentials? { store.load() }
-    func installID(orKeep new: UUID) -> UUID { store.installID(orKeep: new) }
+    func installID(storingIfMissing new: UUID) -> UUID { store.installID(storingIfMissing: new) }
 
     func save(_ credentials: Credentials) throws {
         if let failure = failure.withLock({ $0 }) { throw failure }

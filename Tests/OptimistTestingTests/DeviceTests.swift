@@ -39,7 +39,7 @@ struct DeviceTests {
 
     @Test func `G3 the app's checks hold on each device, and on the server for an app without them`() throws {
         var app = Self.app
-        app.validate = RowValidation(["note": { $0["text"] == "" ? RowFault("empty", "A note has words.") : nil }])
+        app.rowValidation = RowValidation(["note": { $0["text"] == "" ? RowFault("empty", "A note has words.") : nil }])
         let simulation = try Simulation(seed: 1, app: app, schema: Self.schema)
         defer { simulation.end() }
         let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
@@ -99,7 +99,7 @@ struct DeviceTests {
         let launch = try #require(phone.launch)
         phone.mount?.fail(.ioError, on: [.open, .read], times: 2)
         let told = Mutex<[SyncStatus]>([])
-        launch.process.spawn { for await status in launch.engine.status { told.withLock { $0.append(status) } } }
+        launch.process.spawn { for await status in launch.engine.statuses { told.withLock { $0.append(status) } } }
         simulation.run(for: .milliseconds(500))
         let early = told.withLock { $0 }
         #expect(early.isEmpty)
@@ -155,7 +155,7 @@ struct DeviceTests {
         let found = standings(simulation)
         #expect(found.first == "phone: settled")
         #expect(found.last?.hasPrefix("tablet: has not received all of note: ") == true)
-        #expect(found.last?.contains("withheld: [\"note\": Optimist.Withholding.upgradeRequired]") == true)
+        #expect(found.last?.contains("withheld: [\"note\": Optimist.WithheldReason.upgradeRequired]") == true)
         tablet.app = app
         tablet.kill()
         try simulation.settle()

@@ -20,13 +20,13 @@ struct SchedulerTests {
         let scheduler = SimulatedScheduler(seed: seed)
         let process = scheduler.process("node")
         let (counter, log) = (Counter(), Log())
-        let surroundings = process.surroundings(seed: seed)
+        let dependencies = process.dependencies(seed: seed)
         for number in 0..<20 {
             process.spawn {
                 for round in 0..<3 {
                     await Task.yield()
                     log.add(number * 1000 + round * 100 + (await counter.next()))
-                    try? await surroundings.clock.sleep(for: .milliseconds(number % 4))
+                    try? await dependencies.clock.sleep(for: .milliseconds(number % 4))
                 }
                 await withTaskGroup(of: Int.self) { group in
                     for child in 0..<3 { group.addTask { child } }
@@ -73,11 +73,11 @@ struct SchedulerTests {
     @Test func `time jumps to what is due, and a day takes no time`() {
         let scheduler = SimulatedScheduler(seed: 4)
         let process = scheduler.process("node")
-        let (surroundings, log) = (process.surroundings(seed: 4), Log())
+        let (dependencies, log) = (process.dependencies(seed: 4), Log())
         process.spawn {
-            let start = surroundings.now()
-            try? await surroundings.clock.sleep(for: .seconds(86400))
-            log.add(Int(surroundings.now().timeIntervalSince(start)))
+            let start = dependencies.now()
+            try? await dependencies.clock.sleep(for: .seconds(86400))
+            log.add(Int(dependencies.now().timeIntervalSince(start)))
         }
         scheduler.run(for: .seconds(86399))
         #expect(log.entries.isEmpty)
@@ -89,7 +89,7 @@ struct SchedulerTests {
     @Test func `a cancelled sleeper wakes at once`() {
         let scheduler = SimulatedScheduler(seed: 5)
         let process = scheduler.process("node")
-        let (clock, log) = (process.surroundings(seed: 5).clock, Log())
+        let (clock, log) = (process.dependencies(seed: 5).clock, Log())
         let task = process.spawn {
             do { try await clock.sleep(for: .seconds(9)) } catch { log.add(1) }
         }

@@ -63,7 +63,7 @@ final class Device: Sendable {
         opened.withLock { $0 = nil }
         let store = try Store(
             at: file, synced: synced, durability: .normal,
-            surroundings: Surroundings(now: { [weak self] in
+            dependencies: Dependencies(now: { [weak self] in
                 Date(timeIntervalSince1970: Double(self?.time.withLock { $0 } ?? 0) / 1000)
             }), migrate: migrate)
         opened.withLock { $0 = store }

@@ -75,7 +75,7 @@ final class Phone: Sendable {
     private static func open(_ folder: URL, now: @escaping @Sendable () -> Int64) throws -> Store {
         try Store(
             at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
+            dependencies: Dependencies(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
             migrate: Todo.migrate)
     }
 }

@@ -42,7 +42,7 @@ final class Desk: Sendable {
         let box = Mutex<Int64>(1_790_000_000_000)
         store = try Store(
             at: folder.appending(path: "desk.sqlite"), synced: [Step.self, Project.self], durability: .normal,
-            surroundings: Surroundings(
+            dependencies: Dependencies(
                 now: { box.withLock { Date(timeIntervalSince1970: Double($0) / 1000) } }, seed: 1)
         ) { migrator in
             migrator.registerMigration("desk") { db in

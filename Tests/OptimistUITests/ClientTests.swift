@@ -38,7 +38,7 @@ struct ClientTests {
         await reached { server.rows("todo").count == 1 && client.sync.status.counts.pending == 0 }
         client.sceneChanged(to: .background)
         await client.settled()
-        let status = try await client.parts?.engine.status.current()
+        let status = try await client.components?.engine.statuses.current()
         #expect(status?.phase == .stopped)
         try await client.store.write { try Todo(content: "Bread").insert($0) }
         #expect(server.rows("todo").count == 1)
@@ -79,7 +79,7 @@ struct ClientTests {
         let phone = try Phone(server)
         let checks = RowValidation(["todo": { $0["content"] == "" ? RowFault("empty", "A to-do has words.") : nil }])
         let store = try OptimistClient.store(
-            "checked", at: phone.folder, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
+            "checked", at: phone.folder, synced: [Todo.self], rowValidation: checks, migrate: Todo.migrate)
         let error = await #expect(throws: OptimistError.self) {
             try await store.write { try Todo(content: "").insert($0) }
         }
@@ -93,7 +93,7 @@ struct ClientTests {
         let client = OptimistClient {
             if isFull.withLock({ $0 }) { throw DatabaseError(resultCode: .SQLITE_FULL) }
             let store = try phone.open()
-            return OptimistClient.Parts(store: store, engine: phone.engine(of: store))
+            return OptimistClient.Components(store: store, engine: phone.engine(of: store))
         }
         #expect(client.failure is DatabaseError)
         await #expect(throws: DatabaseError.self) { try await client.store.read { _ in } }
@@ -109,13 +109,13 @@ struct ClientTests {
         await reached { server.rows("todo").count == 1 }
         client.sceneChanged(to: .background)
         await client.settled()
-        await #expect(throws: OptimistError.self) { try await OpenStore.missing.read { _ in } }
+        await #expect(throws: OptimistError.self) { try await StoreAccess.missing.read { _ in } }
     }
 
     private func client(on phone: Phone, sharesFile: Bool = false) -> OptimistClient {
         OptimistClient(sharesFile: sharesFile) {
             let store = try phone.open()
-            return OptimistClient.Parts(store: store, engine: phone.engine(of: store))
+            return OptimistClient.Components(store: store, engine: phone.engine(of: store))
         }
     }
 }

@@ -40,7 +40,7 @@ struct ModelTests {
         await reached { rejections.rejections.count == 1 && server.rows("todo").count == 1 }
         #expect(server.rows("todo").values.map { $0["content"] } == ["Bread"])
         let second = try #require(rejections.first(of: Todo.self))
-        rejections.putOff(second)
+        rejections.postpone(second)
         #expect(rejections.first(of: Todo.self) == nil)
         #expect(rejections.rejections == [second])
         await rejections.discard(second)
@@ -60,14 +60,14 @@ struct ModelTests {
         let (store, other) = (try mine.open(), try theirs.open())
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }
-        #expect(try await mine.engine(of: store).once().isComplete)
-        #expect(try await theirs.engine(of: other).once().isComplete)
+        #expect(try await mine.engine(of: store).syncOnce().isComplete)
+        #expect(try await theirs.engine(of: other).syncOnce().isComplete)
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Mine'") }
         try await other.write { try $0.execute(sql: "DELETE FROM todo") }
-        #expect(try await theirs.engine(of: other).once().isComplete)
+        #expect(try await theirs.engine(of: other).syncOnce().isComplete)
         let model = ConflictsModel(store)
         let following = Task { await model.follow() }
-        _ = try await mine.engine(of: store).once()
+        _ = try await mine.engine(of: store).syncOnce()
         await reached { model.conflicts.count == 1 }
         let conflict = try #require(model.conflicts.first)
         #expect(conflict.mine["content"] == "Mine")
@@ -88,7 +88,7 @@ struct ModelTests {
         #expect(try await store.read { try RowState.fetch(todo, in: $0) } == nil)
         try await store.write { try todo.insert($0) }
         #expect(try await store.read { try RowState.fetch(todo, in: $0) } == .pending)
-        _ = try await phone.engine(of: store).once()
+        _ = try await phone.engine(of: store).syncOnce()
         #expect(try await store.read { try RowState.fetch(todo, in: $0) } == .synced)
         #expect(RowState.allCases.filter { $0.symbol == nil } == [.synced])
     }

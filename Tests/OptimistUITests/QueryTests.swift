@@ -139,10 +139,10 @@ struct QueryTests {
         let phone = try Phone()
         let model = LiveQueryModel<[Todo]>([])
         let request = LiveRequest<[Todo]> { Todo.all() }
-        let failure = OpenStore(failure: OptimistError(.noFolder, "There is no folder."))
+        let failure = StoreAccess(failure: OptimistError(.noFolder, "There is no folder."))
         for _ in 0..<2 { model.show(request, in: failure, isVisible: true) }
         #expect((model.failure as? OptimistError)?.code == .noFolder)
-        model.show(request, in: OpenStore(try phone.open()), isVisible: true)
+        model.show(request, in: StoreAccess(try phone.open()), isVisible: true)
         await reached { model.isLoaded }
         #expect(model.failure == nil)
     }

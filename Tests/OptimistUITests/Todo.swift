@@ -40,7 +40,7 @@ final class Phone: Sendable {
     func open() throws -> Store {
         try Store(
             at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(clock: clock, seed: 7), migrate: Todo.migrate)
+            dependencies: Dependencies(clock: clock, seed: 7), migrate: Todo.migrate)
     }
 
     func engine(of store: Store) -> SyncEngine {

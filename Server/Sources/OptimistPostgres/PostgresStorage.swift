@@ -72,7 +72,7 @@ extension ServerStorage {
     public static func postgres(_ database: PostgresDatabase, secret: ServerKeys) -> Self {
         ServerStorage { configuration in
             try await PostgresOpening(
-                database: database, surroundings: configuration.surroundings, logger: configuration.logger,
+                database: database, dependencies: configuration.dependencies, logger: configuration.logger,
                 metrics: configuration.metricsReceiver
             )
             .open(configuration.schema, accepting: configuration.acceptedChanges, secret)
@@ -83,18 +83,18 @@ extension ServerStorage {
 /// Opens a database for a server process or an operator's command.
 package struct PostgresOpening: Sendable {
     package let database: PostgresDatabase
-    package let surroundings: Surroundings
+    package let dependencies: Dependencies
     package let logger: Logger
     /// Receives the pool's figures. Nil: none are collected.
     let metrics: (any MetricsFactory)?
 
     package init(
-        database: PostgresDatabase, surroundings: Surroundings = Surroundings(), logger: Logger,
+        database: PostgresDatabase, dependencies: Dependencies = Dependencies(), logger: Logger,
         metrics: (any MetricsFactory)? = nil
     ) {
         self.metrics = metrics
         self.database = database
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.logger = logger
     }
 
@@ -155,14 +155,14 @@ package struct PostgresOpening: Sendable {
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
         let storage = try await assemble(.ofNoRows, keys)
-        let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, surroundings) }
+        let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, dependencies) }
         await (storage.channel as? PostgresChannel)?.drain()
         return answer
     }
 
     /// Begins an epoch, and returns its name. Running servers use it from their next transaction on.
     package func beginEpoch() async throws -> String {
-        let name = surroundings.makeEpoch()
+        let name = dependencies.makeEpoch()
         try await explaining { try beginEpoch(name, try migrated()) }
         return name
     }
@@ -185,17 +185,17 @@ package struct PostgresOpening: Sendable {
 
     private func assemble(_ schema: Schema, _ keys: ServerKeys) async throws -> OpenedStorage {
         let epochs = DatabaseEpochs()
-        let (database, surroundings) = (database, surroundings)
+        let (database, dependencies) = (database, dependencies)
         let open: @Sendable () throws -> PostgresConnection = {
             let connection = try PostgresSetup(database).connect()
-            try epochs.keepUp(with: DatabaseLife(connection), connection) { surroundings.makeEpoch() }
+            try epochs.keepUp(with: DatabaseLife(connection), connection) { dependencies.makeEpoch() }
             return connection
         }
         let pool = PostgresPool(
             size: database.maxConnections, maxWaiting: database.maxWaiting, logger: logger,
             wait: metrics.map { Timer(label: "optimist.pool.wait", dimensions: [], factory: $0) }, open: open)
         try await explainingAsync { try await pool.run { _ in } }
-        let probe = SharedProbe(now: surroundings.now) { await Self.attempt(at: $0, pool) }
+        let probe = SharedProbe(now: dependencies.now) { await Self.attempt(at: $0, pool) }
         return OpenedStorage(
             rows: PostgresSyncStore(pool: pool, known: epochs, schema: schema),
             accounts: PostgresAccountStore(pool: pool), health: PostgresHealthStore(pool: pool),
@@ -203,7 +203,7 @@ package struct PostgresOpening: Sendable {
             keys: keys,
             trouble: { await probe.trouble() },
             channel: PostgresChannel(
-                pool: pool, sender: surroundings.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
+                pool: pool, sender: dependencies.makeEpoch(), logger: logger, epoch: { epochs.present }, open: open),
             standingLifetime: Self.standingLifetime,
             exclusively: { work in
                 await ExclusiveTurn(database: database, lock: .tryHousekeeping).carryOut(work)

@@ -40,15 +40,15 @@ public final class OptimistServer: Service {
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
-        let surroundings = configuration.surroundings
-        try configuration.schema.checkServable(with: configuration.validate)
+        let dependencies = configuration.dependencies
+        try configuration.schema.checkServable(with: configuration.rowValidation)
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init(at:))
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
-        refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: surroundings.now)
+        refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: dependencies.now)
         storage = try await configuration.storage.open(configuration)
         time = ServerTime(
-            highest: storage.highestTime, accepted: configuration.acceptedTime, now: surroundings.now,
-            elapsed: configuration.elapsed ?? surroundings.clock.stopwatch(), logger: configuration.logger)
+            highest: storage.highestTime, accepted: configuration.acceptedTime, now: dependencies.now,
+            elapsed: configuration.elapsed ?? dependencies.clock.stopwatch(), logger: configuration.logger)
         reports = configuration.reports(on: storage)
         pokes = Pokes(channel: storage.channel, reports: reports)
         registry = Accounts(
@@ -58,18 +58,18 @@ public final class OptimistServer: Service {
             passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
             settings: configuration.accountSettings,
             forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
-            log: SecurityLog(logger: configuration.logger, metrics: metrics), surroundings: surroundings,
+            log: SecurityLog(logger: configuration.logger, metrics: metrics), dependencies: dependencies,
             now: time.believed)
         let service = JMAPService(
             store: storage.rows,
             settings: ServingSettings(
-                schema: configuration.schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                schema: configuration.schema, makeRowID: { dependencies.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget,
-                rowValidation: configuration.validate, hook: configuration.loggingHook),
-            now: surroundings.now, believed: time.believed)
+                rowValidation: configuration.rowValidation, hook: configuration.loggingHook),
+            now: dependencies.now, believed: time.believed)
         let (health, attempts, believed) = (storage.health, storage.attempts, time.believed)
         routes = Routes(
-            service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, surroundings: surroundings,
+            service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, dependencies: dependencies,
             memory: MemoryRoom(memory: configuration.memoryLimit), isBehindProxy: configuration.isBehindProxy,
             publicOrigin: configuration.publicOrigin, bodyDeadline: TimeAmount(configuration.bodyTimeout),
             trouble: storage.trouble, metrics: metrics, refusals: refusals,
@@ -114,7 +114,7 @@ public final class OptimistServer: Service {
             services.append(ControlSocket(accounts: registry, file: file, logger: configuration.logger))
         }
         let watch = metrics.map {
-            FigureWatch($0, storage: storage, pokes: pokes, surroundings: configuration.surroundings)
+            FigureWatch($0, storage: storage, pokes: pokes, dependencies: configuration.dependencies)
         }
         if let watch { services.append(watch) }
         if let reports { services.append(reports) }
@@ -135,7 +135,7 @@ public final class OptimistServer: Service {
         AdminRoutes(
             storage: storage, accounts: registry, pokes: pokes, schema: configuration.schema,
             refusals: refusals, metrics: metrics?.factory as? PrometheusMetrics, watch: watch,
-            now: configuration.surroundings.now)
+            now: configuration.dependencies.now)
     }
 
     /// - Parameter maxConnections: Further ones wait until others end, in the system's queue.
@@ -182,7 +182,7 @@ public final class OptimistServer: Service {
     private var housekeeping: Housekeeping {
         Housekeeping(
             sweep: TombstoneSweep(store: storage.rows, tombstoneDays: configuration.tombstoneDays), accounts: registry,
-            health: routes.health, storage: storage, time: time, surroundings: configuration.surroundings,
+            health: routes.health, storage: storage, time: time, dependencies: configuration.dependencies,
             logger: configuration.logger)
     }
 

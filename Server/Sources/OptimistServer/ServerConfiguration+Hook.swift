@@ -10,7 +10,7 @@ extension ServerConfiguration {
         didApply.map {
             AppReports(
                 rows: storage.rows, schema: schema, didApply: $0, exclusively: storage.reporting,
-                clock: surroundings.clock, logger: logger)
+                clock: dependencies.clock, logger: logger)
         }
     }
 

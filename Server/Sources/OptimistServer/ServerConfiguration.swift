@@ -29,7 +29,7 @@ public struct ServerConfiguration: Sendable {
     public var allowsOneDeviceOnly: Bool
     /// The app's checks of its rows, which its `Store` has too. A row that fails is refused, and its device shows a
     /// rejection with the check's code. Default: none.
-    public var validate: RowValidation
+    public var rowValidation: RowValidation
     /// Refuses or amends what clients write, within the transaction: see ``GroupHook``. Why a group was put off is logged.
     /// Default: nil, and there is no such word.
     public var hook: GroupHook?
@@ -87,13 +87,13 @@ public struct ServerConfiguration: Sendable {
     /// The app whose health the server keeps, for `POST /health/reports`. Default: nil, and no such route.
     public var health: HealthSettings?
     /// Time, ids, chance and tasks. Secrets never come from here. Default: the real ones.
-    public var surroundings: Surroundings
+    public var dependencies: Dependencies
     /// Receives what the server logs: no tokens, no passwords and nothing that users wrote. Default: labelled
     /// `optimist.server`.
     public var logger: Logger
 
     /// Returns the time since a fixed moment, by a clock that does not leap. Tests let it pass by hand. Nil: by that of
-    /// the surroundings.
+    /// the dependencies.
     var elapsed: (@Sendable () -> Duration)?
     /// How long one request may keep all others from writing. Tests change it.
     var workBudget: WorkBudget = .standard
@@ -109,7 +109,7 @@ public struct ServerConfiguration: Sendable {
     /// Makes a configuration, unchecked: the server checks it when it starts. Each property says its default.
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema,
-        acceptedChanges: [SchemaChange] = [], validate: RowValidation = RowValidation(), hook: GroupHook? = nil,
+        acceptedChanges: [SchemaChange] = [], rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil,
         didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
@@ -120,14 +120,14 @@ public struct ServerConfiguration: Sendable {
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
         readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
         acceptedTime: Date? = nil,
-        surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.server")
+        dependencies: Dependencies = Dependencies(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
         self.port = port
         self.storage = storage
         self.schema = schema
         self.acceptedChanges = acceptedChanges
-        self.validate = validate
+        self.rowValidation = rowValidation
         self.hook = hook
         self.didApply = didApply
         self.adminPort = adminPort
@@ -150,7 +150,7 @@ public struct ServerConfiguration: Sendable {
         self.memoryLimit = memoryLimit
         self.readerPatience = readerPatience
         self.health = health
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.logger = logger
     }
 }

@@ -15,7 +15,7 @@ protocol ServerData: Sendable {
     var epoch: String { get }
 
     /// Opens the rows for a process that starts.
-    func open(_ process: SimulatedProcess, _ surroundings: Surroundings) throws -> any SyncStore
+    func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore
     /// The rows that a transaction after `seq` changed, as another program reads them.
     ///
     /// - Parameter process: The process that has them open. Nil: none has.

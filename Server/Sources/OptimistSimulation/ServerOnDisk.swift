@@ -26,11 +26,11 @@ final class ServerOnDisk: ServerData {
     var mount: DiskMount? { state.withLock(\.mount) }
     var epoch: String { state.withLock(\.epoch) }
 
-    func open(_ process: SimulatedProcess, _ surroundings: Surroundings) throws -> any SyncStore {
+    func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore {
         let mount = disk.mount()
         process.onDeath { mount.kill() }
         mount.onDeath { process.kill() }
-        let epoch = "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+        let epoch = "e" + dependencies.makeID().uuidString.lowercased().prefix(8)
         state.withLock { $0 = State(mount: mount, epoch: epoch) }
         let database = try ServerDatabase(
             path: mount.url(Self.file).path, epoch: epoch)

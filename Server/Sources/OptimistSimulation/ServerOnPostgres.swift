@@ -29,9 +29,9 @@ final class ServerOnPostgres: ServerData {
     var mount: DiskMount? { nil }
     var epoch: String { store.withLock { $0?.epoch ?? "" } }
 
-    func open(_ process: SimulatedProcess, _ surroundings: Surroundings) throws -> any SyncStore {
+    func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore {
         let opened = try database.open(Tables.schema(version: Tables.latestVersion)) {
-            "e" + surroundings.makeID().uuidString.lowercased().prefix(8)
+            "e" + dependencies.makeID().uuidString.lowercased().prefix(8)
         }
         store.withLock { $0 = opened }
         return opened

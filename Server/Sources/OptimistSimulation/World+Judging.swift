@@ -162,7 +162,7 @@ extension World {
             log("\(device.name): session \(launch.session.state)")
             launch.process.spawn { [self] in
                 do {
-                    let status = try await launch.engine.status.current()
+                    let status = try await launch.engine.statuses.current()
                     log("\(device.name): \(status)")
                 } catch { log("\(device.name): no status: \(error)") }
             }

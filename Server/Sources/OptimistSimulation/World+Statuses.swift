@@ -13,7 +13,7 @@ extension World {
             let isFollowed = withState { $0.followed.updateValue(device.launches, forKey: number) }
             if isFollowed == device.launches { continue }
             launch.process.spawn { [self] in
-                for await status in launch.engine.status { withState { $0.statuses[number] = status } }
+                for await status in launch.engine.statuses { withState { $0.statuses[number] = status } }
             }
         }
     }
@@ -47,5 +47,5 @@ extension World {
 }
 
 extension SyncStatus.Phase {
-    var isWorking: Bool { [.idle, .syncing, .waiting].contains(self) }
+    var isWorking: Bool { [.idle, .syncing, .deferred].contains(self) }
 }

@@ -49,8 +49,8 @@ final class World: Sendable {
         let server = SimulatedServer(
             scheduler: scheduler, schema: Tables.schema(version: 1), seed: plan.seed ^ 0x5E8,
             pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
-        ) { process, surroundings in
-            WatchedStore(store: try data.open(process, surroundings), committed: { commits.happened() })
+        ) { process, dependencies in
+            WatchedStore(store: try data.open(process, dependencies), committed: { commits.happened() })
         }
         self.scheduler = scheduler
         self.data = data

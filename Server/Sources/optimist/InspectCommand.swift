@@ -51,14 +51,14 @@ extension DatabaseInspection {
             let state = row.blockedBy.map { "waits for \($0)" } ?? (row.isUnanswered ? "sent, unanswered" : "unsent")
             let answer = row.waitReason.map { "  \($0.code): \($0.message)" } ?? ""
             let next = row.nextAttempt.map { "  next attempt \(Self.text($0))" } ?? ""
-            let line = "  \(row.table) \(row.id)  \(row.kind.rawValue)  [\(columns)]  since \(Self.text(row.since))"
+            let line = "  \(row.table) \(row.rowID)  \(row.kind.rawValue)  [\(columns)]  since \(Self.text(row.since))"
             return "\(line)  \(state)\(answer)\(next)"
         }
         if pendingCount > pending.count { lines.append("  … and \(pendingCount - pending.count) more") }
         lines += rejections.map {
             "  rejected: \($0.table) \($0.rowID)  \($0.kind.rawValue)  \($0.code): \($0.message)"
         }
-        lines += parked.map { "  parked: \($0.table):\($0.id)  \($0.reason)" }
+        lines += parked.map { "  parked: \($0.table):\($0.rowID)  \($0.reason)" }
         return lines.map { $0.shown() }.joined(separator: "\n")
     }
 
@@ -78,7 +78,7 @@ extension DatabaseInspection {
             "pending": .array(
                 pending.map { row in
                     [
-                        "table": .string(row.table), "id": .string(row.id), "kind": .string(row.kind.rawValue),
+                        "table": .string(row.table), "id": .string(row.rowID), "kind": .string(row.kind.rawValue),
                         "columns": .object(
                             JSONObject(
                                 row.columns.sorted { $0.key < $1.key }.map { ($0.key, .string(Self.text($0.value))) })),
@@ -94,17 +94,17 @@ extension DatabaseInspection {
                         "table": .string(rejection.table), "id": .string(rejection.rowID),
                         "kind": .string(rejection.kind.rawValue), "code": .string(rejection.code),
                         "column": rejection.column.map(JSON.string) ?? .null, "message": .string(rejection.message),
-                        "at": .string(Self.text(rejection.at)),
+                        "at": .string(Self.text(rejection.date)),
                     ]
                 }),
             "parked": .array(
                 parked.map { row in
-                    ["table": .string(row.table), "id": .string(row.id), "reason": .string("\(row.reason)")]
+                    ["table": .string(row.table), "id": .string(row.rowID), "reason": .string("\(row.reason)")]
                 }),
         ]
     }
 
-    private static func json(_ reason: WaitReason) -> JSON {
+    private static func json(_ reason: DeferralReason) -> JSON {
         [
             "code": .string(reason.code), "column": reason.column.map(JSON.string) ?? .null,
             "message": .string(reason.message),

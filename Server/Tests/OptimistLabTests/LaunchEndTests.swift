@@ -39,7 +39,7 @@ struct LaunchEndTests {
                 #expect((found.function == "LoginViewModel.loginMember()") == (kind == .crashed))
             }
             try await device.setNetwork(NetworkConditionsPatch(profile: .online))
-            for await status in try await device.phone().sync.status where status.counts.pending == 0 { break }
+            for await status in try await device.phone().sync.statuses where status.counts.pending == 0 { break }
             let account = try await park.serverAccount(named: "planner")
             #expect(try await bench.server.rows(account: account, type: "todo").count == endings.count)
             // It is sent in the background.

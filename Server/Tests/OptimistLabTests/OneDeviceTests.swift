@@ -71,7 +71,7 @@ struct OneDeviceTests {
         try await older.write("of the older")
         older.network.say(isOnline: false)
         older.network.say(isOnline: true)
-        older.phone.sync.wake()
+        older.phone.sync.syncNow()
         let refusal = await #expect(throws: OptimistError.self) {
             _ = try await older.phone.session.send(SessionRequest("/.well-known/jmap"))
         }

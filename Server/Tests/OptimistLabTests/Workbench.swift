@@ -88,11 +88,11 @@ struct TestedPhone: Sendable {
     }
 
     var outbox: [String] {
-        get async throws { try await phone.store.outbox().map(\.id).sorted() }
+        get async throws { try await phone.store.pendingRows().map(\.rowID).sorted() }
     }
 
     func until(_ isReached: (SyncStatus) -> Bool) async {
-        for await status in phone.sync.status where isReached(status) { return }
+        for await status in phone.sync.statuses where isReached(status) { return }
         Issue.record("the status ended before the one that was waited for")
     }
 

@@ -22,7 +22,7 @@ struct AppRuleTests {
         let checks = RowValidation([
             "todo": { $0["content"] == "late" ? RowFault("tooLate", "It is late.", columns: ["date"]) : nil }
         ])
-        let server = try await site.open { $0.validate = checks }
+        let server = try await site.open { $0.rowValidation = checks }
         let person = try await server.signUp()
         let answer = try await server.call(person, "todo/set", create(1, ["content": "late"]), push: 1)
         let error = SetAnswer(json: answer)?.notCreated.first?.error
@@ -34,7 +34,7 @@ struct AppRuleTests {
     @Test func `G3 the template's checks refuse a row of a server that embeds them`() async throws {
         let columns = ["start": ColumnSchema(.date), "end": ColumnSchema(.date)]
         let schema = Schema(id: "app", types: ["task": TypeSchema(columns: columns)])
-        let server = try await site.open(schema: schema) { $0.validate = appRules }
+        let server = try await site.open(schema: schema) { $0.rowValidation = appRules }
         let person = try await server.signUp()
         let times: JSONObject = ["start": "2026-11-28T10:00:00.000Z", "end": "2026-11-28T09:00:00.000Z"]
         let answer = try await server.call(person, "task/set", create(1, times), push: 1)
@@ -55,7 +55,7 @@ struct AppRuleTests {
 
     @Test func `G2 a server does not start with a check of a type that its schema does not have`() async throws {
         let refusal = await #expect(throws: OptimistError.self) {
-            _ = try await site.open { $0.validate = RowValidation(["tod": { _ in nil }]) }
+            _ = try await site.open { $0.rowValidation = RowValidation(["tod": { _ in nil }]) }
         }
         #expect(refusal?.code == .schemaConflict)
         #expect(refusal?.message.contains("There is a check for \"tod\"") == true)

@@ -94,7 +94,7 @@ final class Site: Sendable {
     ) async throws -> OptimistServer {
         var configuration = ServerConfiguration(
             port: 0, storage: try storage, schema: schema,
-            surroundings: Surroundings(clock: clock, now: { [self] in time.withLock(\.self) }),
+            dependencies: Dependencies(clock: clock, now: { [self] in time.withLock(\.self) }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.passwordCost = .trivial
         configuration.elapsed = { [self] in passed.withLock(\.self) }

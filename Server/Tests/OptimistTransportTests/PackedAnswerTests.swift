@@ -129,7 +129,7 @@
             }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let session = try Session.signedIn(to: authority, transport)
-                await #expect { try await session.send(SessionRequest("/", answerLimitBytes: 100_000)) } throws: {
+                await #expect { try await session.send(SessionRequest("/", maxResponseBytes: 100_000)) } throws: {
                     ($0 as? TransportError)?.kind == .tooLarge
                 }
             }

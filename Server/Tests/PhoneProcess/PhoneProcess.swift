@@ -131,13 +131,13 @@ struct PhoneProcess {
     }
 
     private func showProgress() async throws {
-        let status = try await sync.status.current()
+        let status = try await sync.statuses.current()
         let isThrough = status.progress == nil && status.counts.lastSync != nil
         Self.say("progress \(isThrough ? -1 : status.progress?.rows ?? 0)")
     }
 
     private func showStatus() async throws {
-        let status = try await sync.status.current()
+        let status = try await sync.statuses.current()
         Self.say("status \(status.counts.pending) \(status.counts.rejected) \(status.phase)")
     }
 

@@ -33,7 +33,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     /// The values that replaced it at that moment, by column. Nil if the row was gone.
     public let theirs: JSONObject?
     /// When this device learned that the edit had lost, by its clock.
-    public let at: Date
+    public let date: Date
 
     /// Returns the conflicts in a database that a store has written, oldest first. The app can call it in
     /// ``Store/observe(_:)``.
@@ -51,7 +51,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
             guard let id = UUIDForm.bytes.wire(row[2]), let reason = Reason(rawValue: row[3]) else { return nil }
             return Conflict(
                 id: row[0], table: row[1], rowID: id, reason: reason, mine: object(row[4]) ?? [:],
-                theirs: object(row[5]), at: Date(timeIntervalSince1970: Double(row[6] as Int64) / 1000))
+                theirs: object(row[5]), date: Date(timeIntervalSince1970: Double(row[6] as Int64) / 1000))
         }
     }
 

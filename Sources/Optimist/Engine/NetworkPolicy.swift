@@ -40,6 +40,6 @@ extension SyncEngine {
         _ allows: @escaping @Sendable (_ table: String, _ path: NetworkPath) -> Bool
     ) {
         store.network.set(allows)
-        wake()
+        syncNow()
     }
 }

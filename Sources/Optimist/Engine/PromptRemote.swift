@@ -7,36 +7,36 @@ import OptimistCore
 /// An answer that comes later is dropped.
 struct PromptRemote: Remote {
     private let remote: any Remote
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
 
-    init(_ remote: any Remote, _ surroundings: Surroundings) {
+    init(_ remote: any Remote, _ dependencies: Dependencies) {
         self.remote = remote
-        self.surroundings = surroundings
+        self.dependencies = dependencies
     }
 
-    var signedIn: SignedIn { remote.signedIn }
+    var signInState: SignInState { remote.signInState }
     var guarantees: RemoteGuarantees { remote.guarantees }
 
-    func connect() async throws -> RemoteAccount { try await surroundings.promptly { try await remote.connect() } }
+    func connect() async throws -> RemoteAccount { try await dependencies.promptly { try await remote.connect() } }
 
     func push(_ push: RemotePush) async throws -> RemotePush.Answer {
-        try await surroundings.promptly { try await remote.push(push) }
+        try await dependencies.promptly { try await remote.push(push) }
     }
 
     func pull(_ request: RemotePage.Request) async throws -> RemotePage {
-        try await surroundings.promptly { try await remote.pull(request) }
+        try await dependencies.promptly { try await remote.pull(request) }
     }
 
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
-        try await surroundings.promptly { try await remote.snapshot(request) }
+        try await dependencies.promptly { try await remote.snapshot(request) }
     }
 
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
-        try await surroundings.promptly { try await remote.listen(receive) }
+        try await dependencies.promptly { try await remote.listen(receive) }
     }
 }
 
-extension Surroundings {
+extension Dependencies {
     /// Does work in a task of its own, which is cancelled with the caller's.
     ///
     /// - Throws: `CancellationError` at once when the calling task is cancelled; otherwise what the work throws.

@@ -45,8 +45,8 @@ final class StatusCounting: Sendable {
     }
 
     private func start(_ statuses: SyncStatuses) -> Task<Void, Never> {
-        let (changes, clock) = (store.changes.stream(), store.surroundings.clock)
-        return store.surroundings.spawn { [weak self, weak statuses] in
+        let (changes, clock) = (store.changes.stream(), store.dependencies.clock)
+        return store.dependencies.spawn { [weak self, weak statuses] in
             for await _ in changes {
                 let followers = self?.followers ?? []
                 guard let status = await statuses?.whenReadable() else { continue }

@@ -18,7 +18,7 @@ extension Store {
             let known = try Meta.string(.install, in: db)
             try Meta.set(.install, to: name, in: db)
             if known == nil || known == name { return false }
-            try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID)
+            try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID)
             return true
         }
         if isCopy {

@@ -13,10 +13,10 @@ final class StoreTasks: Sendable {
         var tasks: [Int: Task<Void, Never>?] = [:]
     }
 
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let state = Mutex(State())
 
-    init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+    init(_ dependencies: Dependencies) { self.dependencies = dependencies }
 
     func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let id = state.withLock { state in
@@ -24,7 +24,7 @@ final class StoreTasks: Sendable {
             state.tasks.updateValue(nil, forKey: state.lastID)
             return state.lastID
         }
-        let task = surroundings.spawn { [self] in
+        let task = dependencies.spawn { [self] in
             await operation()
             state.withLock { _ = $0.tasks.removeValue(forKey: id) }
         }

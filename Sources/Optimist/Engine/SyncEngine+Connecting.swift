@@ -8,19 +8,19 @@ extension SyncEngine {
     /// The remote's account. Connects first if the engine has not connected yet, or if another account has signed in since.
     func connected() async throws -> RemoteAccount {
         await untilRestored()
-        if let account, remote.signedIn == connectedAs { return account }
+        if let account, remote.signInState == connectedAs { return account }
         account = nil
         return try await connecting.value(storeTasks.spawn) { try await self.connectAndBind() }
     }
 
     /// Sets `account` before the attempt ends. Otherwise another lane could connect again in between.
     private func connectAndBind() async throws -> RemoteAccount {
-        let person = remote.signedIn
+        let person = remote.signInState
         let present = try await connect()
         // A remote may ignore that its task was cancelled.
         try Task.checkCancellation()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
-        try await store.bind(to: present.id, as: person) { [remote] in remote.signedIn }
+        try await store.bind(to: present.id, as: person) { [remote] in remote.signInState }
         try await store.note(remote.guarantees)
         if let schema = present.schema { try await store.check(against: schema) }
         if let served = present.tables { try await store.skip(tablesBut: served) }
@@ -38,7 +38,7 @@ extension SyncEngine {
     /// Connects. A refused connection says nothing about a row, so it counts as an unreachable remote.
     private func connect() async throws -> RemoteAccount {
         do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
-            if remote.signedIn == .unknown { try await store.note(.nobody) }
+            if remote.signInState == .unknown { try await store.note(.nobody) }
             throw RemoteFailure.signedOut(reason)
         } catch RemoteFailure.refused(let reason) {
             throw RemoteFailure.unreachable(reason)

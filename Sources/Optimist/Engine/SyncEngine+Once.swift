@@ -10,23 +10,23 @@ extension SyncEngine {
     /// failures, but not before a time that the server demanded. If ``run()`` is under way, that run does the work. A call of
     /// ``run()`` during this one begins when this one has ended.
     ///
-    /// - Parameter limit: How long it may take. Default: 25 seconds, of the about 30 that the system gives a background
+    /// - Parameter timeout: How long it may take. Default: 25 seconds, of the about 30 that the system gives a background
     ///   refresh. The next call repeats requests that this one leaves
     ///   unanswered; nothing is lost.
     /// - Returns: What remains, and why.
     /// - Throws: `CancellationError` if the task was cancelled; `DatabaseError` if the counts cannot be read.
-    public func once(upTo limit: Duration = .seconds(25)) async throws -> SyncOutcome {
+    public func syncOnce(timeout: Duration = .seconds(25)) async throws -> SyncOutcome {
         while let cycle { await cycle.value }
         let (phases, waiter) = AsyncStream<SyncStatus.Phase>.makeStream()
         let own = inbox.open().map(start)
         inbox.put(.foreground, waiter: waiter)
-        let phase = await first(of: phases, within: limit)
-        let status = try? await status.current()
+        let phase = await first(of: phases, within: timeout)
+        let status = try? await statuses.current()
         own?.cancel()
         await own?.value
         try Task.checkCancellation()
         if let status { return SyncOutcome(phase, status) }
-        return SyncOutcome(phase, try await self.status.current())
+        return SyncOutcome(phase, try await self.statuses.current())
     }
 
     /// - Returns: Nil if the time is over, or the run was cancelled.
@@ -35,7 +35,7 @@ extension SyncEngine {
     ) async -> SyncStatus.Phase? {
         await withTaskGroup { group in
             group.addTask { await phases.first { _ in true } }
-            group.addTask { [clock = surroundings.clock] in
+            group.addTask { [clock = dependencies.clock] in
                 try? await clock.sleep(for: limit)
                 return nil
             }
@@ -46,7 +46,7 @@ extension SyncEngine {
 
     /// Runs the engine for one call.
     private func start(_ events: AsyncStream<Inbox.Signal>) -> Task<Void, Never> {
-        let task = surroundings.spawn {
+        let task = dependencies.spawn {
             await self.take(events, listens: false)
             await self.endCycle()
         }

@@ -12,7 +12,7 @@ extension SyncEngine {
         var hasSnapshots = true
         var followsSnapshot = false
         /// Tables that the remote withholds, each with the time when the engine asks for it again.
-        var paused: [String: (reason: Withholding, until: Duration)] = [:]
+        var paused: [String: (reason: WithheldReason, until: Duration)] = [:]
 
         /// The part of a snapshot that is on its way while the store applies the part before it.
         var ahead: SnapshotAhead?
@@ -93,7 +93,7 @@ extension SyncEngine {
         let cursor = known ?? account.initialCursor
         do {
             let origins = try await store.origins()
-            let roundTrip = RoundTrip(surroundings)
+            let roundTrip = RoundTrip(dependencies)
             if known == nil, !remote.guarantees.hasOrderedCursors, remote.guarantees.pagesHaveOwnChanges {
                 try await store.expectRows(of: tables)
             }
@@ -162,7 +162,7 @@ extension SyncEngine {
             if let next = page.next {
                 var following = request
                 (following.at, following.after) = (request.at ?? page.at, next)
-                pulls.ahead = SnapshotAhead(following, of: remote, surroundings)
+                pulls.ahead = SnapshotAhead(following, of: remote, dependencies)
             }
             // A part that arrives too late changes nothing, and the engine asks for it again.
             _ = try await store.apply(page, of: request)
@@ -191,7 +191,7 @@ extension SyncEngine {
         pulls.ahead = nil
         if let ahead, ahead.brings(request) { return try await ahead.page }
         ahead?.cancel()
-        let roundTrip = RoundTrip(surroundings)
+        let roundTrip = RoundTrip(dependencies)
         let page = try await remote.snapshot(request)
         try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
         return page
@@ -209,21 +209,21 @@ extension SyncEngine {
     private static let pause = Duration.seconds(3600)
 
     /// The tables that the engine leaves alone for now. The other tables go on.
-    var pausedTables: [String: Withholding] {
+    var pausedTables: [String: WithheldReason] {
         let now = elapsed()
         return pulls.paused.filter { $0.value.until > now }.mapValues(\.reason)
     }
 
     /// Leaves tables alone for an hour, or until the next run.
-    func pause(_ tables: [String: Withholding]) {
+    func pause(_ tables: [String: WithheldReason]) {
         if tables.isEmpty, pulls.paused.isEmpty { return }
         for (table, reason) in tables { pulls.paused[table] = (reason, elapsed() + Self.pause) }
-        status.show(withheld: pausedTables)
+        statuses.show(withheld: pausedTables)
     }
 
     /// - Parameter asked: The tables of the request that was answered with nothing else.
     /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld: asking again would never end.
-    private func pause(_ withheld: [String: Withholding], insteadOf asked: [String]) throws {
+    private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
         guard asked.contains(where: { withheld[$0] != nil }) else {
             throw RemoteFailure.protocolError("The remote withholds no table of the request, and answers none.")
         }
@@ -250,14 +250,14 @@ extension SyncEngine {
     /// Asks the app about a mass removal. The app may take its time: pulls go on meanwhile. If the removal has grown by the
     /// time the app answers, the engine asks again about the larger one. Without an answer, it asks again in the next run.
     private func ask(_ removal: MassRemoval) {
-        let (store, logger, onMassRemoval, surroundings) = (store, logger, onMassRemoval, surroundings)
+        let (store, logger, onMassRemoval, dependencies) = (store, logger, onMassRemoval, dependencies)
         pulls.asking = storeTasks.spawn {
             do {
                 var (asked, present) = (removal, removal)
-                var answer: MassRemoval.Answer
+                var answer: MassRemoval.Decision
                 repeat {
                     asked = present
-                    answer = try await surroundings.promptly { [asked] in await onMassRemoval(asked) }
+                    answer = try await dependencies.promptly { [asked] in await onMassRemoval(asked) }
                     try Task.checkCancellation()
                     present = try await store.massRemoval()
                 } while !asked.covers(present)

@@ -18,7 +18,7 @@ extension SyncEngine {
             } while next == nil
             guard let batch = next else { return .nothing(nextDue: nil) }
             lastBatch = batch
-            let roundTrip = RoundTrip(surroundings)
+            let roundTrip = RoundTrip(dependencies)
             let answer = try await send(batch)
             let duration = roundTrip()
             pause(answer.withheld)
@@ -49,7 +49,7 @@ extension SyncEngine {
         guard asksForRewind, store.capture.launchOrigin != nil else { return }
         _ = try await connected()
         guard let check = try await store.rewindCheck() else { return }
-        let roundTrip = RoundTrip(surroundings)
+        let roundTrip = RoundTrip(dependencies)
         do {
             let answer = try await remote.push(check)
             try Task.checkCancellation()
@@ -83,7 +83,7 @@ extension SyncEngine {
     private func tellWaits(_ verdicts: [RemotePush.Verdict], of batch: PushBatch) {
         for (row, verdict) in zip(batch.push.rows, verdicts) {
             guard case .retry(_, let reason?) = verdict,
-                toldWaits.insert(WaitReason.Place(table: row.table, reason: reason)).inserted
+                toldWaits.insert(DeferralReason.Place(table: row.table, reason: reason)).inserted
             else { continue }
             logger.warning(
                 "The server does not take some rows for now. They stay pending and are sent again.",

@@ -4,12 +4,12 @@ import OptimistCore
 import OptimistSession
 
 /// What happens to changes that are not on the server yet when the user signs out (L2).
-public enum UnsentChanges: Sendable, Hashable {
+public enum PendingChanges: Sendable, Hashable {
     /// The changes stay pending in the file. The engine sends them when the same account signs in again. The default.
     case keep
     /// The engine waits up to this time for the changes to be sent. If some are left, it asks the app once more.
     /// Changes that are left after a second wait stay in the file, as with `keep`.
-    case wait(upTo: Duration)
+    case wait(timeout: Duration)
     /// The store undoes the changes: see ``Store/discardPending()``.
     case discard
 }
@@ -19,7 +19,7 @@ extension SyncEngine {
     ///
     /// ```swift
     /// try await sync.signOut { pending in
-    ///     await ask("\(pending) changes are not on the server yet.") ? .wait(upTo: .seconds(10)) : .keep
+    ///     await ask("\(pending) changes are not on the server yet.") ? .wait(timeout: .seconds(10)) : .keep
     /// }
     /// ```
     ///
@@ -34,7 +34,7 @@ extension SyncEngine {
     ///   then stays signed in.
     @discardableResult
     public nonisolated func signOut(
-        _ decide: @Sendable (_ pending: Int) async -> UnsentChanges = { _ in .keep }
+        _ decide: @Sendable (_ pending: Int) async -> PendingChanges = { _ in .keep }
     ) async throws -> Int {
         var waits = 0
         while waits < 2 {
@@ -51,7 +51,7 @@ extension SyncEngine {
             break
         }
         try await session?.signOut()
-        try await store.note(remote.signedIn)
+        try await store.note(remote.signInState)
         return try await store.counts().pending
     }
 
@@ -65,8 +65,8 @@ extension SyncEngine {
     }
 
     private nonisolated func waitUntilSent(upTo limit: Duration) async throws {
-        wake()
-        let (store, clock) = (store, store.surroundings.clock)
+        syncNow()
+        let (store, clock) = (store, store.dependencies.clock)
         try await withThrowingTaskGroup { group in
             group.addTask {
                 let changes = store.changes.stream()

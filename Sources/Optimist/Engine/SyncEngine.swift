@@ -13,7 +13,7 @@ import OptimistWire
 /// ```swift
 /// let sync = SyncEngine(store: store, session: session)
 /// Task { await sync.run() }
-/// for await status in sync.status { … }
+/// for await status in sync.statuses { … }
 /// ```
 ///
 /// The value `SyncMachine` makes the decisions, and the engine carries them out. Nothing here ever blocks a write or a
@@ -23,19 +23,19 @@ public actor SyncEngine {
     let remote: any Remote
     let session: Session?
     let installID: UUID?
-    let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Answer
+    let onMassRemoval: @Sendable (MassRemoval) async -> MassRemoval.Decision
     private let reachability: any Reachability
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let logger: Logger
     let inbox = Inbox()
     /// The status of sync: now, and whenever it changes. A slow reader gets only the newest status. Any task may follow it.
-    public nonisolated let status: SyncStatuses
+    public nonisolated let statuses: SyncStatuses
 
     private var machine: SyncMachine
     private var listens = true
     var account: RemoteAccount?
     /// The user who was signed in when the engine connected to `account`.
-    var connectedAs = SignedIn.unknown
+    var connectedAs = SignInState.unknown
     /// The connection attempt under way. Several lanes may need it at the same time.
     var connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
@@ -48,14 +48,14 @@ public actor SyncEngine {
     /// The end of an earlier run, which waits for its last transactions. Nil: there is none.
     private var ending: Task<Void, Never>?
     private var lastTask = 0
-    /// The call of ``once(upTo:)`` that runs the engine. Nil: none does.
+    /// The call of ``syncOnce(timeout:)`` that runs the engine. Nil: none does.
     var cycle: Task<Void, Never>?
-    /// The callers of ``once(upTo:)`` that wait for the end of all pushes and pulls.
+    /// The callers of ``syncOnce(timeout:)`` that wait for the end of all pushes and pulls.
     private var waiters: [Inbox.Waiter] = []
     var lastBatch: PushBatch?
     var asksForRewind = true
     /// The waiting rows that this run has already logged, by table and reason.
-    var toldWaits: Set<WaitReason.Place> = []
+    var toldWaits: Set<DeferralReason.Place> = []
 
     /// Syncs with a server that speaks JMAP, through a session.
     ///
@@ -71,7 +71,7 @@ public actor SyncEngine {
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync"),
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .keep }
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Decision = { _ in .keep }
     ) {
         self.init(
             store: store, remote: JMAPRemote(session: session, schemaVersion: schemaVersion), session: session,
@@ -93,7 +93,7 @@ public actor SyncEngine {
     public init(
         store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
-        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer = { _ in .keep }
+        onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Decision = { _ in .keep }
     ) {
         self.init(
             store: store, remote: remote, session: nil, installID: installID, reachability: reachability,
@@ -102,25 +102,25 @@ public actor SyncEngine {
 
     private init(
         store: Store, remote: any Remote, session: Session?, installID: UUID?, reachability: (any Reachability)?,
-        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Answer
+        logger: Logger, onMassRemoval: @escaping @Sendable (MassRemoval) async -> MassRemoval.Decision
     ) {
         self.store = store
-        self.remote = PromptRemote(remote, store.surroundings)
-        storeTasks = StoreTasks(store.surroundings)
+        self.remote = PromptRemote(remote, store.dependencies)
+        storeTasks = StoreTasks(store.dependencies)
         self.session = session
         self.onMassRemoval = onMassRemoval
         self.installID = installID
         self.reachability = reachability ?? SystemReachability()
         self.logger = logger
-        surroundings = store.surroundings
-        elapsed = Stopwatch(store.surroundings.clock)
-        status = SyncStatuses(store: store)
-        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        dependencies = store.dependencies
+        elapsed = Stopwatch(store.dependencies.clock)
+        statuses = SyncStatuses(store: store)
+        machine = SyncMachine(random: dependencies.randomness(for: "sync.backoff"))
         askAtWrites()
     }
 
     /// Lets the store ask who is signed in at every write.
-    private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signedIn ?? .unknown } }
+    private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signInState ?? .unknown } }
 
     /// Syncs until the task is cancelled. The next run repeats the work that was under way; nothing is lost.
     ///
@@ -146,7 +146,7 @@ public actor SyncEngine {
         let turn: SyncLock?
         do { turn = try await takeTurn() } catch {
             inbox.close()
-            return status.show(.stopped)
+            return statuses.show(.stopped)
         }
         await run(events)
         await end(turn)
@@ -156,7 +156,7 @@ public actor SyncEngine {
 
     /// Waits for the last transactions of a run, which was cancelled. The next run begins after that.
     private func end(_ turn: SyncLock?) async {
-        let end = surroundings.spawn { [storeTasks] in
+        let end = dependencies.spawn { [storeTasks] in
             await storeTasks.untilDone()
             turn?.end()
             await self.ended()
@@ -169,23 +169,23 @@ public actor SyncEngine {
 
     /// Waits until no other process syncs this file. Nil: no other process can have the file open.
     private func takeTurn() async throws -> SyncLock? {
-        guard surroundings.sharesFiles else { return nil }
+        guard dependencies.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
         while true {
             if let turn = SyncLock(for: store.file) { return turn }
-            status.show(.paused(reason: .otherProcess))
-            try await surroundings.clock.sleep(for: wait)
+            statuses.show(.paused(reason: .otherProcess))
+            try await dependencies.clock.sleep(for: wait)
             wait = min(wait * 2, .seconds(2))
         }
     }
 
     private func run(_ events: AsyncStream<Inbox.Signal>) async {
-        elapsed = Stopwatch(surroundings.clock)
+        elapsed = Stopwatch(dependencies.clock)
         askAtWrites()
         let watchers = watch()
         defer {
             inbox.close()
-            status.show(.stopped)
+            statuses.show(.stopped)
             for waiter in waiters { waiter.finish() }
             waiters = []
             for task in watchers { task.cancel() }
@@ -194,12 +194,12 @@ public actor SyncEngine {
             for timer in timers.values { timer.cancel() }
             timers = [:]
         }
-        machine = SyncMachine(random: surroundings.randomness(for: "sync.backoff"))
+        machine = SyncMachine(random: dependencies.randomness(for: "sync.backoff"))
         account = nil
         asksForRewind = true
         pulls = Pulls()
         toldWaits = []
-        status.show(withheld: [:])
+        statuses.show(withheld: [:])
         await forgetPushInFlight()
         await perform(machine.handle(.started(await savedWaits(), await firstLimits()), at: elapsed()))
         for await signal in events {
@@ -229,15 +229,15 @@ public actor SyncEngine {
     /// - If sync failed or is paused, it starts again, and asks the remote whose rows it keeps. If there is still no
     ///   session or no permission, sync is paused again.
     /// - If ``run()`` is not under way, nothing happens.
-    public nonisolated func wake() { inbox.put(.foreground) }
+    public nonisolated func syncNow() { inbox.put(.foreground) }
 
     // MARK: - Events from outside
 
     private func watch() -> [Task<Void, Never>] {
         let (inbox, writes, paths, network) = (inbox, store.writes.stream(), reachability.updates, store.network)
         var watchers = [
-            surroundings.spawn { for await _ in writes { inbox.put(.wrote) } },
-            surroundings.spawn {
+            dependencies.spawn { for await _ in writes { inbox.put(.wrote) } },
+            dependencies.spawn {
                 for await path in paths {
                     network.set(path)
                     inbox.put(.online(path.isOnline))
@@ -261,7 +261,7 @@ public actor SyncEngine {
     private nonisolated func noteSignedIn(in state: SessionState) async {
         do {
             if case .signedOut(.accountDeleted) = state { try await store.noteAccountDeleted() }
-            try await store.note(remote.signedIn)
+            try await store.note(remote.signInState)
         } catch {
             logger.error("sync.account.failed", metadata: ["error": "\(error)"])
         }
@@ -320,7 +320,7 @@ public actor SyncEngine {
         case .setAside(let isRejected): try await setAside(isRejected: isRejected)
         case .renewDeviceID: try await store.renewDeviceID()
         case .reconnect: account = nil
-        case .publish(let phase, let isCaughtUp): status.show(phase, isCaughtUp: isCaughtUp)
+        case .publish(let phase, let isCaughtUp): statuses.show(phase, isCaughtUp: isCaughtUp)
         }
     }
 
@@ -361,8 +361,8 @@ public actor SyncEngine {
 
     private func set(_ timer: SyncMachine.Timer, _ wait: Duration, _ token: Int) {
         timers[timer]?.cancel()
-        let (inbox, clock) = (inbox, surroundings.clock)
-        timers[timer] = surroundings.spawn {
+        let (inbox, clock) = (inbox, dependencies.clock)
+        timers[timer] = dependencies.spawn {
             do { try await clock.sleep(for: wait) } catch { return }
             inbox.put(.waited(timer, token: token))
         }

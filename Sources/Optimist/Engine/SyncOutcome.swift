@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What one call of ``SyncEngine/once(upTo:)`` has left, and why.
+/// What one call of ``SyncEngine/syncOnce(timeout:)`` has left, and why.
 public struct SyncOutcome: Sendable, Hashable {
     /// Why the call returned.
     public var end: End
@@ -10,10 +10,10 @@ public struct SyncOutcome: Sendable, Hashable {
     /// Whether everything is done: the server has accepted every row, and this device has received what the server had.
     public var isComplete: Bool { end == .done && status.counts.pending == 0 && status.isComplete }
 
-    /// Why a call of ``SyncEngine/once(upTo:)`` returned.
+    /// Why a call of ``SyncEngine/syncOnce(timeout:)`` returned.
     public enum End: Sendable, Hashable {
         /// Everything that can be sent now was sent, and what the server had was received. Rows that the server does not
-        /// accept for now are still pending: ``SyncStatus/waiting`` says why.
+        /// accept for now are still pending: ``SyncStatus/deferred`` says why.
         case done
         /// The time was over, or the call of ``SyncEngine/run()`` that did the work was cancelled.
         case outOfTime
@@ -59,7 +59,7 @@ extension SyncOutcome {
             case .paused(let reason): .paused(reason: reason)
             case _ where phase == nil: .outOfTime
             case .stopped: .outOfTime
-            case .idle, .waiting, .syncing: .done
+            case .idle, .deferred, .syncing: .done
             case .offline: .offline
             case .deviceTrouble(let message): .deviceTrouble(message: message)
             case .failed(let message): .failed(message: message)

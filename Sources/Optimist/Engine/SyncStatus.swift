@@ -10,10 +10,10 @@ public struct SyncStatus: Sendable, Hashable {
     public var progress: SyncProgress?
     /// The tables that the server keeps from this device, and why. Their rows stay on this device, and their unsent rows
     /// stay pending; all other tables go on.
-    public var withheld: [String: Withholding]
+    public var withheld: [String: WithheldReason]
     /// The rows that the server does not accept for now, and why: one element for each table and reason, the most
     /// urgent first.
-    public var waiting: [WaitingRows]
+    public var deferred: [DeferredRows]
     /// Whether this device has received everything that the server had at some time since the engine last connected. False
     /// while the engine does not run, cannot reach the server or waits for the app, and until the first answer after that
     /// is complete.
@@ -24,7 +24,7 @@ public struct SyncStatus: Sendable, Hashable {
     /// The tables that the server serves only to a newer version of the app.
     public var upgradeRequired: Set<String> { withheld.tables(.upgradeRequired) }
     /// The tables that the server refuses to this user.
-    public var refused: Set<String> { withheld.tables(.refused) }
+    public var tablesWithoutAccess: Set<String> { withheld.tables(.refused) }
 
     /// Whether the first sync, or the latest resync, has ended, so that this device has everything that the server had.
     public var isComplete: Bool { progress == nil }
@@ -35,9 +35,9 @@ public struct SyncStatus: Sendable, Hashable {
         case stopped
         /// Nothing to do: nothing is pending, and the engine awaits no answer.
         case idle
-        /// Some rows are pending and cannot be sent now. The engine sends them again by itself: ``SyncStatus/waiting`` says
+        /// Some rows are pending and cannot be sent now. The engine sends them again by itself: ``SyncStatus/deferred`` says
         /// why they wait, and until when. A table may also wait for a better network, or for a newer version of the app.
-        case waiting
+        case deferred
         /// Sending or receiving.
         case syncing
         /// The server cannot be reached. The engine tries again by itself.
@@ -54,14 +54,14 @@ public struct SyncStatus: Sendable, Hashable {
     /// Makes a status, for tests and previews. By default the engine does not run and nothing is pending.
     public init(
         phase: Phase = .stopped, counts: SyncCounts = SyncCounts(), progress: SyncProgress? = nil,
-        withheld: [String: Withholding] = [:], waiting: [WaitingRows] = [],
+        withheld: [String: WithheldReason] = [:], deferred: [DeferredRows] = [],
         isCaughtUp: Bool = false
     ) {
         self.phase = phase
         self.counts = counts
         self.progress = progress
         self.withheld = withheld
-        self.waiting = waiting
+        self.deferred = deferred
         self.isCaughtUp = isCaughtUp
     }
 }
@@ -71,7 +71,7 @@ extension SyncStatus.Phase {
     var isDisconnected: Bool {
         switch self {
         case .stopped, .offline, .paused, .failed: true
-        case .idle, .waiting, .syncing, .deviceTrouble: false
+        case .idle, .deferred, .syncing, .deviceTrouble: false
         }
     }
 }

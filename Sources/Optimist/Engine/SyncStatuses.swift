@@ -17,7 +17,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     private struct State {
         var phase = SyncStatus.Phase.stopped
-        var withheld: [String: Withholding] = [:]
+        var withheld: [String: WithheldReason] = [:]
         var isCaughtUp = false
     }
 
@@ -44,7 +44,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 phase: try self.phase(state, counts, db), counts: counts,
                 progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
                 withheld: state.withheld,
-                waiting: try WaitTable(db).summary(of: store.layouts),
+                deferred: try WaitTable(db).summary(of: store.layouts),
                 isCaughtUp: state.isCaughtUp)
         }
     }
@@ -55,7 +55,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         guard state.phase == .idle, counts.pending > 0 else { return state.phase }
         let sendable = try SendableUnits(
             db, at: store.correctedMilliseconds, of: store.layouts, withheld: store.withheld(Set(state.withheld.keys)))
-        return try sendable.next(limit: 1).isEmpty ? .waiting : .syncing
+        return try sendable.next(limit: 1).isEmpty ? .deferred : .syncing
     }
 
     /// The status, as soon as the counts can be read. If the disk fails, this logs it once and reads them again a second
@@ -69,7 +69,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
                 }
                 isLogged = true
             }
-            try? await store.surroundings.clock.sleep(for: .seconds(1))
+            try? await store.dependencies.clock.sleep(for: .seconds(1))
         }
         return nil
     }
@@ -82,7 +82,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         store.changes.send()
     }
 
-    func show(withheld tables: [String: Withholding]) {
+    func show(withheld tables: [String: WithheldReason]) {
         let isNews = state.withLock { state in
             defer { state.withheld = tables }
             return state.withheld != tables

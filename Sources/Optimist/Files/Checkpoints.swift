@@ -16,13 +16,13 @@ final class Checkpoints: Sendable {
     private let log = Mutex(WriteAheadLog())
     private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
     private let path: String
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     /// Waits for a pause of the writes.
     private let watch = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ url: URL, _ surroundings: Surroundings) {
+    init(_ url: URL, _ dependencies: Dependencies) {
         path = url.path
-        self.surroundings = surroundings
+        self.dependencies = dependencies
     }
 
     deinit { watch.withLock { $0 }?.cancel() }
@@ -60,8 +60,8 @@ final class Checkpoints: Sendable {
     /// Copies the rest of the log once no write has come for a while. The next write then starts the log over.
     private func watchForPause() {
         guard log.withLock({ $0.beginWatch() }) else { return }
-        let clock = surroundings.clock
-        let task = surroundings.spawn { [weak self] in
+        let clock = dependencies.clock
+        let task = dependencies.spawn { [weak self] in
             while (try? await clock.sleep(for: WriteAheadLog.pause)) != nil {
                 guard let self, goesOnWatching() else { return }
             }

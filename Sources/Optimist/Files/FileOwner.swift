@@ -19,7 +19,7 @@ struct FileOwner: Equatable, Sendable {
     private(set) var isDeleted = false
 
     /// Notes who is signed in.
-    mutating func notice(_ signedIn: SignedIn) {
+    mutating func notice(_ signedIn: SignInState) {
         switch signedIn {
         case .unknown: break
         case .nobody: visitor = nil
@@ -35,7 +35,7 @@ struct FileOwner: Equatable, Sendable {
         notice(.nobody)
     }
 
-    func noticing(_ signedIn: SignedIn) -> FileOwner {
+    func noticing(_ signedIn: SignInState) -> FileOwner {
         var owner = self
         owner.notice(signedIn)
         return owner
@@ -45,7 +45,7 @@ struct FileOwner: Equatable, Sendable {
     ///
     /// - Parameter signedIn: The user who was signed in before and after the remote connected.
     /// - Returns: Whether the file may be synced with that account.
-    mutating func bind(to account: String, as signedIn: SignedIn) -> Bool {
+    mutating func bind(to account: String, as signedIn: SignInState) -> Bool {
         notice(signedIn)
         if self.account == nil, visitor == nil { self.account = account }
         var present: String?

@@ -16,7 +16,7 @@ struct OpenedDatabase {
 
     init(
         file: StoreFile, synced: [any SyncedRecord.Type], durability: Store.Durability, migrator: DatabaseMigrator,
-        capture: CaptureContext, checkpoints: Checkpoints?, surroundings: Surroundings
+        capture: CaptureContext, checkpoints: Checkpoints?, dependencies: Dependencies
     ) throws {
         var configuration = file.configuration
         configuration.label = configuration.label ?? "optimist"
@@ -41,7 +41,7 @@ struct OpenedDatabase {
             }
             try migrator.migrate(pool)
         }
-        let opening = Opening(synced: synced, capture: capture, surroundings: surroundings)
+        let opening = Opening(synced: synced, capture: capture, dependencies: dependencies)
         (layouts, unreported, shared) = try pool.write { db in
             let layouts = try opening.prepare(db)
             let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
@@ -71,11 +71,11 @@ struct OpenedDatabase {
 struct Opening {
     let synced: [any SyncedRecord.Type]
     let capture: CaptureContext
-    let surroundings: Surroundings
+    let dependencies: Dependencies
 
     func prepare(_ db: Database) throws -> [TableLayout] {
         let isNew = try Meta.int(.node, in: db) == nil
-        if isNew { try DeviceIdentity.renew(in: db, makeID: surroundings.makeID) }
+        if isNew { try DeviceIdentity.renew(in: db, makeID: dependencies.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
         if !isNew { capture.inherit(through: capture.lastStamp.rawValue) }
         var names = try FormerNames(db)
@@ -90,7 +90,7 @@ struct Opening {
         try fillNewColumns(of: layouts, db)
         let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
         if !isNew, layouts.contains(where: { !$0.counters.isEmpty }) {
-            capture.count(under: try LaunchOrigin(db).begin(makeID: surroundings.makeID))
+            capture.count(under: try LaunchOrigin(db).begin(makeID: dependencies.makeID))
         }
         try captureUnseen(of: layouts, renewed, db)
         return layouts
@@ -125,7 +125,7 @@ struct Opening {
         try Meta.set(.stampCeiling, to: ceiling.rawValue, in: db)
     }
 
-    private var milliseconds: Int64 { Int64(surroundings.now().timeIntervalSince1970 * 1000) }
+    private var milliseconds: Int64 { Int64(dependencies.now().timeIntervalSince1970 * 1000) }
 }
 
 /// The device id, which clocks and pushes carry.

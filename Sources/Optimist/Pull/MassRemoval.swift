@@ -7,7 +7,7 @@
 /// server remembers deleted rows.
 public struct MassRemoval: Sendable, Hashable {
     /// What happens to the rows. Rows with unsent changes stay in either case.
-    public enum Answer: Sendable, Hashable {
+    public enum Decision: Sendable, Hashable {
         /// The rows are removed from this device, except those with unsent changes: these are sent whole, or as new
         /// rows if their table has counters.
         case remove

@@ -27,7 +27,7 @@ public struct ParkedRow: Hashable, Sendable {
     /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
-    public let id: String
+    public let rowID: String
     /// Whether the server has deleted the row. The app's table still shows it.
     public let isDeletion: Bool
     /// Why it waits.
@@ -56,7 +56,7 @@ public struct ParkedRow: Hashable, Sendable {
                 """, arguments: only.arguments(limit: limit)
         ).compactMap { row in
             guard let id = UUIDForm.bytes.wire(row[1]) else { return nil }
-            return ParkedRow(table: row[0], id: id, isDeletion: row[2], reason: reason(row))
+            return ParkedRow(table: row[0], rowID: id, isDeletion: row[2], reason: reason(row))
         }
     }
 
@@ -91,7 +91,7 @@ extension Store {
     ///
     /// - Parameter limit: The most rows to return. Default: all.
     /// - Throws: `DatabaseError`.
-    public func waitingRows(limit: Int = .max) async throws -> [ParkedRow] {
+    public func parkedRows(limit: Int = .max) async throws -> [ParkedRow] {
         try await read { try ParkedRow.fetchAll($0, limit: limit) }
     }
 }

@@ -13,11 +13,11 @@ final class SnapshotAhead: Sendable {
         let value = Mutex<Swift.Result<RemoteSnapshot, any Error>?>(nil)
     }
 
-    init(_ request: RemoteSnapshot.Request, of remote: any Remote, _ surroundings: Surroundings) {
+    init(_ request: RemoteSnapshot.Request, of remote: any Remote, _ dependencies: Dependencies) {
         let result = Result()
         self.request = request
         self.result = result
-        task = surroundings.spawn {
+        task = dependencies.spawn {
             do {
                 let page = try await remote.snapshot(request)
                 result.value.withLock { $0 = .success(page) }

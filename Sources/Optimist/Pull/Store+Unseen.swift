@@ -41,7 +41,7 @@ extension Store {
     /// Settles the rows that a resync did not bring again, children before their parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
-    func settleUnseen(_ answer: MassRemoval.Answer, served: Set<String>? = nil) async throws {
+    func settleUnseen(_ answer: MassRemoval.Decision, served: Set<String>? = nil) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
             while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
         }
@@ -51,7 +51,7 @@ extension Store {
 
     /// Returns whether there may be more.
     private func settleUnseen(
-        of layout: TableLayout, _ answer: MassRemoval.Answer, _ served: Set<String>?
+        of layout: TableLayout, _ answer: MassRemoval.Decision, _ served: Set<String>?
     ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in

@@ -30,7 +30,7 @@ struct UnseenSettling {
         self.milliseconds = milliseconds
     }
 
-    func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Answer) throws {
+    func settle(_ ids: [DatabaseValue], of layout: TableLayout, _ answer: MassRemoval.Decision) throws {
         var entries = try RowEntryTable(db)
         let (table, parked) = (AppTable(layout: layout, db: db), ParkedRows(db))
         var going: [ReceivedRow] = []

@@ -103,7 +103,7 @@ extension Store {
     /// Takes a new device id, because another database may go on under the present one (L3). Pending rows stay pending, and
     /// totals stay under the ids that they were counted under.
     func renewDeviceID() async throws {
-        try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.surroundings.makeID) }
+        try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID) }
         capture.count(under: nil)
         capture.settleInherited()
     }

@@ -19,7 +19,7 @@ public struct PendingRow: Hashable, Sendable {
     /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
-    public let id: String
+    public let rowID: String
     /// What the next push asks of the server.
     public let kind: Kind
     /// The unsent columns, each with the time of its last write, by the device's clock. Empty for a delete.
@@ -34,7 +34,7 @@ public struct PendingRow: Hashable, Sendable {
     public let blockedBy: String?
     /// Why the row waits: a reason that the server gave or the device found, for this row or for another row of its group. Nil
     /// if no reason is known.
-    public let waitReason: WaitReason?
+    public let waitReason: DeferralReason?
     /// When the device sends the row again, by the device's clock. Nil: as soon as it can reach the server.
     public let nextAttempt: Date?
 
@@ -80,10 +80,10 @@ public struct PendingRow: Hashable, Sendable {
 
     private init(
         _ entry: RowEntry, _ edit: LocalEdit, table: String, id: String, names: [Int64: String], isInFlight: Bool,
-        _ wait: (reason: WaitReason?, until: Date)?
+        _ wait: (reason: DeferralReason?, until: Date)?
     ) {
         self.table = table
-        self.id = id
+        self.rowID = id
         kind = !entry.isAlive ? .delete : entry.isKnownToServer ? .update : .create
         let dirty = names.filter { edit.dirty & (1 << $0.key) != 0 }.values
         columns = Dictionary(
@@ -105,7 +105,7 @@ extension PendingRow: CustomStringConvertible {
     public var description: String {
         let columns = columns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value.withMilliseconds)) }
         let json: JSON = [
-            "table": .string(table), "id": .string(id), "kind": .string(kind.rawValue),
+            "table": .string(table), "id": .string(rowID), "kind": .string(kind.rawValue),
             "columns": .object(JSONObject(columns)), "since": .string(since.withMilliseconds),
             "isUnanswered": .bool(isUnanswered), "isInFlight": .bool(isInFlight),
             "blockedBy": blockedBy.map(JSON.string) ?? .null, "waitReason": waitReason?.json ?? .null,
@@ -129,7 +129,7 @@ extension Store {
     ///
     /// - Parameter limit: The most rows to return. Default: all.
     /// - Throws: `DatabaseError`.
-    public func outbox(limit: Int = .max) async throws -> [PendingRow] {
+    public func pendingRows(limit: Int = .max) async throws -> [PendingRow] {
         try await read { try PendingRow.fetchAll($0, limit: limit) }
     }
 }

@@ -214,7 +214,7 @@ struct PushResults {
                     sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?"
                 ).execute(arguments: [corrected + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
                 try WaitTable(db).note(
-                    WaitReason("groupFailed"), of: sent.ref, until: corrected + Self.retryPauseMilliseconds)
+                    DeferralReason("groupFailed"), of: sent.ref, until: corrected + Self.retryPauseMilliseconds)
             }
         }
     }

@@ -36,7 +36,7 @@ extension Store {
     /// Returns a receipt for everything that is pending now. Later writes are not covered.
     ///
     /// - Throws: `DatabaseError`.
-    public func receiptForPending() async throws -> Receipt {
+    public func pendingReceipt() async throws -> Receipt {
         try await read { db in
             try Receipt(rows: RowEntryTable.unsent(db), layouts: self.layouts, in: db)
         }
@@ -51,7 +51,7 @@ extension Store {
     /// - Returns: The rejections among the write's rows, except those that the app has retried or discarded. If there are none,
     ///   the whole write is on the server or has lost there to a later change (``Conflict``).
     /// - Throws: `CancellationError`, or `DatabaseError`.
-    public func confirmed(_ receipt: Receipt) async throws -> [Rejection] {
+    public func rejections(awaiting receipt: Receipt) async throws -> [Rejection] {
         let changes = changes.stream()
         var waiting = try await unsettled(refs(receipt)[...], since: receipt.push)
         if waiting.isEmpty { return try await rejections(of: receipt) }

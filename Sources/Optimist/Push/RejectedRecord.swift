@@ -16,7 +16,7 @@ extension Rejection {
     /// - Throws: `OptimistError` with code `invalidTable` if the values make no record; `DatabaseError`.
     public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         if kind == .delete { return nil }
-        return try await store.record(type, of: table, rowID, [server ?? [:], mine])
+        return try await store.record(type, of: table, rowID, [theirs ?? [:], mine])
     }
 
     /// The row as the server has it.
@@ -26,9 +26,9 @@ extension Rejection {
     ///   - store: The store that the rejection is from.
     /// - Returns: Nil if the row is of another table, or if the server has nothing or did not say.
     /// - Throws: As ``mine(as:in:)``.
-    public func server<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
-        guard let server else { return nil }
-        return try await store.record(type, of: table, rowID, [server])
+    public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
+        guard let theirs else { return nil }
+        return try await store.record(type, of: table, rowID, [theirs])
     }
 }
 
@@ -87,7 +87,7 @@ extension Store {
             )
         }
         guard rejection.kind != .delete else { throw OptimistError.refusedDeletion }
-        let shown = try await values(of: layout, id, [rejection.server ?? [:], rejection.mine])
+        let shown = try await values(of: layout, id, [rejection.theirs ?? [:], rejection.mine])
         let values = layout.columns.compactMap { column -> JSONObject.Member? in
             guard !column.isCounter, let value = columns[column.name].map(column.form.wire) else { return nil }
             let isSame =

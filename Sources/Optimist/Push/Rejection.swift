@@ -33,15 +33,15 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     public let columns: [String]
     /// For a `uniqueViolation`, the lower-case UUID of the row that has the values, in the same table. Nil if the
     /// server did not say.
-    public let winner: String?
+    public let conflictingRowID: String?
     /// A sentence that is safe to show. Never compare it: switch on ``code``.
     public let message: String
     /// What the user wrote, by column. Empty for a delete.
     public let mine: JSONObject
     /// What the server has, by column. Nil if the server has nothing or did not say.
-    public let server: JSONObject?
+    public let theirs: JSONObject?
     /// When the server's answer arrived, by the device's clock.
-    public let at: Date
+    public let date: Date
     /// Pending rows that were taken back with this one: rows that refer to it, rows whose deletion depended on it, and the rest
     /// of a write with `allOrNothing`. A retry writes them again too.
     public internal(set) var dependents: [Dependent] = []
@@ -58,7 +58,7 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         public let mine: JSONObject
         /// What the server had when the row was taken back, by column. Nil if the server had nothing, as far as the device
         /// knows.
-        public let server: JSONObject?
+        public let theirs: JSONObject?
         /// Grows with each row that is taken back, like the ids of rejections.
         let number: Int64
     }
@@ -98,7 +98,7 @@ extension Store {
             values.replace(with: edits)
             let refused = Rejection.Dependent(
                 table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
-                server: rejection.server, number: id)
+                theirs: rejection.theirs, number: id)
             try self.write([refused] + rejection.dependents, in: db)
             try RejectionTable(db).remove(id)
         }
@@ -137,7 +137,7 @@ extension Store {
         case .update:
             if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
             // The row was deleted meanwhile. It begins a new life with all the values that it had.
-            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.server ?? [:]
+            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.theirs ?? [:]
             whole.replace(with: row.mine)
             try table.make(.put(whole), at: id)
         }

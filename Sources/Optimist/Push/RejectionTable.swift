@@ -71,16 +71,16 @@ struct RejectionTable {
                 guard let index = rejections.lastIndex(where: { $0.id == bundle }) else { continue }
                 rejections[index].dependents.append(
                     Rejection.Dependent(
-                        table: row[1], rowID: id, kind: kind, mine: mine, server: Self.object(row[8]), number: row[0]))
+                        table: row[1], rowID: id, kind: kind, mine: mine, theirs: Self.object(row[8]), number: row[0]))
                 continue
             }
             let column: String? = row[5]
             rejections.append(
                 Rejection(
                     id: row[0], table: row[1], rowID: id, kind: kind, code: row[4], column: column,
-                    columns: Self.columns(row[11]) ?? [column].compactMap(\.self), winner: row[12],
-                    message: row[6], mine: mine, server: Self.object(row[8]),
-                    at: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
+                    columns: Self.columns(row[11]) ?? [column].compactMap(\.self), conflictingRowID: row[12],
+                    message: row[6], mine: mine, theirs: Self.object(row[8]),
+                    date: Date(timeIntervalSince1970: Double(row[9] as Int64) / 1000)))
         }
         return rejections
     }

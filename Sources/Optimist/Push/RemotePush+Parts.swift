@@ -20,10 +20,10 @@ extension RemotePush.Verdict {
     }
 
     /// Why the row waits after this verdict. Nil if the verdict gives no reason.
-    var waitReason: WaitReason? {
+    var waitReason: DeferralReason? {
         switch self {
         case .retry(_, let reason): reason
-        case .lifeUnknown: WaitReason("lifeUnknown")
+        case .lifeUnknown: DeferralReason("lifeUnknown")
         case .accepted, .merged, .mergedInto, .gone, .rejected, .blocked, .groupFailed: nil
         }
     }

@@ -179,6 +179,6 @@ private struct UnitReading {
         let due = now + PushResults.heldMilliseconds
         entry.local?.wait(until: due)
         try entries.save(entry)
-        try WaitTable(entries.db).note(WaitReason("invalidID"), of: entry.ref, until: due)
+        try WaitTable(entries.db).note(DeferralReason("invalidID"), of: entry.ref, until: due)
     }
 }

@@ -68,7 +68,7 @@ extension Store {
                 try db.execute(
                     sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?",
                     arguments: [due, sent.ref.table, sent.ref.id])
-                try WaitTable(db).note(WaitReason("held"), of: sent.ref, until: due)
+                try WaitTable(db).note(DeferralReason("held"), of: sent.ref, until: due)
             }
         }
     }

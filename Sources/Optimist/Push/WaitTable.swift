@@ -14,13 +14,13 @@ struct WaitTable {
     init(_ db: Database) { self.db = db }
 
     /// - Parameter due: The `due` of the row's entry.
-    func note(_ reason: WaitReason, of ref: RowRef, until due: Int64) throws {
+    func note(_ reason: DeferralReason, of ref: RowRef, until due: Int64) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO optimist_wait VALUES (?, ?, ?, ?, ?)")
             .execute(arguments: [ref.table, ref.id, due, reason.code, reason.column])
     }
 
     /// Lets the rows that wait for a reason be sent at once.
-    func release(_ reason: WaitReason) throws {
+    func release(_ reason: DeferralReason) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE optimist_edit SET due = NULL, retries = 0 WHERE (tbl, id, due) IN
@@ -41,7 +41,7 @@ struct WaitTable {
     }
 
     /// Returns why rows of some tables wait. The reason whose rows are due first comes first.
-    func summary(of layouts: [TableLayout]) throws -> [WaitingRows] {
+    func summary(of layouts: [TableLayout]) throws -> [DeferredRows] {
         let offset = try Meta.int(.clockOffset, in: db) ?? 0
         let names = Dictionary(uniqueKeysWithValues: layouts.map { ($0.number, $0.name) })
         return try Row.fetchAll(
@@ -52,8 +52,8 @@ struct WaitTable {
                     """)
         ).compactMap { row in
             guard let table = names[row[0]] else { return nil }
-            return WaitingRows(
-                table: table, reason: WaitReason(row[1], column: row[2]), count: row[3],
+            return DeferredRows(
+                table: table, reason: DeferralReason(row[1], column: row[2]), count: row[3],
                 nextAttempt: Date(milliseconds: row[4], aheadBy: offset))
         }
     }
@@ -63,7 +63,7 @@ struct WaitTable {
 struct PendingWaits {
     private struct Wait {
         var due: Int64
-        var reason: WaitReason?
+        var reason: DeferralReason?
     }
 
     private let offset: Int64
@@ -81,7 +81,7 @@ struct PendingWaits {
         for row in found {
             let isBlocked: Bool = row[4]
             let code: String? = isBlocked ? "blocked" : row[5]
-            let wait = Wait(due: row[3], reason: code.map { WaitReason($0, column: isBlocked ? nil : row[6]) })
+            let wait = Wait(due: row[3], reason: code.map { DeferralReason($0, column: isBlocked ? nil : row[6]) })
             rows[RowRef(table: row[0], id: row[1])] = wait
             let group: Int64 = row[2]
             if wait.due > groups[group]?.due ?? .min { groups[group] = wait }
@@ -89,7 +89,7 @@ struct PendingWaits {
     }
 
     /// Returns why a row waits, and when it is sent again. No row is sent earlier than the others of its group.
-    func wait(of entry: RowEntry) -> (reason: WaitReason?, until: Date)? {
+    func wait(of entry: RowEntry) -> (reason: DeferralReason?, until: Date)? {
         let group = entry.local.flatMap { groups[$0.group.rawValue] }
         guard let wait = rows[entry.ref] ?? group else { return nil }
         return (wait.reason, Date(milliseconds: max(wait.due, group?.due ?? wait.due), aheadBy: offset))

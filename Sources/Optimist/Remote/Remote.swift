@@ -20,9 +20,9 @@ public protocol Remote: Sendable {
     /// answer at once, without using disk or network.
     ///
     /// While another account than the file's is signed in, the store refuses writes to the file's synced tables
-    /// (`OptimistError` with code `otherAccount`). Default: ``SignedIn/unknown``. The engine then learns the account only from
+    /// (`OptimistError` with code `otherAccount`). Default: ``SignInState/unknown``. The engine then learns the account only from
     /// ``connect()``, and treats what the app writes between a sign-in and that call as writes of the file's account.
-    var signedIn: SignedIn { get }
+    var signInState: SignInState { get }
 
     /// What the remote promises about its cursors and pages. Default: nothing.
     var guarantees: RemoteGuarantees { get }
@@ -67,7 +67,7 @@ public protocol Remote: Sendable {
 }
 
 extension Remote {
-    public var signedIn: SignedIn { .unknown }
+    public var signInState: SignInState { .unknown }
     public var guarantees: RemoteGuarantees { RemoteGuarantees() }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
@@ -139,7 +139,7 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     /// backup: see ``RemoteEpoch`` (L3). Empty: the remote does not say how far.
     case forked([RemoteEpoch])
     /// The remote withholds every table of the request, each for its reason. Other tables go on.
-    case withheld([String: Withholding])
+    case withheld([String: WithheldReason])
     /// The remote or the device breaks the protocol.
     case protocolError(String)
     /// The remote has no stream of pokes.

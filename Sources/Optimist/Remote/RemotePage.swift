@@ -19,7 +19,7 @@ public struct RemotePage: Sendable {
     public var rows: [Row]
     /// Tables of the request that the remote keeps from this device, and why. The page says nothing about them. A remote
     /// that withholds all of them throws ``RemoteFailure/withheld(_:)`` instead. Default: none.
-    public var withheld: [String: Withholding] = [:]
+    public var withheld: [String: WithheldReason] = [:]
     /// The epochs of the remote's database, oldest first, if the cursor belongs to an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
     /// The remote's time of day when it answered. Nil: it does not say.

@@ -10,7 +10,7 @@ extension RemotePush {
         public var verdicts: [Verdict]
         /// The tables whose rows the remote does not accept from this device, and why. The verdicts of these rows are
         /// ``Verdict/retry(after:_:)``. Default: none.
-        public var withheld: [String: Withholding] = [:]
+        public var withheld: [String: WithheldReason] = [:]
         /// The epoch of the remote's database that answered: see ``RemoteEpoch``. Nil: the database has only one.
         public var epoch: String?
         /// The remote's time of day when it answered. Nil: it does not say.
@@ -53,7 +53,7 @@ extension RemotePush {
         /// The server does not accept the row now. The row stays pending, and the engine sends it again after this time, at
         /// most a day. Nil: the engine chooses the time. The reason tells the app why the row waits. Nil, the default: the
         /// server does not say.
-        case retry(after: Duration?, WaitReason? = nil)
+        case retry(after: Duration?, DeferralReason? = nil)
         /// The server does not apply a part of the row, because it does not know the life of the row that the part belongs
         /// to, or knows only how that life ended.
         case lifeUnknown

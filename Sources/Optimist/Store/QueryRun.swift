@@ -42,7 +42,7 @@ final class QueryRun<Value: Sendable>: Sendable {
         self.store = store
         self.fetch = fetch
         self.consumer = consumer
-        state = Mutex(State(random: store.surroundings.randomness(for: "livequery.backoff")))
+        state = Mutex(State(random: store.dependencies.randomness(for: "livequery.backoff")))
     }
 
     /// Starts the observation, again if there was one. A query that throws does not end it: GRDB knows what the query has
@@ -92,8 +92,8 @@ final class QueryRun<Value: Sendable>: Sendable {
     }
 
     private func observe(after pause: Duration) {
-        let clock = store.surroundings.clock
-        let timer = store.surroundings.spawn { [weak self] in
+        let clock = store.dependencies.clock
+        let timer = store.dependencies.spawn { [weak self] in
             do { try await clock.sleep(for: pause) } catch { return }
             self?.observe()
         }

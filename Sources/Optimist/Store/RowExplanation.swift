@@ -10,7 +10,7 @@ public struct RowExplanation: Hashable, Sendable {
     /// The unsent edit of the row. Nil: the server has accepted everything, or refused it.
     public let pending: PendingRow?
     /// Received content that the app's table does not show yet. Nil: it shows all.
-    public let waiting: ParkedRow?
+    public let parked: ParkedRow?
     /// Refused edits of the row, oldest first.
     public let rejections: [Rejection]
     /// What the server has said of the row.
@@ -35,7 +35,7 @@ public struct RowExplanation: Hashable, Sendable {
     /// of the row.
     public var isSynced: Bool { isSettled && (serversWord == .deleted || serversWord == .alive(lacking: [])) }
 
-    private var isSettled: Bool { pending == nil && waiting == nil && rejections.isEmpty }
+    private var isSettled: Bool { pending == nil && parked == nil && rejections.isEmpty }
 }
 
 extension RowExplanation: CustomStringConvertible {
@@ -44,9 +44,9 @@ extension RowExplanation: CustomStringConvertible {
         if isSettled { return settled }
         let sentences = [
             serversWord == .accountDeleted ? settled : nil, pending.map(Self.sentence),
-            waiting.map { "Received, and not shown: \($0.reason)" },
+            parked.map { "Received, and not shown: \($0.reason)" },
         ]
-        let refused = rejections.map { "Refused at \($0.at.ISO8601Format()) (\($0.code)): \($0.message)" }
+        let refused = rejections.map { "Refused at \($0.date.ISO8601Format()) (\($0.code)): \($0.message)" }
         return (sentences.compactMap(\.self) + refused).joined(separator: " ")
     }
 
@@ -96,7 +96,7 @@ extension Store {
         return try await read { db in
             let values = try AppTable(layout: layout, db: db).values(id)
             return RowExplanation(
-                pending: try PendingRow.fetch(db, ref).first, waiting: try ParkedRow.fetch(db, ref).first,
+                pending: try PendingRow.fetch(db, ref).first, parked: try ParkedRow.fetch(db, ref).first,
                 rejections: try RejectionTable(db).all().filter { $0.table == layout.name && $0.rowID == wire },
                 serversWord: try FileOwner(in: db).isDeleted
                     ? .accountDeleted : RowEntryTable(db).entry(ref)?.serversWord(values, in: layout) ?? .nothing)

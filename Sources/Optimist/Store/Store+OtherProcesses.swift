@@ -34,6 +34,6 @@ extension Store {
 
     /// A stream of notices that some process wrote to the file. Nil if no other process may have the file open.
     func fileNotices() -> AsyncStream<Void>? {
-        surroundings.sharesFiles ? FileWatcher.notices(of: URL(filePath: file.path + "-wal")) : nil
+        dependencies.sharesFiles ? FileWatcher.notices(of: URL(filePath: file.path + "-wal")) : nil
     }
 }

@@ -6,15 +6,15 @@ import OptimistCore
 /// Whose file it is, and which user may write to it (L2).
 extension Store {
     /// The user who is signed in at this moment.
-    var signedIn: SignedIn { whoIsSignedIn.withLock { $0 }.ask() }
+    var signedIn: SignInState { whoIsSignedIn.withLock { $0 }.ask() }
 
     /// Asks `whoIsSignedIn` at every write. If several engines call this, the last one counts.
-    func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignedIn) {
+    func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignInState) {
         self.whoIsSignedIn.withLock { $0 = SignedInQuestion(ask: whoIsSignedIn) }
     }
 
     /// Stores who is signed in, so that a later launch knows it before an engine runs.
-    func note(_ signedIn: SignedIn) async throws {
+    func note(_ signedIn: SignInState) async throws {
         let known = owner.withLock { $0 }
         if known.noticing(signedIn) != known { try await change { $0.notice(signedIn) } }
     }
@@ -33,8 +33,8 @@ extension Store {
     /// - Throws: `OptimistError` with code `otherAccount` if the file is bound to another account.
     ///   ``RemoteFailure/unreachable(_:)`` if another user has signed in meanwhile, or the user has signed out.
     func bind(
-        to account: String, as signedIn: SignedIn = .unknown,
-        present: @escaping @Sendable () -> SignedIn = { .unknown }
+        to account: String, as signedIn: SignInState = .unknown,
+        present: @escaping @Sendable () -> SignInState = { .unknown }
     ) async throws {
         let isBound = try await change { owner in
             guard present() == signedIn else {
@@ -49,7 +49,7 @@ extension Store {
     ///
     /// - Parameter author: The user who was signed in when the app wrote.
     /// - Throws: `OptimistError` with code `otherAccount`.
-    func admit(_ author: SignedIn) throws {
+    func admit(_ author: SignInState) throws {
         let owner = owner.withLock { $0 }
         for person in [author, signedIn] where owner.noticing(person).visitor != nil { throw FileOwner.isOthers }
     }

@@ -24,7 +24,7 @@ public final class Store: Sendable {
 
     let pool: DatabasePool
     let layouts: [TableLayout]
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let logger: Logger
     let network = NetworkPolicy()
     /// Sent after every commit.
@@ -62,9 +62,9 @@ public final class Store: Sendable {
     ///     The store sets `busyMode` itself. With a configuration, SQLite copies its write-ahead log within commits.
     ///     Default: nil, the store's own.
     ///   - protection: When the system lets the file be read. Default: `system`.
-    ///   - validate: The app's checks of its rows, which its server has too. A write with a row that fails throws. Each is of a
+    ///   - rowValidation: The app's checks of its rows, which its server has too. A write with a row that fails throws. Each is of a
     ///     table that syncs. Default: none.
-    ///   - surroundings: The sources of time, ids and chance. Default: the real ones.
+    ///   - dependencies: The sources of time, ids and chance. Default: the real ones.
     ///   - logger: Receives the failures of live queries and of reading the status, without anything that users wrote.
     ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
     /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created;
@@ -74,10 +74,10 @@ public final class Store: Sendable {
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,
-        validate: RowValidation = RowValidation(), surroundings: Surroundings = Surroundings(),
+        rowValidation: RowValidation = RowValidation(), dependencies: Dependencies = Dependencies(),
         logger: Logger = Logger(label: "optimist.store"), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
-        try Self.requireTables(of: validate, among: synced)
+        try Self.requireTables(of: rowValidation, among: synced)
         var migrator = DatabaseMigrator()
         migrate(&migrator)
         let file = StoreFile(url: url, configuration: configuration ?? Configuration())
@@ -85,13 +85,13 @@ public final class Store: Sendable {
         try protection.prepare(url)
         let capture = CaptureContext(clock: HybridClock())
         // They open the file by themselves, without what the app's configuration does.
-        let makesOwn = surroundings.blockingExecutor == nil && configuration == nil
-        checkpoints = makesOwn ? Checkpoints(url, surroundings) : nil
+        let makesOwn = dependencies.blockingExecutor == nil && configuration == nil
+        checkpoints = makesOwn ? Checkpoints(url, dependencies) : nil
         let opened: OpenedDatabase
         do {
             opened = try OpenedDatabase(
                 file: file, synced: synced, durability: durability, migrator: migrator, capture: capture,
-                checkpoints: checkpoints, surroundings: surroundings)
+                checkpoints: checkpoints, dependencies: dependencies)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
             throw file.sentence(onNotOpening: error)
         }
@@ -99,7 +99,7 @@ public final class Store: Sendable {
         pool = opened.pool
         layouts = opened.layouts
         unreported = opened.unreported
-        writtenRows = WrittenRows(opened.layouts, validate)
+        writtenRows = WrittenRows(opened.layouts, rowValidation)
         shared = Mutex(opened.shared)
         let (offset, present) = try opened.pool.read { db in
             (try Meta.int(.clockOffset, in: db) ?? 0, try FileOwner(in: db))
@@ -107,15 +107,15 @@ public final class Store: Sendable {
         clockOffset = Mutex(offset)
         owner = Mutex(present)
         self.capture = capture
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.logger = logger
-        worker = DatabaseWorker(executor: surroundings.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
+        worker = DatabaseWorker(executor: dependencies.blockingExecutor ?? QueueExecutor(label: "optimist.store"))
         checkpoints?.committed(pool)
         watchOthers()
     }
 
-    private static func requireTables(of validate: RowValidation, among synced: [any SyncedRecord.Type]) throws {
-        let strangers = validate.types.subtracting(synced.map { $0.databaseTableName }).sorted()
+    private static func requireTables(of rowValidation: RowValidation, among synced: [any SyncedRecord.Type]) throws {
+        let strangers = rowValidation.types.subtracting(synced.map { $0.databaseTableName }).sorted()
         if strangers.isEmpty { return }
         let names = strangers.joined(separator: ", ")
         throw OptimistError(.invalidTable, "There are checks for \(names), and no table of that name is synced.")
@@ -152,7 +152,7 @@ public final class Store: Sendable {
     /// Follows the commits of other processes as long as the store exists: live queries show them, and the engine sends them.
     private func watchOthers() {
         guard let notices = fileNotices() else { return }
-        let task = surroundings.spawn { [weak self] in
+        let task = dependencies.spawn { [weak self] in
             for await _ in notices { try? await self?.lookForOthers() }
         }
         watch.withLock { $0 = task }
@@ -193,7 +193,7 @@ public final class Store: Sendable {
 
     /// Writes like ``write(allOrNothing:_:)``, and also returns a receipt, with which the app can wait for the server's answer.
     ///
-    /// - Returns: What the closure returned, and the receipt, for ``confirmed(_:)``.
+    /// - Returns: What the closure returned, and the receipt, for ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
     public func writeWithReceipt<T: Sendable>(
         _ updates: @escaping @Sendable (Database) throws -> T
@@ -209,7 +209,7 @@ public final class Store: Sendable {
     /// - Parameter write: Gets the user who was signed in when the app called. Another user may be signed in when the write has
     ///   its turn.
     private func writeInTurn<T: Sendable>(
-        _ write: @escaping @Sendable (_ author: SignedIn) throws -> T
+        _ write: @escaping @Sendable (_ author: SignInState) throws -> T
     ) async throws -> T {
         try requireOpen()
         let author = signedIn
@@ -257,7 +257,7 @@ public final class Store: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var milliseconds: Int64 { Int64((surroundings.now().timeIntervalSince1970 * 1000).rounded(.down)) }
+    var milliseconds: Int64 { Int64((dependencies.now().timeIntervalSince1970 * 1000).rounded(.down)) }
 
     /// The server's time of day in milliseconds since 1970, as far as it is known (M4).
     var correctedMilliseconds: Int64 { milliseconds + clockOffset.withLock { $0 } }
@@ -298,7 +298,7 @@ public final class Store: Sendable {
     /// - Parameter person: The user who was signed in when the app wrote. If that user may not write to this file, a
     ///   transaction that changes a synced row fails.
     func transact<T>(
-        as author: CaptureContext.Author, by person: SignedIn = .unknown, collecting: Bool = false,
+        as author: CaptureContext.Author, by person: SignInState = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T
     ) throws -> T {
         var file = shared.withLock { $0 }

@@ -40,7 +40,7 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
 /// Not to be used by two threads at once.
 final class AnnouncedKeys<Path: Hashable, Key: Hashable & Sendable, Value: Sendable> {
     private let loader: Loader<Key, Value>
-    private var items: AnnouncedItems<Path, Key, Ticket>
+    private var items: AnnouncedItems<Path, Key, LoadSubscription>
 
     init(_ loader: Loader<Key, Value>, limit: Int) {
         self.loader = loader

@@ -35,13 +35,13 @@
         /// Says what a collection view shows whenever it has scrolled or been laid out, by what its data source calls the items.
         ///
         /// ```swift
-        /// func scrollViewDidScroll(_ scrollView: UIScrollView) { feed.show(visibleIn: collectionView, of: source) }
+        /// func scrollViewDidScroll(_ scrollView: UIScrollView) { feed.setVisible(in: collectionView, of: source) }
         /// ```
         @MainActor
-        public func show(
-            visibleIn view: UICollectionView, of source: UICollectionViewDiffableDataSource<Section, Item.ID>
+        public func setVisible(
+            in view: UICollectionView, of source: UICollectionViewDiffableDataSource<Section, Item.ID>
         ) {
-            show(view.indexPathsForVisibleItems.compactMap { source.itemIdentifier(for: $0) })
+            setVisible(view.indexPathsForVisibleItems.compactMap { source.itemIdentifier(for: $0) })
         }
     }
 #endif

@@ -17,7 +17,7 @@ extension Feed {
     /// An observer that is slow misses the snapshots between, and gets the newest, with all changes since the one
     /// before. Each call observes for itself. The stream ends when its task is cancelled, or the feed goes.
     public func snapshots() -> AsyncStream<Snapshot> {
-        observe(by: surroundings.clock)
+        observe(by: dependencies.clock)
     }
 
     /// Hands the machine to a test.

@@ -38,7 +38,7 @@ public final class Feed<
     private let values: FeedValues<Item, Value>
     private let archive: FeedArchive<Section, Filter, Item>?
     private let source: @Sendable (Request) async throws -> Page
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let elapsed: Stopwatch
 
     /// - Parameters:
@@ -49,7 +49,7 @@ public final class Feed<
     ///   - values: Loads the values.
     ///   - key: Under which key the loader has an item's value.
     ///   - freshness: Whether a value that is here already will do. Default: it is shown, and replaced if it has expired.
-    ///   - surroundings: Time and tasks.
+    ///   - dependencies: Time and tasks.
     ///   - source: Gets a page. Called for one page at a time in each section, in a task of its own, which is cancelled
     ///     when the feed can no longer use its answer.
     /// - Precondition: There is at least one section, and none comes twice.
@@ -57,7 +57,7 @@ public final class Feed<
         sections: [Section], filter: Filter, limits: FeedLimits = FeedLimits(),
         archive: FeedArchive<Section, Filter, Item>? = nil, values: Loader<Key, Value>,
         key: @escaping @Sendable (Item) -> Key, freshness: Freshness = .cachedThenRefreshed,
-        surroundings: Surroundings = Surroundings(), source: @escaping @Sendable (Request) async throws -> Page
+        dependencies: Dependencies = Dependencies(), source: @escaping @Sendable (Request) async throws -> Page
     ) {
         precondition(!sections.isEmpty && Set(sections).count == sections.count, "each section once, and one at least")
         let machine = Machine(sections: sections, filter: filter, limits: limits, archiveLimit: archive?.limit)
@@ -65,8 +65,8 @@ public final class Feed<
         self.values = FeedValues(values, freshness, key)
         self.archive = archive
         self.source = source
-        self.surroundings = surroundings
-        elapsed = Stopwatch(surroundings.clock)
+        self.dependencies = dependencies
+        elapsed = Stopwatch(dependencies.clock)
     }
 
     deinit {
@@ -99,7 +99,7 @@ public final class Feed<
     /// Shows another selection. The items of the earlier one go at once, and late answers for it never appear (F7).
     ///
     /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.
-    public func filter(by filter: Filter) { update { $0.filter(by: filter) } }
+    public func setFilter(_ filter: Filter) { update { $0.setFilter(filter) } }
 
     /// Forgets all items at once, and then what its archive keeps: the whole cache of that, see ``FeedArchive/removeAll()``.
     ///
@@ -118,7 +118,7 @@ public final class Feed<
     /// comes near (F4). Values that are in memory are in the snapshot when this returns. Unknown ids are ignored. No ids
     /// let everything go. Until the first call, and while none of the ids is here, what comes first in the feed is loaded
     /// ahead.
-    public func show(_ ids: some Sequence<Item.ID>) {
+    public func setVisible(_ ids: some Sequence<Item.ID>) {
         let ids = Array(ids)
         update { $0.show(ids) }
     }
@@ -166,7 +166,7 @@ public final class Feed<
         case .archive(let page, let section, let filter):
             archive?.keep(page, of: section, filter, generation: generation)
         case .want(let item, let priority, let number, let isRetry): want(item, priority, number, isRetry: isRetry)
-        case .need(let ticket, let priority): ticket.need(priority)
+        case .need(let ticket, let priority): ticket.setPriority(priority)
         case .letGo(let ticket): ticket.cancel()
         case .order(let items): values.order(items)
         case .drop: break
@@ -174,7 +174,7 @@ public final class Feed<
     }
 
     private func ask(_ request: Request, _ number: Int) {
-        let task = surroundings.spawn { [weak self, source] in
+        let task = dependencies.spawn { [weak self, source] in
             let answer: Result<Page, any Error>
             do { answer = .success(try await source(request)) } catch { answer = .failure(error) }
             self?.update { $0.answered(answer, toRequest: number) }
@@ -183,7 +183,7 @@ public final class Feed<
     }
 
     private func recall(_ section: Section, _ filter: Filter, _ era: Int) {
-        _ = surroundings.spawn { [weak self, archive] in
+        _ = dependencies.spawn { [weak self, archive] in
             guard let page = await archive?.page(of: section, filter) else { return }
             self?.update { $0.recalled(page, of: section, era: era) }
         }
@@ -198,7 +198,7 @@ public final class Feed<
         switch state.withLock({ $0.machine.keep(ticket, of: id, number: number) }) {
         case nil: ticket.cancel()
         case priority?: break
-        case let other?: ticket.need(other)
+        case let other?: ticket.setPriority(other)
         }
     }
 }
@@ -208,11 +208,11 @@ extension Feed where Filter == NoFilter {
     public convenience init<Key>(
         sections: [Section], limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
         values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,
-        freshness: Freshness = .cachedThenRefreshed, surroundings: Surroundings = Surroundings(),
+        freshness: Freshness = .cachedThenRefreshed, dependencies: Dependencies = Dependencies(),
         source: @escaping @Sendable (Request) async throws -> Page
     ) {
         self.init(
             sections: sections, filter: NoFilter(), limits: limits, archive: archive, values: values, key: key,
-            freshness: freshness, surroundings: surroundings, source: source)
+            freshness: freshness, dependencies: dependencies, source: source)
     }
 }

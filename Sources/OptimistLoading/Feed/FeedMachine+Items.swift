@@ -24,7 +24,7 @@ extension FeedMachine {
     }
 
     /// - Returns: How soon the value is needed by now. Nil: it is no longer needed.
-    mutating func keep(_ ticket: Ticket, of id: Item.ID, number: Int) -> LoadPriority? {
+    mutating func keep(_ ticket: LoadSubscription, of id: Item.ID, number: Int) -> LoadPriority? {
         guard wishes[id]?.number == number else { return nil }
         wishes[id]?.ticket = ticket
         return wishes[id]?.priority

@@ -14,7 +14,7 @@ extension FeedMachine {
     }
 
     /// Shows the items that pass another filter. Late answers for the former filter change nothing (F7).
-    mutating func filter(by new: Filter) {
+    mutating func setFilter(_ new: Filter) {
         guard new != filter else { return }
         filter = new
         let hadBegun = hasBegun

@@ -14,8 +14,8 @@ struct FeedMachine<
         case recall(Section, Filter, era: Int)
         case archive(FeedPage<Item>, Section, Filter)
         case want(Item, LoadPriority, number: Int, isRetry: Bool)
-        case need(Ticket, LoadPriority)
-        case letGo(Ticket)
+        case need(LoadSubscription, LoadPriority)
+        case letGo(LoadSubscription)
         /// Items that may never come onto the screen, the nearest first.
         case order([Item])
         case drop(any Sendable)
@@ -46,7 +46,7 @@ struct FeedMachine<
         let number: Int
         let item: Item
         var priority: LoadPriority
-        var ticket: Ticket?
+        var ticket: LoadSubscription?
     }
 
     let sections: [Section]

@@ -5,7 +5,8 @@ import OptimistCore
 /// Where a feed gets the values of its items: a loader, whatever its keys are.
 struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let subscribe:
-        @Sendable (Item, LoadPriority, _ isRetry: Bool, @escaping @Sendable (LoadEvent<Value>) -> Void) -> Ticket
+        @Sendable (Item, LoadPriority, _ isRetry: Bool, @escaping @Sendable (LoadEvent<Value>) -> Void) ->
+            LoadSubscription
     /// Makes several changes as one.
     let batch: @Sendable (() -> Void) -> Void
     /// Says in which order to prefetch.

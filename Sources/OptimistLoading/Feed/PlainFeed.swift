@@ -26,16 +26,16 @@ extension Feed where Section == OnlySection, Filter == NoFilter {
     ///   - values: Loads the value of each item near the screen.
     ///   - key: The key of an item's value.
     ///   - freshness: How old a value may be. Default: a cached one is shown and refreshed.
-    ///   - surroundings: Time and chance. Default: the real ones.
+    ///   - dependencies: Time and chance. Default: the real ones.
     public convenience init<Key>(
         limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
         values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,
-        freshness: Freshness = .cachedThenRefreshed, surroundings: Surroundings = Surroundings(),
+        freshness: Freshness = .cachedThenRefreshed, dependencies: Dependencies = Dependencies(),
         page: @escaping @Sendable (_ cursor: String?) async throws -> Page
     ) {
         self.init(
             sections: [OnlySection()], filter: NoFilter(), limits: limits, archive: archive, values: values, key: key,
-            freshness: freshness, surroundings: surroundings, source: { try await page($0.cursor) })
+            freshness: freshness, dependencies: dependencies, source: { try await page($0.cursor) })
     }
 }
 

@@ -6,7 +6,7 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     public let key: Key
     /// What the source said of the value that is here already. Nil: there is none, and ``Fetched/unchanged(_:isKeptOnDisk:)`` is not
     /// a valid result.
-    public let former: Validity?
+    public let previous: Validity?
     private let tell: @Sendable (Report) -> Void
 
     @usableFromInline
@@ -16,9 +16,9 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     @usableFromInline
-    init(key: Key, former: Validity?, tell: @escaping @Sendable (Report) -> Void) {
+    init(key: Key, previous: Validity?, tell: @escaping @Sendable (Report) -> Void) {
         self.key = key
-        self.former = former
+        self.previous = previous
         self.tell = tell
     }
 

@@ -9,7 +9,7 @@ public import OptimistCore
 /// needs. A fetch stops when its last caller has left. Any thread may call. Where two keys mean the same, let one stand for
 /// both: a picture is named by its URL and its size, say.
 ///
-/// > Important: Keys are hashed, compared and let go of, and the clock of the surroundings is read, under the loader's
+/// > Important: Keys are hashed, compared and let go of, and the clock of the dependencies is read, under the loader's
 /// > lock: none of that may call it. Closures are called, and values and errors let go of, without it.
 ///
 /// ```swift
@@ -27,21 +27,21 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let pause: @Sendable (any Error) -> Duration?
     @usableFromInline let fetch: @Sendable (Fetch<Key, Value>) async throws -> Fetched<Value>
     @usableFromInline let disk: DiskTier<Key, Value>?
-    @usableFromInline let surroundings: Surroundings
+    @usableFromInline let dependencies: Dependencies
     @usableFromInline let elapsed: Stopwatch
     @usableFromInline let alarm = Mutex<Duration?>(nil)
 
     /// - Parameters:
     ///   - limits: How much is done at a time and kept in memory.
     ///   - disk: Where values are kept between launches. Default: nowhere.
-    ///   - lane: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share
+    ///   - group: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share
     ///     them.
     ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as
     ///     none. Default: one.
-    ///   - pause: How long callers get the error with which a key's fetch ended, before it is tried again. A caller that
+    ///   - failureTTL: How long callers get the error with which a key's fetch ended, before it is tried again. A caller that
     ///     asks with ``Freshness/fresh``, and a person's retry, ask the source all the same. Never give one for being
     ///     offline or for what took too long. Default: none.
-    ///   - surroundings: Time and tasks.
+    ///   - dependencies: Time and tasks.
     ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when the last caller has left.
     ///     There is one at a time for each key, beside those that were given up, or whose key was removed, and still run.
     ///     It may ask this loader for other keys by ``value(for:priority:freshness:)``: while it waits, its slot is lent to
@@ -50,19 +50,19 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///     makes, not of detached ones.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
-        lane: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
-        pause: @escaping @Sendable (any Error) -> Duration? = { _ in nil },
-        surroundings: Surroundings = Surroundings(),
+        group: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
+        failureTTL: @escaping @Sendable (any Error) -> Duration? = { _ in nil },
+        dependencies: Dependencies = Dependencies(),
         fetch: @escaping @Sendable (Fetch<Key, Value>) async throws -> Fetched<Value>
     ) {
         state = Mutex(State(LoaderMachine(limits, hasDisk: disk != nil)))
         self.cost = cost
-        self.lane = lane
-        self.pause = pause
+        lane = group
+        pause = failureTTL
         self.fetch = fetch
         self.disk = disk
-        self.surroundings = surroundings
-        elapsed = Stopwatch(surroundings.clock)
+        self.dependencies = dependencies
+        elapsed = Stopwatch(dependencies.clock)
     }
 
     // MARK: - Asking
@@ -91,7 +91,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
         receive: @escaping @Sendable (LoadEvent<Value>) -> Void
-    ) -> Ticket {
+    ) -> LoadSubscription {
         subscribe(key, priority, freshness, AskingManner(), receive)
     }
 
@@ -99,7 +99,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func subscribe(
         _ key: Key, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner,
         _ receive: @escaping @Sendable (LoadEvent<Value>) -> Void
-    ) -> Ticket {
+    ) -> LoadSubscription {
         let subscriber = Subscriber(receive)
         let (lane, now) = (self.lane?(key), elapsed())
         let (id, told, actions) = state.withLock {
@@ -107,7 +107,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         for (event, version) in told { subscriber.tell(event, version: version) }
         run(actions)
-        return Ticket(id) { self.change($0, to: $1, subscriber) }
+        return LoadSubscription(id) { self.change($0, to: $1, subscriber) }
     }
 
     /// Gets a value: at once, without suspending, if it is in memory and good enough.
@@ -234,7 +234,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Returns the tickets whose value is neither here nor on its way, although it was, or whose holders were told of a
     /// failure.
-    func heldInVain(_ tickets: [Key: Ticket]) -> [Key: Ticket] {
+    func heldInVain(_ tickets: [Key: LoadSubscription]) -> [Key: LoadSubscription] {
         state.withLock { state in tickets.filter { state.machine.isHeldInVain($0.value.id) } }
     }
 
@@ -253,9 +253,9 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     func begin(_ action: State.Action) {
         switch action {
-        case .read(let id, let key): keep(surroundings.spawn { await self.read(key, id) }, of: id)
+        case .read(let id, let key): keep(dependencies.spawn { await self.read(key, id) }, of: id)
         case .fetch(let id, let key, let validity, let former):
-            keep(surroundings.spawn { await self.fetch(key, validity, former, id) }, of: id)
+            keep(dependencies.spawn { await self.fetch(key, validity, former, id) }, of: id)
         case .cancel(let task): task.cancel()
         case .wake(let time): wake(at: time)
         case .tell, .release, .releaseErrors: break
@@ -277,7 +277,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     func fetch(_ key: Key, _ validity: Validity?, _ former: Value?, _ id: FlightID) async {
-        let request = Fetch<Key, Value>(key: key, former: validity) { report in
+        let request = Fetch<Key, Value>(key: key, previous: validity) { report in
             let actions = self.state.withLock { state in
                 switch report {
                 case .progress(let progress): state.actions(state.machine.report(progress, of: id))
@@ -319,7 +319,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             hash: key.hashValue, cost: max(cost(value), 0), validity: validity,
             expiresAt: validity.expiresAt.map { date in
                 // A date that is not a number counts as expired.
-                let seconds = date.timeIntervalSince(surroundings.now())
+                let seconds = date.timeIntervalSince(dependencies.now())
                 return now + .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
             })
     }
@@ -332,8 +332,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return isEarliest
         }
         guard isEarliest else { return }
-        let (clock, delay) = (surroundings.clock, time - elapsed())
-        _ = surroundings.spawn { [weak self] in
+        let (clock, delay) = (dependencies.clock, time - elapsed())
+        _ = dependencies.spawn { [weak self] in
             try? await clock.sleep(for: delay)
             self?.ring(time)
         }

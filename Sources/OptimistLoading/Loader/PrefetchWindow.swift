@@ -10,7 +10,7 @@ import OptimistCore
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct State {
         var wanted: Set<Key> = []
-        var tickets: [Key: Ticket] = [:]
+        var tickets: [Key: LoadSubscription] = [:]
         /// How often something was shown.
         var number = 0
     }
@@ -38,7 +38,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     ///
     /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one
     /// counts.
-    public func show(_ keys: [Key]) {
+    public func setVisible(_ keys: [Key]) {
         var wanted: Set<Key> = []
         let keys = keys.filter { wanted.insert($0).inserted }
         let ended = loader.heldInVain(state.withLock { $0.tickets })
@@ -58,7 +58,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     }
 
     /// Keeps a ticket, unless its key has left the window meanwhile or another call has one.
-    private func hold(_ ticket: Ticket, for key: Key) {
+    private func hold(_ ticket: LoadSubscription, for key: Key) {
         let isHeld = state.withLock { state in
             guard state.wanted.contains(key), state.tickets[key] == nil else { return false }
             state.tickets[key] = ticket

@@ -6,7 +6,7 @@ import OptimistCore
 final class Waiter<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
-        var ticket: Ticket?
+        var ticket: LoadSubscription?
         var outcome: Result<Value, any Error>?
     }
 
@@ -23,7 +23,7 @@ final class Waiter<Value: Sendable>: Sendable {
     }
 
     /// Keeps the ticket for as long as the task waits.
-    func keep(_ ticket: Ticket) {
+    func keep(_ ticket: LoadSubscription) {
         let isOver = state.withLock { state in
             if state.outcome == nil { state.ticket = ticket }
             return state.outcome != nil
@@ -33,7 +33,9 @@ final class Waiter<Value: Sendable>: Sendable {
 
     func end(_ outcome: Result<Value, any Error>) {
         let (continuation, ticket) = state.withLock { state in
-            guard state.outcome == nil else { return (nil as CheckedContinuation<Value, any Error>?, nil as Ticket?) }
+            guard state.outcome == nil else {
+                return (nil as CheckedContinuation<Value, any Error>?, nil as LoadSubscription?)
+            }
             state.outcome = outcome
             defer { (state.continuation, state.ticket) = (nil, nil) }
             return (state.continuation, state.ticket)

@@ -11,13 +11,13 @@
         ///
         /// - Parameters:
         ///   - disk: Where names are kept between launches. Default: nowhere.
-        ///   - surroundings: Time and tasks.
+        ///   - dependencies: Time and tasks.
         public convenience init(
-            geocodingBySystemWith disk: DiskTier<PlaceKey, Place>? = nil, surroundings: Surroundings = Surroundings()
+            geocodingBySystemWith disk: DiskTier<PlaceKey, Place>? = nil, dependencies: Dependencies = Dependencies()
         ) {
             self.init(
                 limits: LoaderLimits(fetches: 1, unseenFetches: 1, interval: .seconds(2)), disk: disk,
-                surroundings: surroundings
+                dependencies: dependencies
             ) { fetch in
                 let location = CLLocation(latitude: fetch.key.latitude, longitude: fetch.key.longitude)
                 do {

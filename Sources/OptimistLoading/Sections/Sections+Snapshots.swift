@@ -15,7 +15,7 @@ extension Sections {
     /// A slow observer misses the snapshots between, and gets the newest, with all changes since the one before. Each
     /// call observes for itself. The stream ends when its task is cancelled, or the sections go.
     public func snapshots() -> AsyncStream<Snapshot> {
-        observe(by: surroundings.clock)
+        observe(by: dependencies.clock)
     }
 }
 

@@ -42,18 +42,18 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     private let empty: Screen
     private let sources: [ScreenSource<ID, Screen>]
     private let patience: Duration?
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     private let elapsed: Stopwatch
 
     /// - Parameters:
     ///   - empty: The screen before there is anything.
-    ///   - patience: How long the first snapshot waits for a source that does not answer; its sections are then
+    ///   - timeout: How long the first snapshot waits for a source that does not answer; its sections are then
     ///     ``SectionPhase/waiting``. Default: nil, as long as it takes.
-    ///   - surroundings: Time, the time of day, and tasks.
+    ///   - dependencies: Time, the time of day, and tasks.
     ///   - sources: Each is asked by itself.
     /// - Precondition: No section comes twice.
     public init(
-        _ empty: Screen, patience: Duration? = nil, surroundings: Surroundings = Surroundings(),
+        _ empty: Screen, timeout: Duration? = nil, dependencies: Dependencies = Dependencies(),
         sources: [ScreenSource<ID, Screen>]
     ) {
         let ids = sources.flatMap(\.sections).map(\.id)
@@ -61,9 +61,9 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         state = Mutex(State(Machine(empty, sources.map(\.sections))))
         self.empty = empty
         self.sources = sources
-        self.patience = patience
-        self.surroundings = surroundings
-        elapsed = Stopwatch(surroundings.clock)
+        patience = timeout
+        self.dependencies = dependencies
+        elapsed = Stopwatch(dependencies.clock)
     }
 
     deinit {
@@ -99,11 +99,11 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     }
 
     /// Looks at the time, as when the clock has been set: without it that is noticed within a minute (H3).
-    public func clockHasChanged() { update { machine, date in machine.look(at: date) } }
+    public func systemClockDidChange() { update { machine, date in machine.look(at: date) } }
 
     private func ask(_ source: Int) {
         let run = state.withLock { $0.machine.ask(source) }
-        let task = surroundings.spawn { [weak self, definition = sources[source], empty] in
+        let task = dependencies.spawn { [weak self, definition = sources[source], empty] in
             do {
                 try await definition.run { [weak self] response in
                     var answer = empty
@@ -128,7 +128,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
     /// Hands an event to the machine, and tells observers what follows.
     private func update(_ event: (inout Machine, Date) -> Void) {
-        let date = surroundings.now()
+        let date = dependencies.now()
         let (former, machine, bells) = state.withLock { state in
             let former = state.machine  // The values in it are released outside of the lock.
             event(&state.machine, date)
@@ -157,8 +157,8 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     }
 
     private func sleep(_ delay: Duration, then work: @escaping @Sendable (Sections) -> Void) {
-        let clock = surroundings.clock
-        _ = surroundings.spawn { [weak self] in
+        let clock = dependencies.clock
+        _ = dependencies.spawn { [weak self] in
             try? await clock.sleep(for: delay)
             if let self { work(self) }
         }

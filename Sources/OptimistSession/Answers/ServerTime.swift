@@ -23,10 +23,10 @@ final class ServerTime: Sendable {
     private let elapsed: Stopwatch
     private let aheadOfDevice = Mutex(Ahead())
 
-    init(_ surroundings: Surroundings) {
-        wallClock = surroundings.now
-        launch = surroundings.now()
-        elapsed = Stopwatch(surroundings.clock)
+    init(_ dependencies: Dependencies) {
+        wallClock = dependencies.now
+        launch = dependencies.now()
+        elapsed = Stopwatch(dependencies.clock)
     }
 
     var now: Date { steady + aheadOfDevice.withLock { $0.heard ?? $0.recalled ?? 0 } }

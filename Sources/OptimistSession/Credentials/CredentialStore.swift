@@ -28,7 +28,7 @@ public protocol CredentialStore: Sendable {
     /// If several processes call at once, all get the same id.
     ///
     /// - Throws: As ``load()`` and ``save(_:)``.
-    func installID(orKeep new: UUID) throws -> UUID
+    func installID(storingIfMissing new: UUID) throws -> UUID
 
     /// Takes the right to renew the credentials. If its process dies, the right is free again at once, or after 45
     /// seconds.

@@ -48,7 +48,7 @@ public struct FileCredentialStore: CredentialStore {
     /// The system gives it back when the process ends.
     public func lease(at now: Date) throws -> CredentialLease? { try directory.lock(Self.lease) }
 
-    public func installID(orKeep new: UUID) throws -> UUID {
+    public func installID(storingIfMissing new: UUID) throws -> UUID {
         let text = try directory.read(Self.installID, orCreate: Array(new.uuidString.lowercased().utf8))
         if let id = UUID(uuidString: String(decoding: text, as: UTF8.self)) { return id }
         // Damaged: a new installation, as far as anybody can tell.

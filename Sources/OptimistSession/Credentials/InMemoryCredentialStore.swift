@@ -19,7 +19,7 @@ public final class InMemoryCredentialStore: CredentialStore {
 
     public func erase() { kept.withLock { $0.credentials = nil } }
 
-    public func installID(orKeep new: UUID) -> UUID {
+    public func installID(storingIfMissing new: UUID) -> UUID {
         kept.withLock { kept in
             let id = kept.installID ?? new
             kept.installID = id

@@ -47,7 +47,7 @@
             }
         }
 
-        public func installID(orKeep new: UUID) throws -> UUID {
+        public func installID(storingIfMissing new: UUID) throws -> UUID {
             if let kept = try keptInstallID() { return kept }
             let data = Data(new.uuidString.lowercased().utf8)
             if try add(Self.installID, data) { return new }

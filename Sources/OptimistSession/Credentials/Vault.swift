@@ -47,7 +47,7 @@ actor Vault {
 
     func lease(at now: Date) throws -> CredentialLease? { try store.lease(at: now) }
 
-    func installID(orKeep new: UUID) throws -> UUID { try store.installID(orKeep: new) }
+    func installID(storingIfMissing new: UUID) throws -> UUID { try store.installID(storingIfMissing: new) }
 
     /// Stores credentials, unless something newer was stored or erased since they were asked for.
     ///

@@ -12,13 +12,13 @@ final class NetworkChanges: Sendable {
     }
 
     private let reachability: any Reachability
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let state = Mutex(State())
     private let changes = Newest<NetworkPath?>(nil)
 
-    init(_ reachability: any Reachability, _ surroundings: Surroundings) {
+    init(_ reachability: any Reachability, _ dependencies: Dependencies) {
         self.reachability = reachability
-        self.surroundings = surroundings
+        self.dependencies = dependencies
     }
 
     /// Returns at the next change to a network that is there.
@@ -39,7 +39,7 @@ final class NetworkChanges: Sendable {
         state.withLock { state in
             state.waiting += 1
             guard state.watcher == nil else { return }
-            state.watcher = surroundings.spawn { [weak self] in await self?.watch() }
+            state.watcher = dependencies.spawn { [weak self] in await self?.watch() }
         }
     }
 

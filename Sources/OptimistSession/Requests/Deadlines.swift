@@ -20,13 +20,13 @@ package final class Deadlines: Sendable {
         var alarm: Duration?
     }
 
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let elapsed: Stopwatch
     private let state = Mutex(State())
 
-    package init(_ surroundings: Surroundings) {
-        self.surroundings = surroundings
-        elapsed = Stopwatch(surroundings.clock)
+    package init(_ dependencies: Dependencies) {
+        self.dependencies = dependencies
+        elapsed = Stopwatch(dependencies.clock)
     }
 
     /// Does something once the time is over. Returns what calls it off.
@@ -46,8 +46,8 @@ package final class Deadlines: Sendable {
     package func remove(_ id: Int) { state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
     private func wake(at due: Duration) {
-        let (clock, delay) = (surroundings.clock, due - elapsed())
-        _ = surroundings.spawn { [weak self] in
+        let (clock, delay) = (dependencies.clock, due - elapsed())
+        _ = dependencies.spawn { [weak self] in
             try? await clock.sleep(for: delay)
             self?.ring(due)
         }

@@ -43,13 +43,13 @@ public struct SessionRequest: Sendable {
     public var deadline: Duration
     /// The most bytes of an answer's body. A larger one is an error with kind `tooLarge`. Default: 32 MiB. A stream has
     /// no such limit, except for an answer without success.
-    public var answerLimitBytes: Int
+    public var maxResponseBytes: Int
 
     /// Makes a request. Each property says its default. `attempts` below 1 stops the program.
     public init(
         _ target: String, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: [UInt8] = [],
         attempts: Int = 3, isRepeatable: Bool? = nil, idempotencyKey: String? = nil, urgency: Urgency = .interactive,
-        headTimeout: Duration = .seconds(15), deadline: Duration = .seconds(60), answerLimitBytes: Int = 32 << 20
+        headTimeout: Duration = .seconds(15), deadline: Duration = .seconds(60), maxResponseBytes: Int = 32 << 20
     ) {
         precondition(attempts >= 1, "a request is sent at least once")
         self.method = method
@@ -62,7 +62,7 @@ public struct SessionRequest: Sendable {
         self.urgency = urgency
         self.headTimeout = headTimeout
         self.deadline = deadline
-        self.answerLimitBytes = answerLimitBytes
+        self.maxResponseBytes = maxResponseBytes
     }
 
     /// Makes a request with a value as JSON, and says so in `Content-Type`. The other properties have their defaults.

@@ -9,7 +9,7 @@
         /// A session on the transport that suits the system: `URLSession` on Apple's, AsyncHTTPClient elsewhere.
         public convenience init(
             server: URL, credentials: any CredentialStore, configuration: SessionConfiguration = SessionConfiguration(),
-            reachability: (any Reachability)? = nil, surroundings: Surroundings = Surroundings(),
+            reachability: (any Reachability)? = nil, dependencies: Dependencies = Dependencies(),
             logger: Logger = Logger(label: "optimist.session")
         ) {
             #if canImport(Darwin)
@@ -19,7 +19,7 @@
             #endif
             self.init(
                 server: server, transport: transport, credentials: credentials, configuration: configuration,
-                reachability: reachability, surroundings: surroundings, logger: logger)
+                reachability: reachability, dependencies: dependencies, logger: logger)
         }
     }
 #endif

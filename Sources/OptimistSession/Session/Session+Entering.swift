@@ -66,7 +66,7 @@ extension Session {
         let head = try address.head(asked.method, asked.target, asked.allFields)
         let request = TransportRequest(head: head, body: asked.body, headTimeout: timeout)
         let transport = transport
-        return try await withDeadline(timeout, clock: surroundings.clock) {
+        return try await withDeadline(timeout, clock: dependencies.clock) {
             let answer = try await transport.send(request)
             self.serverTime.hear(answer.head)
             return (answer.head, try await answer.body.collect(upTo: 1 << 20))

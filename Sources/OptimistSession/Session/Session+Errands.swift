@@ -11,21 +11,21 @@ extension Session {
         for errand in errands {
             switch errand {
             case .restore:
-                _ = surroundings.spawn { await self.restore() }
+                _ = dependencies.spawn { await self.restore() }
             case .refresh(let stamp, let credentials):
-                core.keep(surroundings.spawn { await self.refresh(credentials, stamp) }, for: stamp)
+                core.keep(dependencies.spawn { await self.refresh(credentials, stamp) }, for: stamp)
             case .wait(let stamp, let delay):
-                let clock = surroundings.clock
-                let pause = surroundings.spawn { [weak self] in
+                let clock = dependencies.clock
+                let pause = dependencies.spawn { [weak self] in
                     // Cancelled with the session, and then no request waits.
                     guard (try? await clock.sleep(for: delay)) != nil, let self else { return }
                     run(core.handle(.pauseEnded(stamp)))
                 }
                 core.keep(pause, for: stamp)
             case .erase(let ended, let epoch):
-                _ = surroundings.spawn { await self.erase(ended, upTo: epoch) }
+                _ = dependencies.spawn { await self.erase(ended, upTo: epoch) }
             case .revoke(let credentials):
-                _ = surroundings.spawn { await self.revoke(credentials) }
+                _ = dependencies.spawn { await self.revoke(credentials) }
             }
         }
     }

@@ -13,7 +13,7 @@ extension Session {
     /// the slots and has no deadline, like ``stream(_:idleTimeout:_:)``.
     ///
     /// - Parameters:
-    ///   - request: What to send. ``SessionRequest/answerLimitBytes`` counts only for an answer without success.
+    ///   - request: What to send. ``SessionRequest/maxResponseBytes`` counts only for an answer without success.
     ///   - file: The file to write. Its folder must exist.
     ///   - idleTimeout: The longest silence in the middle of the body, up to twice that. Default: 30 s.
     /// - Returns: The answer. If its status is that of a success, the body is in the file and ``SessionResponse/body`` is
@@ -23,12 +23,12 @@ extension Session {
     public func download(
         _ request: SessionRequest, to file: URL, idleTimeout: Duration = .seconds(30)
     ) async throws -> SessionResponse {
-        let partial = try PartialFile(of: file, makeID: surroundings.makeID)
+        let partial = try PartialFile(of: file, makeID: dependencies.makeID)
         // What still writes after a cancellation writes into a file without a name.
         defer { partial.remove() }
         let answer = try await stream(request, idleTimeout: idleTimeout) { head, body in
             guard head.status.kind == .successful else {
-                return SessionResponse(head: head, body: try await body.collect(upTo: request.answerLimitBytes))
+                return SessionResponse(head: head, body: try await body.collect(upTo: request.maxResponseBytes))
             }
             if head.status == .partialContent, request.headerFields[.range] == nil {
                 throw TransportError(.broken, .responseStarted)

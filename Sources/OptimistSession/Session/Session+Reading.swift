@@ -30,9 +30,9 @@ extension Session {
     private func collected(
         _ body: ResponseBody, _ request: SessionRequest, _ reading: Reading
     ) async throws -> [UInt8] {
-        let limit = request.answerLimitBytes
+        let limit = request.maxResponseBytes
         guard case .refusals(let idleTimeout) = reading else { return try await body.collect(upTo: limit) }
-        let (clock, silence) = (surroundings.clock, Silence(longest: idleTimeout, clock: surroundings.clock))
+        let (clock, silence) = (dependencies.clock, Silence(longest: idleTimeout, clock: dependencies.clock))
         // One that trickles is never silent.
         return try await withDeadline(request.deadline, clock: clock) {
             try await silence.watching(body) { try await $0.collect(upTo: limit) }

@@ -13,10 +13,10 @@ extension Session {
     }
 
     private func refreshed(_ credentials: Credentials, _ stamp: Stamp) async -> SessionMachine.Event {
-        let waited = Stopwatch(surroundings.clock)
+        let waited = Stopwatch(dependencies.clock)
         do {
             while true {
-                let lease = try await vault.lease(at: surroundings.now())
+                let lease = try await vault.lease(at: dependencies.now())
                 defer { lease?.end() }
                 switch await standing(of: credentials, stamp) {
                 case .settled(let event): return event
@@ -24,7 +24,7 @@ extension Session {
                 }
                 // Another process of this app has the lease, and may be ready soon.
                 guard waited() < Self.longestWaitForOthers else { return .refreshFailed(stamp, retryAfter: nil) }
-                try await surroundings.clock.sleep(for: .milliseconds(20))
+                try await dependencies.clock.sleep(for: .milliseconds(20))
             }
         } catch {
             return .refreshFailed(stamp, retryAfter: nil)
@@ -62,7 +62,7 @@ extension Session {
             case .ended(let reason): return .ended(stamp, reason)
             }
         }
-        if case .ended(let reason) = configuration.answers.ofRefresh(answer.head, answer.body) {
+        if case .ended(let reason) = configuration.responseRules.refresh(answer.head, answer.body) {
             // A process that knows nothing of leases may have been faster.
             switch await standing(of: credentials, stamp) {
             case .settled(let event): return event

@@ -10,7 +10,7 @@ extension Session {
         let lane = request.bodyFile == nil ? SessionMachine.LaneName.calls : .streams
         return try await untilSessionEnds(lane: lane, request.urgency, deadline: request.deadline) { id, progress in
             let (answer, _) = try await self.answer(to: request, id, progress, .whole)
-            return (answer.head, try await answer.body.collect(upTo: request.answerLimitBytes))
+            return (answer.head, try await answer.body.collect(upTo: request.maxResponseBytes))
         }
     }
 
@@ -23,7 +23,7 @@ extension Session {
             let (answer, stamp) = try await self.answer(to: request, id, progress, reading)
             return try await Self.$consumed.withValue(stamp) {
                 guard let idleTimeout else { return try await consume(answer.head, answer.body) }
-                let silence = Silence(longest: idleTimeout, clock: self.surroundings.clock)
+                let silence = Silence(longest: idleTimeout, clock: self.dependencies.clock)
                 return try await silence.watching(answer.body) { try await consume(answer.head, $0) }
             }
         }
@@ -35,12 +35,12 @@ extension Session {
         _ work: @escaping @Sendable (RequestID, RequestProgress) async throws -> Result
     ) async throws -> Result {
         let call = Interruptible<Result>()
-        let progress = RequestProgress(deadline: deadline, clock: surroundings.clock)
+        let progress = RequestProgress(deadline: deadline, clock: dependencies.clock)
         let id = core.arrive(in: lane, urgency) { call.interrupt(progress.explaining($0)) }
         let alarm = deadline.map {
             deadlines.add(after: $0) { call.interrupt(TransportError(.timedOut, progress.phase)) }
         }
-        let result = await call.run(surroundings.spawn) { try await work(id, progress) }
+        let result = await call.run(dependencies.spawn) { try await work(id, progress) }
         if let alarm { deadlines.remove(alarm) }
         let (failure, errands) = core.leave(id)
         run(errands)
@@ -75,7 +75,7 @@ extension Session {
                 }
                 let (body, breakOff) = try await collected(answer, request, reading)
                 answer.body = ResponseBody(body)
-                switch isSuccess ? .nothing : configuration.answers.ofRequest(answer.head, body) {
+                switch isSuccess ? .nothing : configuration.responseRules.request(answer.head, body) {
                 case .ended(let reason):
                     progress.refused(by: RefusedAnswer(head: answer.head, body: body))
                     if let event = await ended(binding.stamp, reason) {
@@ -115,7 +115,7 @@ extension Session {
 
     private func pause(_ id: RequestID, for delay: Duration, orUntilOnline: Bool = false) async throws {
         run(core.handle(.pauses(id)))
-        let (clock, network) = (surroundings.clock, network)
+        let (clock, network) = (dependencies.clock, network)
         guard orUntilOnline else { return try await clock.sleep(for: delay) }
         let ends: [@Sendable () async throws -> Void] = [
             { try await clock.sleep(for: delay) }, { try await network.next() },

@@ -15,7 +15,7 @@ public final class Session: Sendable {
 
     let address: ServerAddress
     let transport: any Transport
-    package let surroundings: Surroundings
+    package let dependencies: Dependencies
     let configuration: SessionConfiguration
     let logger: Logger
     let vault: Vault
@@ -33,32 +33,32 @@ public final class Session: Sendable {
     ///   - credentials: Where tokens and the id of the installation are kept.
     ///   - configuration: How many requests at a time, and how to read the server's answers.
     ///   - reachability: A hint of when to try again what waits for a network. Default: the system's.
-    ///   - surroundings: Time, ids and chance.
+    ///   - dependencies: Time, ids and chance.
     ///   - logger: Gets `debug` lines, without tokens and without what people wrote.
     public init(
         server: URL, transport: any Transport, credentials: any CredentialStore,
         configuration: SessionConfiguration = SessionConfiguration(), reachability: (any Reachability)? = nil,
-        surroundings: Surroundings = Surroundings(), logger: Logger = Logger(label: "optimist.session")
+        dependencies: Dependencies = Dependencies(), logger: Logger = Logger(label: "optimist.session")
     ) {
         self.server = server
         address = ServerAddress(
             server, allowsPlainHTTPToPrivateAddresses: configuration.allowsPlainHTTPToPrivateAddresses)
         self.transport = transport
         self.configuration = configuration
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.logger = logger
-        network = NetworkChanges(reachability ?? SystemReachability(), surroundings)
-        deadlines = Deadlines(surroundings)
+        network = NetworkChanges(reachability ?? SystemReachability(), dependencies)
+        deadlines = Deadlines(dependencies)
         vault = Vault(credentials)
-        let serverTime = ServerTime(surroundings)
+        let serverTime = ServerTime(dependencies)
         self.serverTime = serverTime
         core = SessionCore(
             SessionMachine(
                 slots: configuration.slots, backoff: configuration.refreshBackoff,
-                randomness: surroundings.randomness(for: "session.refresh")),
+                randomness: dependencies.randomness(for: "session.refresh")),
             now: { serverTime.now })
         patience = Mutex(
-            Patience(backoff: configuration.retryBackoff, randomness: surroundings.randomness(for: "session.retry")))
+            Patience(backoff: configuration.retryBackoff, randomness: dependencies.randomness(for: "session.retry")))
     }
 
     /// Where the session stands at this moment.
@@ -77,7 +77,7 @@ public final class Session: Sendable {
     ///
     /// - Throws: `OptimistError` when it can be neither read nor kept.
     public func installID() async throws -> UUID {
-        try await vault.installID(orKeep: surroundings.makeID())
+        try await vault.installID(storingIfMissing: dependencies.makeID())
     }
 
     /// Makes an account and signs in to it.
@@ -149,7 +149,7 @@ public final class Session: Sendable {
     /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
     /// at once and disturbs no other request (T8).
     ///
-    /// - Returns: The last answer. None that ``SessionConfiguration/answers`` takes for a refused token is returned: it is
+    /// - Returns: The last answer. None that ``SessionConfiguration/responseRules`` takes for a refused token is returned: it is
     ///   the cause of the error, as a ``RefusedAnswer``.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
     ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `badServerAddress`, `foreignOrigin` or

@@ -14,8 +14,8 @@ public struct SessionConfiguration: Sendable {
     public var refreshBackoff: Backoff
     /// How long the session waits before it sends a request again. Default: 0.5 s, doubling to 60 s.
     public var retryBackoff: Backoff
-    /// What the server's answers mean for the session. Default: ``AnswerTable/optimist``.
-    public var answers: AnswerTable
+    /// What the server's answers mean for the session. Default: ``ResponseRules/optimist``.
+    public var responseRules: ResponseRules
     /// Where the server signs users in and out. Default: the paths of Optimist's server.
     public var endpoints: Endpoints
     /// Whether the session may use plain HTTP to an address in the device's own network: a private or link-local
@@ -30,7 +30,7 @@ public struct SessionConfiguration: Sendable {
     /// Makes a configuration. Each property says its default. `slots` below 1 stops the program.
     public init(
         deviceName: String = SessionConfiguration.systemName, slots: Int = 6, refreshBackoff: Backoff = Backoff(),
-        retryBackoff: Backoff = Backoff(), answers: AnswerTable = .optimist, endpoints: Endpoints = Endpoints(),
+        retryBackoff: Backoff = Backoff(), responseRules: ResponseRules = .optimist, endpoints: Endpoints = Endpoints(),
         allowsPlainHTTPToPrivateAddresses: Bool = false, refresh: RefreshExchange? = nil
     ) {
         precondition(slots >= 1, "with no slot, nothing is ever sent")
@@ -38,7 +38,7 @@ public struct SessionConfiguration: Sendable {
         self.slots = slots
         self.refreshBackoff = refreshBackoff
         self.retryBackoff = retryBackoff
-        self.answers = answers
+        self.responseRules = responseRules
         self.endpoints = endpoints
         self.allowsPlainHTTPToPrivateAddresses = allowsPlainHTTPToPrivateAddresses
         self.refresh = refresh

@@ -22,7 +22,7 @@
         private let longExchanges: URLSession
         private let exchanges = Exchanges()
         private let longOnes = Exchanges()
-        private let deadlines = Deadlines(Surroundings())
+        private let deadlines = Deadlines(Dependencies())
 
         /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout has no effect: each
         ///   request says how long its head may take, and its caller how long the rest. Long exchanges have up to 64

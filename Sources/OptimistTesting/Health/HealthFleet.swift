@@ -134,7 +134,7 @@ public struct HealthFleet: Sendable {
             truth.launched(install, one.name)
             try await settle(health, &random)
             let isUnsent = Bool.random(using: &random)
-            if isUnsent { health.note(unsentRows: 3) }
+            if isUnsent { health.record(unsentRows: 3) }
             let drawn = Double.random(in: 0..<1, using: &random)
             if drawn < one.crashRate {
                 let signature = one.signatures.randomElement(using: &random) ?? Self.crashAtSignIn
@@ -145,7 +145,7 @@ public struct HealthFleet: Sendable {
             } else if Bool.random(using: &random) {
                 health.enteredBackground()
             } else {
-                health.finished()
+                health.willTerminate()
             }
             time += Double.random(in: 120..<86_400, using: &random)
         }
@@ -160,9 +160,9 @@ public struct HealthFleet: Sendable {
     ) async throws {
         let health = try open(directory, version, shelf, network, time, 99)
         truth.launched(install, version.name)
-        try await health.settle()
+        try await health.sendNow()
         while await !health.sendOnce() { try Task.checkCancellation() }
-        health.finished()
+        health.willTerminate()
     }
 
     private func open(
@@ -174,7 +174,7 @@ public struct HealthFleet: Sendable {
             server: server,
             allowsPlainHTTPToPrivateAddresses: true, sources: [shelf])
         return try AppHealth(
-            configuration, transport: network, surroundings: Surroundings(now: { time }), process: process, boot: "boot"
+            configuration, transport: network, dependencies: Dependencies(now: { time }), process: process, boot: "boot"
         )
     }
 
@@ -182,9 +182,9 @@ public struct HealthFleet: Sendable {
     private func settle(_ health: AppHealth, _ random: inout SplitMix64) async throws {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: break
-        case 1: try await health.settle()
+        case 1: try await health.sendNow()
         default:
-            try await health.settle()
+            try await health.sendNow()
             _ = await health.sendOnce()
         }
     }

@@ -107,9 +107,9 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     /// - Parameters:
     ///   - seed: Starts every draw of the code's, its ids too.
     ///   - wallClock: The time of day on this device. Default: 2026-01-01 and what has passed since.
-    public func surroundings(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Surroundings {
+    public func dependencies(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Dependencies {
         let ids = Mutex(SplitMix64(seed: seed ^ 0x1D5))
-        return Surroundings(
+        return Dependencies(
             clock: SimulatedClock(scheduler: scheduler, process: self), now: wallClock ?? scheduler.wallClock(),
             makeID: { ids.withLock { UUID(drawnFrom: &$0) } }, seed: seed,
             spawn: { [self] operation in spawn(operation) }, blockingExecutor: self, sharesFiles: false)

@@ -6,7 +6,7 @@ import OptimistCore
 ///
 /// Whatever is ready to run waits in one place, and the seed picks what runs next. Time stands still while anything is
 /// ready and then jumps to whatever is due first. So a day passes in a second, and the same seed gives the same run, as
-/// long as the code takes time, chance, ids and tasks from its `Surroundings`, and does not depend on the order of a
+/// long as the code takes time, chance, ids and tasks from its `Dependencies`, and does not depend on the order of a
 /// `Set` or `Dictionary` (the environment variable `SWIFT_DETERMINISTIC_HASHING=1` fixes that order too).
 ///
 /// ```swift

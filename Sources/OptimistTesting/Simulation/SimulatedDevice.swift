@@ -17,16 +17,16 @@ public struct SimulatedApp: Sendable {
     /// The version of the server's schema that the app was built with. Default: 1.
     public var schemaVersion: Int
     /// The app's checks of its rows, on each device and on the simulation's server. Default: none.
-    public var validate: RowValidation
+    public var rowValidation: RowValidation
 
     /// Makes an app.
     public init(
-        synced: [any SyncedRecord.Type], schemaVersion: Int = 1, validate: RowValidation = RowValidation(),
+        synced: [any SyncedRecord.Type], schemaVersion: Int = 1, rowValidation: RowValidation = RowValidation(),
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
     ) {
         self.synced = synced
         self.schemaVersion = schemaVersion
-        self.validate = validate
+        self.rowValidation = rowValidation
         self.migrate = migrate
     }
 }
@@ -153,8 +153,8 @@ public final class SimulatedDevice: Sendable {
         mount.onDeath { process.kill() }
         prepare(process, mount)
         let clock = scheduler.wallClock { [weak self] in self?.skewSeconds ?? 0 }
-        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
-        process.spawn { [self] in await run(process, mount, surroundings) }
+        let dependencies = process.dependencies(seed: seed &+ UInt64(count) &* 0x9E37_79B9, wallClock: clock)
+        process.spawn { [self] in await run(process, mount, dependencies) }
     }
 
     /// Ends the app as `kill -9` does.
@@ -186,16 +186,17 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    private func run(_ process: SimulatedProcess, _ mount: DiskMount, _ surroundings: Surroundings) async {
+    private func run(_ process: SimulatedProcess, _ mount: DiskMount, _ dependencies: Dependencies) async {
         let app = app
         do {
             let store = try Store(
-                at: mount.url(Self.fileName), synced: app.synced, validate: app.validate, surroundings: surroundings,
+                at: mount.url(Self.fileName), synced: app.synced, rowValidation: app.rowValidation,
+                dependencies: dependencies,
                 logger: Self.silence, migrate: app.migrate)
             let session = Session(
                 server: URL(string: "http://localhost") ?? URL(filePath: "/"), transport: link.transport(for: process),
                 credentials: credentials,
-                configuration: SessionConfiguration(deviceName: name), surroundings: surroundings, logger: Self.silence)
+                configuration: SessionConfiguration(deviceName: name), dependencies: dependencies, logger: Self.silence)
             let engine = engine(store, session, process, app)
             guard process.isAlive else { return }
             let launch = Launch(process: process, mount: mount, store: store, session: session, engine: engine)

@@ -44,7 +44,7 @@ struct SimulatedRemote: Remote {
     let backend: SimulatedProcess
     let book: RemoteBook
 
-    var signedIn: SignedIn { base.signedIn }
+    var signInState: SignInState { base.signInState }
     var guarantees: RemoteGuarantees { base.guarantees }
 
     func connect() async throws -> RemoteAccount {

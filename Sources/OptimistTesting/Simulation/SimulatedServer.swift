@@ -23,7 +23,7 @@ public final class SimulatedServer: Sendable {
     }
 
     /// Opens the rows for one start of the server, and begins an epoch.
-    public typealias Opening = @Sendable (SimulatedProcess, Surroundings) throws -> any SyncStore
+    public typealias Opening = @Sendable (SimulatedProcess, Dependencies) throws -> any SyncStore
 
     private struct Running {
         var process: SimulatedProcess
@@ -73,8 +73,8 @@ public final class SimulatedServer: Sendable {
         self.checks = checks
         let memory = InMemorySyncStore(accounts: [SimulatedServer.account], epoch: "e0")
         self.open =
-            open ?? { _, surroundings in
-                memory.begin(epoch: "e" + surroundings.makeID().uuidString.lowercased().prefix(8))
+            open ?? { _, dependencies in
+                memory.begin(epoch: "e" + dependencies.makeID().uuidString.lowercased().prefix(8))
                 return memory
             }
     }
@@ -106,16 +106,16 @@ public final class SimulatedServer: Sendable {
         let process = scheduler.process("server")
         state.withLock { $0.processes.append(process) }
         process.onDeath { [weak self] in self?.died(process) }
-        let surroundings = process.surroundings(seed: seed &+ UInt64(count) &* 0x9E37_79B9)
-        let store = try open(process, surroundings)
+        let dependencies = process.dependencies(seed: seed &+ UInt64(count) &* 0x9E37_79B9)
+        let store = try open(process, dependencies)
         guard process.isAlive else { return }
         if let memory = store as? InMemorySyncStore { memory.accept(schema) }
         let service = JMAPService(
             store: store,
             settings: ServingSettings(
-                schema: schema, makeRowID: { surroundings.makeID().uuidString.lowercased() },
+                schema: schema, makeRowID: { dependencies.makeID().uuidString.lowercased() },
                 pageRows: pageRows, workBudget: .unlimited, validate: validate, rowValidation: checks),
-            now: surroundings.now)
+            now: dependencies.now)
         state.withLock { $0.running = Running(process: process, store: store, service: service) }
         sweep()
     }

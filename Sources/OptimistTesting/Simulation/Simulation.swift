@@ -53,7 +53,7 @@ public final class Simulation {
         scheduler = SimulatedScheduler(seed: seed)
         backend = scheduler.process("backend")
         server = SimulatedServer(
-            scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate, checks: app.validate)
+            scheduler: scheduler, schema: schema, seed: seed ^ 0x5E8, validate: validate, checks: app.rowValidation)
         try server.start()
     }
 
@@ -192,7 +192,7 @@ extension SimulatedDevice {
     func standing(to present: SyncState?) throws -> Standing {
         guard launch != nil else { return Standing(device: name) }
         let (status, tableProgress) = try perform { launch in
-            (try await launch.engine.status.current(), try await launch.store.tableProgress())
+            (try await launch.engine.statuses.current(), try await launch.store.tableProgress())
         }
         if let behind = behind(of: tableProgress.map(\.table)) {
             return Standing(device: name, status: status, tableProgress: tableProgress, behind: behind)

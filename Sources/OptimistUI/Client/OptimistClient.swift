@@ -23,7 +23,7 @@ public import OptimistWire
 @Observable
 public final class OptimistClient {
     /// The store with its engine, and the session that signs the engine's requests.
-    public struct Parts: Sendable {
+    public struct Components: Sendable {
         /// The device's rows.
         public var store: Store
         /// Sends and receives them.
@@ -45,13 +45,13 @@ public final class OptimistClient {
     }
 
     /// The open store with its engine. Nil: the store did not open.
-    public private(set) var parts: Parts?
+    public private(set) var components: Components?
     /// Why the store did not open. Nil: it is open.
     public private(set) var failure: (any Error)?
     /// The state of sync, and what was refused or lost.
     public private(set) var sync = SyncStatusModel()
 
-    @ObservationIgnored private let opening: @Sendable () throws -> Parts
+    @ObservationIgnored private let opening: @Sendable () throws -> Components
     @ObservationIgnored private let sharesFile: Bool
     /// The only status of a preview, whose engine never runs.
     @ObservationIgnored private let preview: SyncStatus?
@@ -67,11 +67,11 @@ public final class OptimistClient {
     ///     releases all locks before the app is suspended: the system ends a suspended app that holds one. Writes fail with
     ///     `DatabaseError` from then on, until the app is active again or calls ``syncInBackground(upTo:)``. Default: false.
     ///   - opening: Opens the store and makes its engine. It is called again later if it throws.
-    public convenience init(sharesFile: Bool = false, opening: @escaping @Sendable () throws -> Parts) {
+    public convenience init(sharesFile: Bool = false, opening: @escaping @Sendable () throws -> Components) {
         self.init(sharesFile: sharesFile, preview: nil, opening: opening)
     }
 
-    init(sharesFile: Bool = false, preview: SyncStatus?, opening: @escaping @Sendable () throws -> Parts) {
+    init(sharesFile: Bool = false, preview: SyncStatus?, opening: @escaping @Sendable () throws -> Components) {
         self.opening = opening
         self.sharesFile = sharesFile
         self.preview = preview
@@ -86,21 +86,22 @@ public final class OptimistClient {
     ///   - sharesFile: Whether other processes use the file. Default: false.
     ///   - session: Signs the requests.
     ///   - synced: The record types whose tables are kept in step with the server.
-    ///   - validate: The app's checks of its rows, which its server has too. Default: none.
+    ///   - rowValidation: The app's checks of its rows, which its server has too. Default: none.
     ///   - migrate: Registers the app's migrations.
     public convenience init(
         _ name: String, at folder: URL? = nil, sharesFile: Bool = false, session: Session,
-        synced: any SyncedRecord.Type..., validate: RowValidation = RowValidation(),
+        synced: any SyncedRecord.Type..., rowValidation: RowValidation = RowValidation(),
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
     ) {
         self.init(sharesFile: sharesFile) {
-            let store = try Self.store(name, at: folder, synced: synced, validate: validate, migrate: migrate)
-            return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
+            let store = try Self.store(name, at: folder, synced: synced, rowValidation: rowValidation, migrate: migrate)
+            return Components(store: store, engine: SyncEngine(store: store, session: session), session: session)
         }
     }
 
     nonisolated static func store(
-        _ name: String, at folder: URL?, synced: [any SyncedRecord.Type], validate: RowValidation = RowValidation(),
+        _ name: String, at folder: URL?, synced: [any SyncedRecord.Type],
+        rowValidation: RowValidation = RowValidation(),
         migrate: (inout DatabaseMigrator) -> Void
     ) throws -> Store {
         let folder =
@@ -109,13 +110,14 @@ public final class OptimistClient {
                 for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return try Store(
-            at: folder.appending(path: "\(name).sqlite"), synced: synced, validate: validate, migrate: migrate)
+            at: folder.appending(path: "\(name).sqlite"), synced: synced, rowValidation: rowValidation, migrate: migrate
+        )
     }
 
     /// The store, for the environment of views.
-    public var store: OpenStore {
-        if let parts { return OpenStore(parts.store) }
-        return failure.map { OpenStore(failure: $0) } ?? .missing
+    public var store: StoreAccess {
+        if let components { return StoreAccess(components.store) }
+        return failure.map { StoreAccess(failure: $0) } ?? .missing
     }
 
     /// Sends and receives once, in a background task. Afterwards it releases all locks, if other processes use the file and no
@@ -131,8 +133,8 @@ public final class OptimistClient {
         open()
         resume()
         defer { if running == nil { suspend() } }
-        guard let parts else { throw failure ?? OptimistError(.noStore, "The store is not open.") }
-        return try await parts.engine.once(upTo: limit)
+        guard let components else { throw failure ?? OptimistError(.noStore, "The store is not open.") }
+        return try await components.engine.syncOnce(timeout: limit)
     }
 
     /// Follows the phases of the app's scenes.
@@ -143,10 +145,10 @@ public final class OptimistClient {
                 open()
                 resume()
             case .run: run()
-            case .wake where parts == nil:
+            case .wake where components == nil:
                 open()
                 run()
-            case .wake: parts?.engine.wake()
+            case .wake: components?.engine.syncNow()
             case .stop: stop()
             }
         }
@@ -156,13 +158,13 @@ public final class OptimistClient {
     func settled() async { await lastStep?.value }
 
     private func open() {
-        guard parts == nil else { return }
+        guard components == nil else { return }
         do {
-            let parts = try opening()
-            self.parts = parts
+            let components = try opening()
+            self.components = components
             sync =
-                preview.map { SyncStatusModel($0, store: parts.store) }
-                ?? SyncStatusModel(parts.engine, store: parts.store)
+                preview.map { SyncStatusModel($0, store: components.store) }
+                ?? SyncStatusModel(components.engine, store: components.store)
             failure = nil
         } catch {
             failure = error
@@ -170,13 +172,13 @@ public final class OptimistClient {
     }
 
     private func run() {
-        guard let parts else { return }
+        guard let components else { return }
         let (sync, before, isPreview) = (sync, lastStep, preview != nil)
         running = Task {
             await before?.value
             await withTaskGroup { group in
                 group.addTask { await sync.follow() }
-                if !isPreview { await parts.engine.run() }
+                if !isPreview { await components.engine.run() }
             }
         }
     }
@@ -208,18 +210,20 @@ public final class OptimistClient {
         ///   - name: The name of the database file, without its extension `sqlite`.
         ///   - server: The address of the server: scheme, host and port. Any other text is a programming error.
         ///   - synced: The record types whose tables are kept in step with the server.
-        ///   - validate: The app's checks of its rows, which its server has too. Default: none.
+        ///   - rowValidation: The app's checks of its rows, which its server has too. Default: none.
         ///   - migrate: Registers the app's migrations.
         public convenience init(
             _ name: String, server: StaticString, synced: any SyncedRecord.Type...,
-            validate: RowValidation = RowValidation(), migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
+            rowValidation: RowValidation = RowValidation(),
+            migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
         ) {
             guard let address = URL(string: "\(server)") else { preconditionFailure("\(server) is no address.") }
             if let fault = ServerAddress.fault(of: address) { preconditionFailure("\(server): \(fault)") }
             let session = Session(server: address, transport: URLSessionTransport(), credentials: .keychain)
             self.init {
-                let store = try Self.store(name, at: nil, synced: synced, validate: validate, migrate: migrate)
-                return Parts(store: store, engine: SyncEngine(store: store, session: session), session: session)
+                let store = try Self.store(
+                    name, at: nil, synced: synced, rowValidation: rowValidation, migrate: migrate)
+                return Components(store: store, engine: SyncEngine(store: store, session: session), session: session)
             }
         }
     }

@@ -67,7 +67,7 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
     // MARK: - For the property wrapper
 
     /// Follows what a view asks for while the view is visible. If the store did not open, ``failure`` says why.
-    func show(_ request: LiveRequest<Value>, in store: OpenStore, isVisible: Bool) {
+    func show(_ request: LiveRequest<Value>, in store: StoreAccess, isVisible: Bool) {
         do { show(request, in: try store.store, isVisible: isVisible) } catch {
             show(request, in: nil as Store?, isVisible: isVisible)
             // A view that is only drawn again is told nothing new.

@@ -19,7 +19,7 @@ public final class RejectionsModel {
     /// Why they cannot be read. Nil: they can.
     private var reading: (any Error)?
     /// The rejections that the user has put off. They stay in ``rejections``.
-    private var putOff: Set<Rejection.ID> = []
+    private var postponed: Set<Rejection.ID> = []
 
     /// Makes a model without rejections. It changes only while ``follow()`` runs.
     public init(_ store: Store) { actions = StoreActions(store) }
@@ -36,13 +36,13 @@ public final class RejectionsModel {
     ///
     /// - Parameter type: The record type.
     public func first<Record: SyncedRecord>(of type: Record.Type) -> Rejection? {
-        rejections.first { $0.table == type.databaseTableName && !putOff.contains($0.id) }
+        rejections.first { $0.table == type.databaseTableName && !postponed.contains($0.id) }
     }
 
     /// Leaves a rejection for later: ``first(of:)`` skips it until the app is launched again.
     ///
     /// - Parameter rejection: One of ``rejections``.
-    public func putOff(_ rejection: Rejection) { putOff.insert(rejection.id) }
+    public func postpone(_ rejection: Rejection) { postponed.insert(rejection.id) }
 
     /// Writes the refused values again, as a new write of the user. If that fails, ``failure`` says why.
     ///

@@ -9,7 +9,7 @@ public import Optimist
 public final class SyncStatusModel {
     /// The newest status.
     public private(set) var status: SyncStatus
-    /// What the last ``now()`` has left. Nil: it was never called, or failed.
+    /// What the last ``syncNow()`` has left. Nil: it was never called, or failed.
     public private(set) var outcome: SyncOutcome?
     /// What the server refused.
     public let rejections: RejectionsModel?
@@ -47,14 +47,14 @@ public final class SyncStatusModel {
         await withTaskGroup { group in
             group.addTask { await self.rejections?.follow() }
             group.addTask { await self.conflicts?.follow() }
-            guard let statuses = engine?.status else { return }
+            guard let statuses = engine?.statuses else { return }
             for await status in statuses { self.status = status }
         }
     }
 
     /// Sends and receives now, for a pull to refresh. Returns when that is done or when the server cannot be reached, after
     /// 25 seconds at most, or when the task is cancelled.
-    public func now() async { outcome = try? await engine?.once() }
+    public func syncNow() async { outcome = try? await engine?.syncOnce() }
 
     /// One line, such as `Offline, 3 pending, 1 refused`. English; an app in other languages writes its own from ``status``.
     public var summary: String { status.summary }
@@ -74,7 +74,7 @@ extension SyncStatus {
         case .offline: return "Offline"
         case .deviceTrouble(let message), .failed(let message): return message
         case .paused(let reason): return reason.message
-        case .stopped, .idle, .waiting, .syncing: break
+        case .stopped, .idle, .deferred, .syncing: break
         }
         if let progress {
             guard let fraction = progress.fraction else { return "Receiving" }
@@ -83,7 +83,7 @@ extension SyncStatus {
         return switch phase {
         case .syncing: "Syncing"
         case .stopped: "Not syncing"
-        case .waiting: "Waiting"
+        case .deferred: "Waiting"
         default: counts.pending > 0 ? "Waiting" : "Up to date"
         }
     }

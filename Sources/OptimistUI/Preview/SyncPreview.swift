@@ -82,7 +82,7 @@ extension OptimistClient {
         OptimistClient(preview: preview.status) {
             let store = try temporaryStore(synced, migrate)
             try store.fillPreview(refusesFirst: preview.refusesFirst, seed)
-            return Parts(store: store, engine: SyncEngine(store: store, remote: PreviewRemote()))
+            return Components(store: store, engine: SyncEngine(store: store, remote: PreviewRemote()))
         }
     }
 

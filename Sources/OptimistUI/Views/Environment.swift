@@ -6,7 +6,7 @@
     extension EnvironmentValues {
         /// The app's store. Each of its calls throws `OptimistError` with code `noStore` if the app has not put
         /// `.optimist(client)` on its scene.
-        public var store: OpenStore {
+        public var store: StoreAccess {
             get { self[StoreKey.self] }
             set { self[StoreKey.self] = newValue }
         }
@@ -25,7 +25,7 @@
     }
 
     private struct StoreKey: EnvironmentKey {
-        static let defaultValue = OpenStore.missing
+        static let defaultValue = StoreAccess.missing
     }
 
     private struct SyncStatusKey: EnvironmentKey {

@@ -43,7 +43,7 @@
             VStack(alignment: .leading) {
                 Text(rejection.message).font(.headline)
                 ValuesView(title: "Mine", values: rejection.mine)
-                if let server = rejection.server { ValuesView(title: "On the server", values: server) }
+                if let server = rejection.theirs { ValuesView(title: "On the server", values: server) }
                 HStack {
                     Button("Try again") { Task { await sync.rejections?.retry(rejection) } }
                     Button("Discard", role: .destructive) { Task { await sync.rejections?.discard(rejection) } }

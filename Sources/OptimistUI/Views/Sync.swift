@@ -10,7 +10,7 @@
     /// @Sync var sync
     ///
     /// Text(sync.summary)
-    /// List(todos) { … }.refreshable { await sync.now() }
+    /// List(todos) { … }.refreshable { await sync.syncNow() }
     /// ```
     ///
     /// Without `.optimist(client)` on the scene it says that sync is stopped.
@@ -35,7 +35,7 @@
             Binding(
                 get: { @MainActor in self.rejections?.first(of: type) },
                 set: { @MainActor in
-                    if $0 == nil, let shown = self.rejections?.first(of: type) { self.rejections?.putOff(shown) }
+                    if $0 == nil, let shown = self.rejections?.first(of: type) { self.rejections?.postpone(shown) }
                 })
         }
     }

@@ -8,14 +8,14 @@ import Testing
 struct AnnouncedItemsTests {
     private let desk = Desk(LoaderLimits(linger: .zero))
 
-    private func announce(_ key: String, at path: Int, _ items: inout AnnouncedItems<Int, String, Ticket>) {
+    private func announce(_ key: String, at path: Int, _ items: inout AnnouncedItems<Int, String, LoadSubscription>) {
         items.announce(path, key) { desk.loader.subscribe(key, priority: .prefetch) { _ in } }
     }
 
     private var held: Int { desk.loader.inspect { $0.machine.holders.count } }
 
     @Test func `F8 an announced item is held once, until it is cancelled or others follow`() {
-        var items = AnnouncedItems<Int, String, Ticket>(limit: 3)
+        var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 3)
         for path in [0, 1, 1, 2] { announce("\(path)", at: path, &items) }
         #expect(held == 3)
         announce("3", at: 3, &items)
@@ -27,7 +27,7 @@ struct AnnouncedItemsTests {
     }
 
     @Test func `F8 after a reload a path stands for another item, which is held in place of the former`() async {
-        var items = AnnouncedItems<Int, String, Ticket>(limit: 3)
+        var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 3)
         announce("former", at: 0, &items)
         await desk.source.begin()
         announce("present", at: 0, &items)
@@ -39,7 +39,7 @@ struct AnnouncedItemsTests {
     }
 
     @Test func `no limit but zero holds nothing`() {
-        var items = AnnouncedItems<Int, String, Ticket>(limit: 0)
+        var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 0)
         announce("a", at: 0, &items)
         #expect(held == 0)
     }

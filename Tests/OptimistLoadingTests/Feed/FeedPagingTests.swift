@@ -12,9 +12,9 @@ struct FeedPagingTests {
     @Test func `F4 the next page is asked for once, before the end is reached, and the end is a state`() async throws {
         let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         #expect(wall.feed.snapshot.state == "more")
-        wall.feed.show(0..<4)
+        wall.feed.setVisible(0..<4)
         #expect(wall.pages.asked.count == 1, "four follow the screen")
-        for first in 1..<4 { wall.feed.show(first..<first + 4) }
+        for first in 1..<4 { wall.feed.setVisible(first..<first + 4) }
         wall.feed.loadMore(in: .chosen)
         #expect(await wall.pages.request()?.cursor == "b")
         #expect(wall.feed.snapshot.state == "loading")
@@ -22,18 +22,18 @@ struct FeedPagingTests {
         let all = await wall.until { $0.state == "ended" }
         #expect(all?.ids == Array(0..<12), "what comes twice is there once")
         #expect(all?.changes.inserted == Set(8..<12))
-        wall.feed.show(8..<12)
+        wall.feed.setVisible(8..<12)
         wall.feed.loadMore(in: .chosen)
         #expect(wall.pages.asked.count == 2)
     }
 
     @Test func `F4 a failed page is a state, is not asked for again by itself, and can be retried`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
-        wall.feed.show(0..<8)
+        wall.feed.setVisible(0..<8)
         await wall.pages.request()
         wall.pages.answer(.failure(Broken()))
         #expect(await wall.until { $0.state == "failed(broken)" }?.ids.count == 8)
-        wall.feed.show(1..<8)
+        wall.feed.setVisible(1..<8)
         wall.feed.loadMore(in: .chosen)
         #expect(wall.pages.asked.count == 2)
         wall.feed.retry(section: .chosen)
@@ -146,11 +146,11 @@ struct FeedPagingTests {
         #expect(snapshot?.changes.inserted == [100])
         #expect(snapshot?.changes.removed == [2])
         #expect(snapshot?.changes.moved == [])
-        wall.feed.show([12])
+        wall.feed.setVisible([12])
         #expect(await wall.pages.request()?.cursor == "c", "below, the former pages go on")
         wall.pages.answer(16..<17, next: "d")
         await wall.until { $0.ids.last == 16 }
-        wall.feed.show([1])
+        wall.feed.setVisible([1])
         #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
     }
 
@@ -158,13 +158,13 @@ struct FeedPagingTests {
         async throws
     {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
-        wall.feed.show(0..<4)
+        wall.feed.setVisible(0..<4)
         wall.feed.refresh()
         await wall.pages.request()
         let moved = [5, 12, 3, 20, 8, 33, 17, 30]
         wall.pages.answer(moved, next: "8")
         #expect(await wall.until { $0.ids.first == 5 }?.state == "more")
-        wall.feed.show(moved.suffix(4))
+        wall.feed.setVisible(moved.suffix(4))
         #expect(await wall.pages.request()?.cursor == "8")
         let rest = (0..<40).filter { !moved.contains($0) }
         wall.pages.answer(rest)
@@ -181,13 +181,13 @@ struct FeedPagingTests {
         let met = await wall.until { $0.ids.first == 5 }
         #expect(met?.ids == moved + rest.filter { $0 > 30 })
         #expect(met?.state == "more", "the server has not said that this is all")
-        wall.feed.show([33, 29])
+        wall.feed.setVisible([33, 29])
         #expect(await wall.pages.request()?.cursor == "8")
         wall.pages.answer(rest.prefix(8), next: "16")
         let more = await wall.until { $0.ids.count > 20 }
         #expect(more?.ids == moved + rest.prefix(8) + rest.filter { $0 > 30 })
         #expect(more?.changes.inserted == Set(rest.prefix(8)))
-        wall.feed.show([37])
+        wall.feed.setVisible([37])
         #expect(await wall.pages.request()?.cursor == "16", "at the end of all, too")
         wall.pages.answer(rest.dropFirst(8))
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
@@ -197,7 +197,7 @@ struct FeedPagingTests {
         async throws
     {
         let wall = await Wall.showing(0..<24, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 0))
-        wall.feed.show(10..<14)
+        wall.feed.setVisible(10..<14)
         wall.feed.refresh()
         #expect(await wall.pages.request()?.cursor == nil)
         wall.pages.answer(100..<108, next: "1")
@@ -216,7 +216,7 @@ struct FeedPagingTests {
     {
         let limits = FeedLimits(ahead: 0, behind: 0, nextPage: 0, refreshPages: 3)
         let wall = await Wall.showing(0..<24, next: "b", limits: limits)
-        wall.feed.show(2..<6)
+        wall.feed.setVisible(2..<6)
         wall.feed.refresh()
         await wall.pages.request()
         wall.pages.answer(100..<108, next: "1")
@@ -225,7 +225,7 @@ struct FeedPagingTests {
         #expect(await wall.pages.request()?.cursor == "1")
         wall.pages.answer(108..<140, next: "2")
         await wall.until { $0.ids.count == 40 }
-        wall.feed.show(130..<134)
+        wall.feed.setVisible(130..<134)
         wall.feed.refresh()
         for page in 0..<3 {
             #expect(await wall.pages.request()?.cursor == (page == 0 ? nil : "n\(page)"))
@@ -238,7 +238,7 @@ struct FeedPagingTests {
         async throws
     {
         let wall = await Wall.showing(0..<2)
-        wall.feed.show(0..<2)
+        wall.feed.setVisible(0..<2)
         await wall.desk.source.begin(2)
         wall.desk.source.answer("0", 1)
         await wall.until { $0.text(0) == "loaded(1)" }
@@ -299,7 +299,7 @@ struct FeedArchiveTests {
         await wall.pages.request()
         wall.pages.answer([5])
         await wall.until { $0.ids == [5] && $0.state == "ended" }
-        wall.feed.filter(by: "other")
+        wall.feed.setFilter("other")
         await wall.pages.request()
         wall.pages.answer(.failure(Broken()))
         #expect(await wall.until { $0.state == "failed(broken)" }?.ids == [])
@@ -309,7 +309,7 @@ struct FeedArchiveTests {
         var machine = FeedMachine<Kind, String, Photo, Int>(
             sections: [.chosen], filter: "all", limits: FeedLimits(), archiveLimit: 8)
         machine.refresh()
-        machine.filter(by: "other")
+        machine.setFilter("other")
         machine.recalled(FeedPage([Photo(id: 1)]), of: .chosen, era: 0)
         #expect(machine.shownSections()[0].items.isEmpty)
         machine.recalled(FeedPage([Photo(id: 2)]), of: .chosen, era: 1)

@@ -120,7 +120,7 @@ struct FeedRandomTests {
             world.machine.show(Array(all.dropFirst(first).prefix(4)) + [-1])
         case 9: world.machine.next(in: Bool.random(using: &world.random) ? .chosen : .recommended)
         case 10: world.machine.refresh()
-        case 11: world.machine.filter(by: Bool.random(using: &world.random) ? "a" : "b")
+        case 11: world.machine.setFilter(Bool.random(using: &world.random) ? "a" : "b")
         case 12: world.machine.retryAll()
         case 13: world.change()
         default:

@@ -19,14 +19,14 @@ struct FeedScrollingTests {
         wall.pages.answer(0..<40)
         await wall.until { $0.ids.count == 40 }
         #expect(await desk.source.begin() == ["0"], "before anything is on the screen, what will be there first")
-        wall.feed.show([11, 10])
+        wall.feed.setVisible([11, 10])
         #expect(await desk.source.cancellation() == "0")
         for id in [10, 11, 12, 13, 14, 9] {
             #expect(await desk.source.begin() == ["\(id)"])
             desk.source.answer("\(id)", id)
         }
         await wall.until { $0.phases.count == 6 }
-        wall.feed.show([9, 10])
+        wall.feed.setVisible([9, 10])
         let back = wall.feed.snapshot
         #expect(back.text(9) == "loaded(9)")
         #expect(back.text(11) == "loaded(11)", "behind, now")
@@ -36,7 +36,7 @@ struct FeedScrollingTests {
             desk.source.answer("\(id)", id)
         }
         #expect(desk.source.begun.count == 10)
-        wall.feed.show([])
+        wall.feed.setVisible([])
         #expect(wall.feed.snapshot.phases.isEmpty)
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0, "nothing is on the screen")
     }
@@ -49,28 +49,28 @@ struct FeedScrollingTests {
         await wall.pages.request()
         wall.pages.answer(0..<8)
         await wall.until { $0.ids.count == 8 }
-        wall.feed.show([5, 6])
-        wall.feed.show([3, 4])
-        wall.feed.filter(by: "two people")
-        wall.feed.show([5, 6])
-        wall.feed.show([3, 4])
+        wall.feed.setVisible([5, 6])
+        wall.feed.setVisible([3, 4])
+        wall.feed.setFilter("two people")
+        wall.feed.setVisible([5, 6])
+        wall.feed.setVisible([3, 4])
         await wall.pages.request()
         wall.pages.answer(filter: "two people", 20..<28)
         await wall.until { $0.ids.first == 20 }
         #expect(Set(wall.feed.inspect { $0.wishes.keys }) == Set(20..<24))
-        wall.feed.show([])
+        wall.feed.setVisible([])
         #expect(wall.feed.inspect { $0.wishes.isEmpty }, "none at all lets everything go")
     }
 
     @Test func `F8 an item that failed is tried again when it comes back`() async throws {
         let wall = await Wall.showing(0..<4)
-        wall.feed.show([0])
+        wall.feed.setVisible([0])
         await wall.desk.source.begin()
         wall.desk.source.answer("0", .failure(Broken()))
         await wall.until { $0.text(0) == "failed(broken)" }
-        wall.feed.show([3])
+        wall.feed.setVisible([3])
         #expect(wall.feed.snapshot.text(0) == "placeholder")
-        wall.feed.show([0])
+        wall.feed.setVisible([0])
         #expect(await wall.desk.source.begin(2).sorted() == ["0", "3"])
     }
 
@@ -93,7 +93,7 @@ struct FeedScrollingTests {
             if speed == 0 { speed = [4, 12, 40, -20].randomElement(using: &random) ?? 4 }
             if Int.random(in: 0..<10, using: &random) == 0 { speed = 0 }
             first = max(0, min(first + speed, loaded - screen))
-            feed.show(first..<min(first + screen, loaded))
+            feed.setVisible(first..<min(first + screen, loaded))
             #expect(feed.inspect { $0.wishes.count } <= most)
             #expect(feed.inspect { $0.phases.count } <= most)
             await network.frame()
@@ -137,7 +137,7 @@ private final class Network: Sendable {
     init() {
         let clock = clock
         loader = Loader(
-            limits: LoaderLimits(memory: MemoryLimits(count: 200)), surroundings: Surroundings(clock: clock)
+            limits: LoaderLimits(memory: MemoryLimits(count: 200)), dependencies: Dependencies(clock: clock)
         ) { fetch in
             try await clock.sleep(for: .milliseconds(50))
             return Fetched(fetch.key)
@@ -148,7 +148,7 @@ private final class Network: Sendable {
 
     func feed(_ limits: FeedLimits) -> Feed<Kind, NoFilter, Photo, Int> {
         Feed(
-            sections: [.chosen], limits: limits, values: loader, key: \.id, surroundings: Surroundings(clock: clock)
+            sections: [.chosen], limits: limits, values: loader, key: \.id, dependencies: Dependencies(clock: clock)
         ) { [self] request in
             asked.withLock { $0.append(request.cursor ?? "first") }
             let start = request.cursor.flatMap { Int($0) } ?? 0

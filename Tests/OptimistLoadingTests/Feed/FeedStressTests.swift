@@ -41,19 +41,19 @@ struct FeedStressTests {
                         let first = Int.random(in: 0..<3_000, using: &random)
                         switch Int.random(in: 0..<20, using: &random) {
                         case 0: feed.refresh()
-                        case 1: feed.filter(by: "\(Int.random(in: 0..<3, using: &random))")
+                        case 1: feed.setFilter("\(Int.random(in: 0..<3, using: &random))")
                         case 2: feed.retryAll()
                         case 3: feed.loadMore(in: .recommended)
                         case 4: feed.retry(first)
                         case 5: _ = feed.snapshot
-                        default: feed.show(first..<first + 12)
+                        default: feed.setVisible(first..<first + 12)
                         }
                         if step % 16 == 0 { await Task.yield() }
                     }
                 }
             }
         }
-        feed.show([])
+        feed.setVisible([])
         while loader.inspect({ $0.machine.holders.count }) > 0 { await Task.yield() }
         while feed.inspect({ !$0.requests.isEmpty }) { await Task.yield() }
         #expect(feed.inspect { $0.wishes.isEmpty && $0.phases.isEmpty })

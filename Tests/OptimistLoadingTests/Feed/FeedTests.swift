@@ -13,7 +13,7 @@ struct FeedTests {
         let wall = await Wall.showing(0..<8)
         #expect(wall.feed.snapshot.ids == Array(0..<8), "the places are there before any picture is")
         #expect((0..<8).allSatisfy { wall.feed.snapshot.text($0) == "placeholder" })
-        wall.feed.show(0..<8)
+        wall.feed.setVisible(0..<8)
         await wall.desk.source.begin(8)
         for id in (0..<8).reversed() where id != 3 { wall.desk.source.answer("\(id)", id * 10) }
         let last = await wall.until { snapshot in (0..<8).count { snapshot.phase(of: $0).value != nil } == 7 }
@@ -24,7 +24,7 @@ struct FeedTests {
 
     @Test func `F2 an item that failed says so, holds nothing up, and can be retried`() async throws {
         let wall = await Wall.showing(0..<3)
-        wall.feed.show(0..<3)
+        wall.feed.setVisible(0..<3)
         await wall.desk.source.begin(3)
         wall.desk.source.answer("1", .failure(Broken()))
         wall.desk.source.answer("2", 2)
@@ -45,12 +45,12 @@ struct FeedTests {
         await wall.pages.request()
         wall.pages.answer(0..<1)
         await wall.until { $0.ids.count == 1 }
-        wall.feed.show([0])
+        wall.feed.setVisible([0])
         await wall.desk.source.begin()
         wall.desk.source.answer("0", .failure(Broken()))
         await wall.until { $0.text(0) == "failed(broken)" }
-        wall.feed.show([])
-        wall.feed.show([0])
+        wall.feed.setVisible([])
+        wall.feed.setVisible([0])
         #expect(wall.feed.snapshot.text(0) == "failed(broken)")
         if isAll { wall.feed.retryAll() } else { wall.feed.retry(0) }
         #expect(await wall.desk.source.begin() == ["0"])
@@ -61,7 +61,7 @@ struct FeedTests {
 
     @Test func `F2 a part of a value is shown, and is stale until the whole is here`() async throws {
         let wall = await Wall.showing(0..<1)
-        wall.feed.show([0])
+        wall.feed.setVisible([0])
         await wall.desk.source.begin()
         wall.desk.source.show("0", 5)
         await wall.until { $0.text(0) == "stale(5)" }
@@ -84,7 +84,7 @@ struct FeedTests {
         await wall.pages.request()
         wall.pages.answer(0..<2)
         await wall.until { $0.ids.count == 2 }
-        wall.feed.show(0..<2)
+        wall.feed.setVisible(0..<2)
         #expect(wall.feed.snapshot.text(0) == "stale(1)")
         #expect(wall.feed.snapshot.text(1) == "loaded(2)")
         await desk.source.begin()
@@ -100,8 +100,8 @@ struct FeedTests {
         await desk.source.begin()
         desk.source.answer("0", .failure(Broken()))
         await wall.until { $0.text(0) == "stale(1), failed" }
-        wall.feed.show([])
-        wall.feed.show([0])
+        wall.feed.setVisible([])
+        wall.feed.setVisible([0])
         await desk.source.begin()
         desk.source.answer("0", 3)
         await wall.until { $0.text(0) == "loaded(3)" }
@@ -114,7 +114,7 @@ struct FeedTests {
         await wall.pages.request()
         wall.pages.answer(0..<1_000)
         while wall.feed.snapshot.ids.isEmpty { await Task.yield() }
-        wall.feed.show(0..<1_000)
+        wall.feed.setVisible(0..<1_000)
         await wall.desk.source.begin(100)
         async let page = wall.next()
         await wall.desk.clock.sleepers(atLeast: 1)
@@ -141,7 +141,7 @@ struct FeedTests {
         while wall.feed.snapshot.ids.isEmpty { await Task.yield() }
         await wall.until { $0.ids.count == 8 }
         wall.desk.clock.advance(by: .milliseconds(16))
-        wall.feed.show(0..<8)
+        wall.feed.setVisible(0..<8)
         #expect(await wall.next()?.changes.updated == Set(0..<8))
         #expect(wall.desk.source.begun.isEmpty)
     }
@@ -164,7 +164,7 @@ struct FeedTests {
 
     @Test func `F3 an observer who is slow gets the newest, with all that has changed for him`() async throws {
         let wall = await Wall.showing(0..<4)
-        wall.feed.show(0..<4)
+        wall.feed.setVisible(0..<4)
         await wall.desk.source.begin(4)
         for id in 0..<4 { wall.desk.source.answer("\(id)", id) }
         while wall.feed.snapshot.phases.count < 4 { await Task.yield() }
@@ -214,14 +214,14 @@ struct FeedTests {
         let wall = Wall()
         wall.feed.refresh()
         await wall.pages.request()
-        wall.feed.filter(by: "two people")
+        wall.feed.setFilter("two people")
         #expect(await wall.pages.request()?.filter == "two people")
         wall.pages.answer(filter: "two people", [1, 2])
         await wall.until { $0.ids == [1, 2] }
         wall.pages.answer(filter: "all", [7, 8, 9])
-        wall.feed.show([1])
+        wall.feed.setVisible([1])
         await wall.desk.source.begin()
-        wall.feed.filter(by: "all")
+        wall.feed.setFilter("all")
         #expect(wall.feed.snapshot.ids == [], "what does not pass the filter is not shown meanwhile")
         #expect(await wall.pages.request()?.filter == "all")
         wall.desk.source.answer("1", 1)
@@ -230,7 +230,7 @@ struct FeedTests {
         #expect(last?.ids == [1, 5])
         #expect(last?.filter == "all")
         #expect(wall.desk.loader.counts.cancelled == 1)
-        wall.feed.filter(by: "all")
+        wall.feed.setFilter("all")
         #expect(wall.pages.asked.count == 3, "the same filter asks nobody")
     }
 
@@ -245,7 +245,7 @@ struct FeedTests {
     private func begin() async -> (Source, Loader<String, Int>, ending: Task<Void, Never>) {
         let wall = await Wall.showing(0..<2)
         let snapshots = wall.feed.snapshots()
-        wall.feed.show([0])
+        wall.feed.setVisible([0])
         await wall.desk.source.begin()
         return (wall.desk.source, wall.desk.loader, Task { for await _ in snapshots {} })
     }

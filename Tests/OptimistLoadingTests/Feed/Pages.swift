@@ -81,7 +81,7 @@ struct Wall {
         limits.frame = frame
         feed = Feed(
             sections: sections, filter: "all", limits: limits, archive: archive, values: desk.loader, key: \.key,
-            surroundings: Surroundings(clock: desk.clock), source: pages.page)
+            dependencies: Dependencies(clock: desk.clock), source: pages.page)
         snapshots = feed.snapshots()
     }
 

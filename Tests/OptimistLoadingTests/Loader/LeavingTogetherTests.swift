@@ -14,8 +14,8 @@ struct LeavingTogetherTests {
     func `F8 letting a window of twenty go begins nothing that was queued`(isKept: Bool) async throws {
         let desk = Desk()
         var window: PrefetchWindow? = PrefetchWindow(desk.loader)
-        window?.show(keys(0..<20))
-        if isKept { window?.show([]) } else { window = nil }
+        window?.setVisible(keys(0..<20))
+        if isKept { window?.setVisible([]) } else { window = nil }
         #expect(desk.loader.counts.fetches == 3)
         #expect(desk.loader.counts.dropped == 17)
     }
@@ -23,8 +23,8 @@ struct LeavingTogetherTests {
     @Test func `F8 a fling of a hundred windows begins three fetches for each and no more`() async throws {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
-        for number in 0..<100 { window.show(keys(number * 20..<(number + 1) * 20)) }
-        window.show([])
+        for number in 0..<100 { window.setVisible(keys(number * 20..<(number + 1) * 20)) }
+        window.setVisible([])
         #expect(desk.loader.counts.fetches == 300)
     }
 
@@ -36,11 +36,11 @@ struct LeavingTogetherTests {
         await wall?.pages.request()
         wall?.pages.answer(0..<100)
         await wall?.until { $0.ids.count == 100 }
-        wall?.feed.show(40..<52)
+        wall?.feed.setVisible(40..<52)
         let begun = desk.loader.counts.fetches
         switch how {
-        case "show": wall?.feed.show([])
-        case "filter": wall?.feed.filter(by: "others")
+        case "show": wall?.feed.setVisible([])
+        case "filter": wall?.feed.setFilter("others")
         case "removeAll": await wall?.feed.removeAll()
         default: wall = nil
         }
@@ -54,9 +54,9 @@ struct LeavingTogetherTests {
         await wall.pages.request()
         wall.pages.answer(0..<200)
         await wall.until { $0.ids.count == 200 }
-        wall.feed.show(0..<6)
+        wall.feed.setVisible(0..<6)
         await desk.source.begin(6)
-        wall.feed.show(100..<106)
+        wall.feed.setVisible(100..<106)
         #expect(Set(await desk.source.begin(6)) == Set((100..<106).map { "\($0)" }))
         #expect(desk.loader.counts.fetches == 12)
     }

@@ -47,10 +47,10 @@ struct OneFetchTests {
     {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
-        window.show(["picture", "place"])
+        window.setVisible(["picture", "place"])
         await desk.source.begin(2)
         let cells = ["picture", "place"].map { Listener(desk.loader, $0) }
-        if isCancelled { window.show([]) }
+        if isCancelled { window.setVisible([]) }
         desk.source.answer("picture", 1)
         desk.source.answer("place", 2)
         #expect(await cells[0].next() == "1 from source")

@@ -12,9 +12,9 @@ struct PrefetchWindowTests {
     @Test func `F8 a window fetches the nearest first, and what has left it is not fetched`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let window = PrefetchWindow(desk.loader)
-        window.show(["1", "2", "3", "4"])
+        window.setVisible(["1", "2", "3", "4"])
         #expect(await desk.source.begin() == ["1"])
-        window.show(["4", "3", "5", "1"])
+        window.setVisible(["4", "3", "5", "1"])
         var last = "1"
         for expected in ["4", "3", "5"] {
             desk.source.answer(last, 0)
@@ -28,9 +28,9 @@ struct PrefetchWindowTests {
     @Test func `C3 C8 what has left a window keeps no slot from what is near`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let window = PrefetchWindow(desk.loader)
-        window.show(["1", "2"])
+        window.setVisible(["1", "2"])
         #expect(await desk.source.begin() == ["1"])
-        window.show(["2"])
+        window.setVisible(["2"])
         #expect(await desk.source.begin() == ["2"], "no time has passed")
         #expect(await desk.source.cancellation() == "1")
         withExtendedLifetime(window) {}
@@ -39,7 +39,7 @@ struct PrefetchWindowTests {
     @Test func `C4 F8 what failed is fetched again when the window is shown next, and not by itself`() async throws {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
-        window.show(["1", "2"])
+        window.setVisible(["1", "2"])
         await desk.source.begin(2)
         desk.source.answer("1", .failure(Broken()))
         let other = Listener(desk.loader, "2")
@@ -47,9 +47,9 @@ struct PrefetchWindowTests {
         _ = await other.next()
         await desk.settled { $0.machine.counts.failures == 1 }
         #expect(desk.source.begun.count == 2)
-        window.show(["1", "2"])
+        window.setVisible(["1", "2"])
         #expect(await desk.source.begin() == ["1"])
-        window.show(["1", "2"])
+        window.setVisible(["1", "2"])
         desk.source.answer("1", 1)
         let shown = Listener(desk.loader, "1")
         #expect(await shown.next()?.hasPrefix("1") == true)
@@ -63,11 +63,11 @@ struct PrefetchWindowTests {
         let desk = Desk()
         desk.loader.store(1, for: "1", validity: Validity(expiresAt: .distantPast))
         let window = PrefetchWindow(desk.loader)
-        window.show(["1"])
+        window.setVisible(["1"])
         await desk.source.begin()
         desk.source.answer("1", .failure(Broken()))
         await desk.settled { $0.machine.counts.failures == 1 }
-        window.show(["1"])
+        window.setVisible(["1"])
         #expect(await desk.source.begin() == ["1"])
         withExtendedLifetime(window) {}
     }
@@ -78,18 +78,18 @@ struct PrefetchWindowTests {
     {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
-        window.show(["1"])
+        window.setVisible(["1"])
         await desk.source.begin()
         desk.source.answer("1", 1)
         await desk.settled { $0.machine.hasValue(0) }
-        window.show(["1"])
+        window.setVisible(["1"])
         #expect(desk.source.begun.count == 1)
         switch how {
         case "remove": desk.loader.remove("1")
         case "removeAll": desk.loader.removeAll()
         default: desk.loader.trim(to: 0)
         }
-        window.show(["1"])
+        window.setVisible(["1"])
         #expect(await desk.source.begin() == ["1"])
         withExtendedLifetime(window) {}
     }
@@ -97,11 +97,11 @@ struct PrefetchWindowTests {
     @Test func `F8 what the memory cannot hold is not fetched over and over`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 0)))
         let window = PrefetchWindow(desk.loader)
-        window.show(["1"])
+        window.setVisible(["1"])
         await desk.source.begin()
         desk.source.answer("1", 1)
         await desk.settled { $0.machine.flights.allSatisfy { $0 == nil } }
-        window.show(["1"])
+        window.setVisible(["1"])
         #expect(desk.loader.inspect { $0.machine.flights.allSatisfy { $0 == nil } })
         withExtendedLifetime(window) {}
     }
@@ -112,26 +112,26 @@ struct PrefetchWindowTests {
     ) async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
         let window = PrefetchWindow(desk.loader, priority: priority)
-        window.show(["1", "2", "3", "2", "1"])
+        window.setVisible(["1", "2", "3", "2", "1"])
         #expect(desk.loader.inspect { $0.machine.holders.count } == 3)
         await desk.source.begin()
-        window.show(["3", "2", "3"])
+        window.setVisible(["3", "2", "3"])
         #expect(await desk.source.begin() == ["3"])
-        window.show([])
+        window.setVisible([])
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
     }
 
     @Test func `F8 of two calls at once the later one counts, and no ticket of the other's is left`() async throws {
         let window = Mutex<PrefetchWindow<String, Int>?>(nil)
         // A lane is named in the middle of a call: that is where the other one comes.
-        let loader = Loader<String, Int>(lane: { key in
-            if key == "1" { window.withLock { $0 }?.show(["2", "3"]) }
+        let loader = Loader<String, Int>(group: { key in
+            if key == "1" { window.withLock { $0 }?.setVisible(["2", "3"]) }
             return ""
         }) { _ in throw CancellationError() }
         window.withLock { $0 = PrefetchWindow(loader) }
-        window.withLock { $0 }?.show(["1", "2"])
+        window.withLock { $0 }?.setVisible(["1", "2"])
         #expect(loader.inspect { $0.machine.holders.count } == 2)
-        window.withLock { $0 }?.show([])
+        window.withLock { $0 }?.setVisible([])
         #expect(loader.inspect { $0.machine.holders.count } == 0)
     }
 }

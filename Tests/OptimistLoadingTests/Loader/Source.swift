@@ -41,7 +41,7 @@ final class Source: Sendable {
                 let isCancelled = state.withLock { state in
                     let isCancelled = Task.isCancelled
                     state.begun.append(key)
-                    state.formers[key] = fetch.former
+                    state.formers[key] = fetch.previous
                     state.fetches[key] = fetch
                     if !isCancelled { state.waiting[key] = continuation }
                     return isCancelled
@@ -86,7 +86,7 @@ final class Source: Sendable {
 /// A subscriber that notes its events.
 final class Listener: Sendable {
     private let events: AsyncStream<String>
-    let ticket: Ticket
+    let ticket: LoadSubscription
 
     init(
         _ loader: Loader<String, Int>, _ key: String, _ priority: LoadPriority = .visible,
@@ -125,8 +125,8 @@ struct Desk {
         let source = source
         let clock = clock
         loader = Loader(
-            limits: limits, disk: disk, pause: { _ in pause },
-            surroundings: Surroundings(
+            limits: limits, disk: disk, failureTTL: { _ in pause },
+            dependencies: Dependencies(
                 clock: clock, now: { Date(timeIntervalSince1970: 1_000 + clock.elapsed / .seconds(1)) })
         ) { try await source.fetch($0) }
     }

@@ -53,7 +53,7 @@ struct StoreTests {
     func `C5 a cost that is none does no harm`(cost: Int) async throws {
         let loader = Loader<Int, Int>(cost: { _ in cost }) { Fetched($0.key) }
         let window = PrefetchWindow(loader)
-        window.show([1, 2, 3])
+        window.setVisible([1, 2, 3])
         #expect(try await loader.value(for: 1) == 1)
         #expect(try await loader.value(for: 2) == 2)
         for number in 0..<3 { loader.store(number, for: number, isSeed: number == 0) }

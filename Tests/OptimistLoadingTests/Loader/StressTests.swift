@@ -24,14 +24,14 @@ struct StressTests {
         let lane: @Sendable (Int) -> String = { isWhole ? "\($0 % 3)" : "" }
         let pause: Duration? = isWhole ? .milliseconds(1) : nil
         return Loader<Int, Int>(
-            limits: limits, disk: isWhole ? tier : nil, lane: lane, cost: { $0 % 50 + 1 }, pause: { _ in pause }
+            limits: limits, disk: isWhole ? tier : nil, group: lane, cost: { $0 % 50 + 1 }, failureTTL: { _ in pause }
         ) { fetch in
             fetch.report(0.5)
             if fetch.key % 3 == 0 { for _ in 0..<20 { await Task.yield() } }
             if fetch.key % 7 == 0 { throw Broken() }
             fetch.show(-fetch.key)
             let validity = Validity(expiresAt: fetch.key % 5 == 0 ? .distantPast : nil)
-            let isUnchanged = fetch.former != nil && fetch.key % 2 == 0
+            let isUnchanged = fetch.previous != nil && fetch.key % 2 == 0
             return isUnchanged ? .unchanged(validity) : Fetched(fetch.key, validity: validity)
         }
     }
@@ -41,7 +41,7 @@ struct StressTests {
         _ loader: Loader<Int, Int>, _ seed: UInt64, _ wrong: Tally, until isOver: (_ step: Int) -> Bool
     ) {
         var random = SplitMix64(seed: seed)
-        var tickets: [Ticket] = []
+        var tickets: [LoadSubscription] = []
         let window = PrefetchWindow(loader)
         var step = 0
         while !isOver(step) {
@@ -58,7 +58,7 @@ struct StressTests {
                 tickets.append(ticket)
             case 5...7:
                 if let index = tickets.indices.randomElement(using: &random) { tickets.remove(at: index) }
-            case 8: tickets.randomElement(using: &random)?.need(.visible)
+            case 8: tickets.randomElement(using: &random)?.setPriority(.visible)
             case 9: if let value = loader.cached(key), value != key { wrong.add() }
             case 10: loader.store(key, for: key, isSeed: step % 3 == 0)
             default:
@@ -66,7 +66,7 @@ struct StressTests {
                 case 0: loader.removeAll()
                 case 1...5: loader.remove(key)
                 case 6...9: loader.trim(to: 0.5)
-                default: window.show((key..<key + 8).map { $0 % 500 })
+                default: window.setVisible((key..<key + 8).map { $0 % 500 })
                 }
             }
             if tickets.count > 60 { tickets.removeFirst(30) }

@@ -33,8 +33,8 @@ struct TurnsTests {
             Listener(desk.loader, "ahead", .prefetch), Listener(desk.loader, "soon", .soon),
             Listener(desk.loader, "shown", .visible), Listener(desk.loader, "raised", .prefetch),
         ]
-        tickets[3].ticket.need(.visible)
-        tickets[2].ticket.need(.soon)
+        tickets[3].ticket.setPriority(.visible)
+        tickets[2].ticket.setPriority(.soon)
         var last = "first"
         for expected in ["raised", "soon", "shown", "ahead"] {
             desk.source.answer(last, 0)
@@ -73,7 +73,7 @@ struct TurnsTests {
     @Test func `keys of different lanes do not wait for each other`() async throws {
         let source = Source()
         let loader = Loader<String, Int>(
-            limits: LoaderLimits(fetches: 1, unseenFetches: 1), lane: { String($0.prefix(1)) }
+            limits: LoaderLimits(fetches: 1, unseenFetches: 1), group: { String($0.prefix(1)) }
         ) { try await source.fetch($0) }
         let listeners = ["a1", "a2", "b1", "b2"].map { Listener(loader, $0) }
         #expect(await source.begin(2).sorted() == ["a1", "b1"])
@@ -86,7 +86,7 @@ struct TurnsTests {
         let source = Source()
         let clock = ManualClock()
         let loader = Loader<String, Int>(
-            limits: LoaderLimits(interval: .seconds(1)), lane: { $0 }, surroundings: Surroundings(clock: clock)
+            limits: LoaderLimits(interval: .seconds(1)), group: { $0 }, dependencies: Dependencies(clock: clock)
         ) { try await source.fetch($0) }
         let busy = Listener(loader, "busy")
         await source.begin()
@@ -144,10 +144,10 @@ struct TurnsTests {
 
     @Test func `to say how soon a value is needed costs the same each time`() {
         let depths = Mutex<[Int]>([])
-        let ticket = Ticket(HolderID(place: 0, serial: 0)) { _, _ in
+        let ticket = LoadSubscription(HolderID(place: 0, serial: 0)) { _, _ in
             depths.withLock { $0.append(Thread.callStackReturnAddresses.count) }
         }
-        for _ in 1...40 { ticket.need(.visible) }
+        for _ in 1...40 { ticket.setPriority(.visible) }
         #expect(Set(depths.withLock { $0 }).count == 1)
     }
 }

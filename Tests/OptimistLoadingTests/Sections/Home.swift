@@ -83,7 +83,7 @@ struct Campus {
                 })
         }
         sections = Sections(
-            Home(), patience: patience, surroundings: Surroundings(clock: clock, now: now), sources: sources)
+            Home(), timeout: patience, dependencies: Dependencies(clock: clock, now: now), sources: sources)
         snapshots = sections.snapshots()
         self.now = now
     }

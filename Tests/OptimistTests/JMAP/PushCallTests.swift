@@ -116,16 +116,16 @@ struct PushCallTests {
 
     @Test(
         arguments: [
-            (["type": "rateLimit", "retryAfter": 5], .retry(after: .seconds(5), WaitReason("rateLimit"))),
+            (["type": "rateLimit", "retryAfter": 5], .retry(after: .seconds(5), DeferralReason("rateLimit"))),
             (
                 ["type": "schemaTooNew", "properties": ["x"]],
-                .retry(after: nil, WaitReason("schemaTooNew", column: "x"))
+                .retry(after: nil, DeferralReason("schemaTooNew", column: "x"))
             ),
-            (["type": "neverHeardOf"], .retry(after: nil, WaitReason("neverHeardOf"))),
-            (["type": ""], .retry(after: nil, WaitReason(""))),
-            (["type": 5], .retry(after: nil, WaitReason("serverFail"))),
-            (nil, .retry(after: nil, WaitReason("serverFail"))),
-            (["type": "rateLimit", "retryAfter": "5"], .retry(after: nil, WaitReason("rateLimit"))),
+            (["type": "neverHeardOf"], .retry(after: nil, DeferralReason("neverHeardOf"))),
+            (["type": ""], .retry(after: nil, DeferralReason(""))),
+            (["type": 5], .retry(after: nil, DeferralReason("serverFail"))),
+            (nil, .retry(after: nil, DeferralReason("serverFail"))),
+            (["type": "rateLimit", "retryAfter": "5"], .retry(after: nil, DeferralReason("rateLimit"))),
         ] as [(JSON, RemotePush.Verdict)])
     func `V1 every other error of a row, and an unreadable one, means later`(
         error: JSON, verdict: RemotePush.Verdict
@@ -141,7 +141,7 @@ struct PushCallTests {
         seconds: Double, wait: Duration
     ) throws {
         let verdict = try verdict(["type": "rateLimit", "retryAfter": .double(seconds)])
-        #expect(verdict == .retry(after: wait, WaitReason("rateLimit")))
+        #expect(verdict == .retry(after: wait, DeferralReason("rateLimit")))
     }
 
     @Test func `a deletion of a row unknown to the server is accepted`() throws {
@@ -162,11 +162,11 @@ struct PushCallTests {
 
     @Test func `L1 V1 an error of one table puts off its rows with that reason, and no others`() throws {
         let tooOld = try answer(["error", ["type": "schemaTooOld"], "0"], Self.projectTaken)
-        let reason = RemotePush.Verdict.retry(after: nil, WaitReason("schemaTooOld"))
+        let reason = RemotePush.Verdict.retry(after: nil, DeferralReason("schemaTooOld"))
         #expect(tooOld.verdicts == [reason, .accepted(seq: 7), reason, reason])
         #expect(tooOld.withheld == ["step": .upgradeRequired])
         let unknown = try answer(["error", ["type": "unknownMethod"], "0"], ["error", [:], "1"])
-        #expect(unknown.verdicts[0] == .retry(after: nil, WaitReason("unknownMethod")))
+        #expect(unknown.verdicts[0] == .retry(after: nil, DeferralReason("unknownMethod")))
         #expect(unknown.verdicts[1] == .retry(after: nil), "an error without a type has no reason")
     }
 

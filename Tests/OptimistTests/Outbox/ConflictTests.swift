@@ -47,7 +47,7 @@ struct ConflictTests {
         #expect(conflict.reason == .overwritten)
         #expect(conflict.mine == ["content": "mine"])
         #expect(conflict.theirs == ["content": "theirs"])
-        #expect(conflict.at == Date(timeIntervalSince1970: 1_790_000_000))
+        #expect(conflict.date == Date(timeIntervalSince1970: 1_790_000_000))
     }
 
     @Test func `M7 restoring an overwritten edit writes it again as the user's, and forgets the conflict`() async throws

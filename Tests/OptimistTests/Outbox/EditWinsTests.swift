@@ -339,6 +339,6 @@ struct EditWinsTests {
         #expect(try await phone.store.pendingCount() == 1)
         #expect(try await phone.store.unsettled(phone.store.refs(receipt)[...], since: receipt.push).count == 1)
         try await phone.store.apply([.accepted(seq: 10)], of: try #require(try await phone.next()))
-        #expect(try await phone.store.confirmed(receipt).isEmpty)
+        #expect(try await phone.store.rejections(awaiting: receipt).isEmpty)
     }
 }

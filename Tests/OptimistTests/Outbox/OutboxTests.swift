@@ -300,7 +300,7 @@ struct OutboxTests {
         let data = try JSONEncoder().encode(commit.receipt)
         let receipt = try JSONDecoder().decode(Receipt.self, from: data)
         let store = store
-        async let rejections = store.confirmed(receipt)
+        async let rejections = store.rejections(awaiting: receipt)
         try await store.apply([.accepted(seq: 2)], of: inFlight)
         #expect(try await store.entry(todo)?.remote.lastAnsweredPush == inFlight.push.number)
         #expect(try await !store.unsettled(store.refs(receipt)[...], since: receipt.push).isEmpty)
@@ -328,7 +328,7 @@ struct OutboxTests {
             #expect(try await store.unsettled(store.refs(commit.receipt)[...], since: commit.receipt.push).count == 1)
         }
         try await store.apply([refusal], of: try await next())
-        #expect(try await store.confirmed(commit.receipt).map { $0.mine["content"] } == ["longest"])
+        #expect(try await store.rejections(awaiting: commit.receipt).map { $0.mine["content"] } == ["longest"])
     }
 
     @Test func `Q4 a write whose column was refused while another was edited is settled by that rejection`()
@@ -343,25 +343,25 @@ struct OutboxTests {
         try await edit("UPDATE todo SET priority = 2")
         let refusal = RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long")
         try await store.apply([.rejected(refusal)], of: batch)
-        #expect(try await store.confirmed(commit.receipt).map { $0.mine["content"] } == ["too long"])
+        #expect(try await store.rejections(awaiting: commit.receipt).map { $0.mine["content"] } == ["too long"])
         #expect(try await store.pendingCount() == 1)
     }
 
     @Test func `Q4 waiting can be cancelled`() async throws {
         let commit = try await store.writeWithReceipt { try Todo(content: "x").insert($0) }
         let store = store
-        let waiting = Task { try await store.confirmed(commit.receipt) }
+        let waiting = Task { try await store.rejections(awaiting: commit.receipt) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
     @Test func `Q4 waiting for all that is pending does not wait for later writes`() async throws {
         _ = try await insert("first")
-        let receipt = try await store.receiptForPending()
+        let receipt = try await store.pendingReceipt()
         let batch = try await next()
         _ = try await insert("later")
         try await store.apply([.accepted(seq: 1)], of: batch)
-        #expect(try await store.confirmed(receipt).isEmpty)
+        #expect(try await store.rejections(awaiting: receipt).isEmpty)
         #expect(try await store.pendingCount() == 1)
     }
 }

@@ -31,7 +31,7 @@ struct RejectedRecordTests {
         let rejection = try await refuse()
         var mine = try #require(try await rejection.mine(as: Todo.self, in: store))
         #expect(mine == todo)
-        #expect(try await rejection.server(as: Todo.self, in: store) == nil)
+        #expect(try await rejection.theirs(as: Todo.self, in: store) == nil)
         mine.content = "Visa"
         try await store.retry(rejection, with: mine)
         #expect(try await store.todos() == [mine])
@@ -53,7 +53,7 @@ struct RejectedRecordTests {
             generation: 1, values: ["content": "Theirs", "priority": .int(5), "done": .bool(true)])
         let told = try await refuse(current: theirs)
         let (mine, server) = (
-            try await told.mine(as: Todo.self, in: store), try await told.server(as: Todo.self, in: store)
+            try await told.mine(as: Todo.self, in: store), try await told.theirs(as: Todo.self, in: store)
         )
         #expect(mine?.content == "Too long" && mine?.priority == 5 && mine?.done == true)
         #expect(server?.content == "Theirs" && server?.priority == 5 && server?.id == todo.id)

@@ -77,7 +77,7 @@ struct RejectionTests {
             [.gone("step", step.id, seq: 12), .gone("project", old.id, seq: 12)], from: 9, to: 12)
         #expect(try await desk.store.steps().isEmpty)
         let rejection = try #require(try await desk.store.rejections().first)
-        #expect(rejection.dependents.first?.server?["text"] == "Tickets")
+        #expect(rejection.dependents.first?.theirs?["text"] == "Tickets")
         try await desk.store.retry(rejection)
         #expect(try await desk.store.steps() == ["Tickets"])
     }
@@ -123,7 +123,7 @@ struct RejectionTests {
         for _ in 1...2 {
             let commit = try await desk.store.writeWithReceipt { try trip.insert($0) }
             try await refuse(trip.wireID, on: desk)
-            #expect(try await desk.store.confirmed(commit.receipt).map(\.rowID) == [trip.wireID])
+            #expect(try await desk.store.rejections(awaiting: commit.receipt).map(\.rowID) == [trip.wireID])
         }
         #expect(try await desk.store.rejections().count == 1, "it is the same one")
         #expect(try await desk.store.counts().rejected == 1)
@@ -147,7 +147,7 @@ struct RejectionTests {
         try await desk.store.write { try trip.insert($0) }
         try await refuse(trip.wireID, on: desk)
         #expect(try await desk.store.rejections().map(\.dependents.count) == [1])
-        #expect(try await desk.store.confirmed(commit.receipt).isEmpty)
+        #expect(try await desk.store.rejections(awaiting: commit.receipt).isEmpty)
     }
 
     @Test(arguments: ["CASCADE", "RESTRICT", "NO ACTION", "SET NULL"])
@@ -207,7 +207,7 @@ struct RejectionTests {
             let rejection = try #require(try await desk.store.rejections().first)
             #expect(rejection.columns == ["title", "part"])
             #expect(rejection.column == "title")
-            #expect(rejection.winner == winner)
+            #expect(rejection.conflictingRowID == winner)
         }
         try await desk.store.write { db in
             let table = try Int64.fetchOne(db, sql: "SELECT number FROM optimist_table WHERE name = 'project'") ?? 0
@@ -226,6 +226,6 @@ struct RejectionTests {
             trip.wireID, on: desk, as: RemotePush.Refusal(code: "invalidProperties", column: "title", message: "No."))
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(rejection.columns == ["title"])
-        #expect(rejection.winner == nil)
+        #expect(rejection.conflictingRowID == nil)
     }
 }

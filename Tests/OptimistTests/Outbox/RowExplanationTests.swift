@@ -22,7 +22,7 @@ struct RowExplanationTests {
 
     @Test func `a row says what is unsent, then that it is sent, and at last that it is synced`() async throws {
         let fresh = try await store.explain(todo)
-        #expect(fresh.pending?.kind == .create && !fresh.isSynced && fresh.waiting == nil && fresh.rejections.isEmpty)
+        #expect(fresh.pending?.kind == .create && !fresh.isSynced && fresh.parked == nil && fresh.rejections.isEmpty)
         #expect("\(fresh)".hasPrefix("Its creation is not sent yet, since 20"))
         let batch = try #require(try await store.nextPush(PushLimit()))
         let sent = try await store.explain(todo)
@@ -37,7 +37,7 @@ struct RowExplanationTests {
     {
         let other = Todo(content: "Other")
         let batch = try #require(try await store.nextPush(PushLimit()))
-        let reason = WaitReason("schemaTooNew", column: "content")
+        let reason = DeferralReason("schemaTooNew", column: "content")
         try await store.apply([.retry(after: .seconds(60), reason)], of: batch)
         let late = try await store.explain(todo)
         #expect(late.pending?.waitReason == reason && late.pending?.nextAttempt != nil)

@@ -94,9 +94,9 @@ struct TakingBackTests {
         #expect(try await phone.rows("photo").values.map { [$0["title"], $0["likes"]] } == [["Mine", 0]])
     }
 
-    @Test(arguments: [MassRemoval.Answer.remove, .keep])
+    @Test(arguments: [MassRemoval.Decision.remove, .keep])
     func `L4 of a refused deletion nothing is left if the pages do not bring the row`(
-        answer: MassRemoval.Answer
+        answer: MassRemoval.Decision
     ) async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)])

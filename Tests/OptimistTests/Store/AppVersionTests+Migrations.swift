@@ -36,7 +36,7 @@ extension AppVersionTests {
         #expect(Set(rows.values.compactMap { $0["name"]?.string }) == ["clean", "edited", "rejected", "theirs"])
         #expect(try await device.store.entry(id: items[0].id) == before)
         #expect(try await device.store.pendingCount() == 1)
-        let pending = try await device.store.outbox()
+        let pending = try await device.store.pendingRows()
         #expect(pending.first?.table == "thing" && pending.first?.columns.keys.first == "name")
         let rejections = try await device.store.rejections()
         #expect(rejections.first?.table == "thing" && rejections.first?.column == "name")
@@ -98,7 +98,7 @@ extension AppVersionTests {
             INSERT INTO item(id, title, likes) VALUES (randomblob(16), 'made', 4);
             """
         try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed(sql))
-        let pending = try await device.store.outbox()
+        let pending = try await device.store.pendingRows()
         #expect(Set(pending.map(\.kind)) == [.update, .delete, .create])
         #expect(pending.first { $0.kind == .update }.map { Set($0.columns.keys) } == ["title", "likes"])
         try await device.sync(with: server)
@@ -115,7 +115,7 @@ extension AppVersionTests {
         try await device.sync(with: server)
         let sql = "UPDATE item SET note = hex(zeroblob(\(RowSync.Limit.rowBytes)))"
         try device.open([Shop.ColouredItem.self], migrate: Shop.trimmed(sql))
-        #expect(try await device.store.outbox().map(\.kind) == [.update])
+        #expect(try await device.store.pendingRows().map(\.kind) == [.update])
     }
 
     @Test func `L1 a column that a migration adds with a default makes nothing pending`() async throws {
@@ -174,7 +174,7 @@ extension AppVersionTests {
         try await one.execute("UPDATE tag SET word = 'Post'")
         try await one.sync(with: server)
         let two = try device(at: 1_790_000_060_000)
-        let pending = try await two.store.outbox().first
+        let pending = try await two.store.pendingRows().first
         #expect(pending?.columns["word"].map { $0.timeIntervalSince1970 >= 1_790_000_060 } == true)
         try await two.sync(with: server)
         try await one.sync(with: server)
@@ -220,8 +220,8 @@ extension AppVersionTests {
         try await former.write { try photo.insert($0) }
         try former.close()
         let other = try Store(at: file, synced: [Photo.self], migrate: Photo.migrate)
-        #expect(try await one.store.outbox().map(\.kind) == [.create])
-        #expect(try await other.outbox().map(\.kind) == [.create])
+        #expect(try await one.store.pendingRows().map(\.kind) == [.create])
+        #expect(try await other.pendingRows().map(\.kind) == [.create])
         try await one.sync(with: server)
         let batch = try #require(try await other.nextPush(PushLimit()))
         try await other.apply(server.push(batch.push), of: batch)

@@ -271,7 +271,7 @@ struct AppVersionTests {
             #expect(try await device.store.pendingCount() == 0, "it is sent whole, and not a part of it before")
         }
         try device.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
-        #expect(try await device.store.outbox().map(\.table) == ["tag"])
+        #expect(try await device.store.pendingRows().map(\.table) == ["tag"])
         try await device.sync(with: server)
         #expect(server.rows("tag").values.first?["word"] == (isEdited ? "Ship" : "Boat"))
     }

@@ -116,7 +116,7 @@ struct CheckpointTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "planner.sqlite")
         let store = try Store(
-            at: file, synced: [Todo.self], durability: .normal, surroundings: Surroundings(clock: clock),
+            at: file, synced: [Todo.self], durability: .normal, dependencies: Dependencies(clock: clock),
             migrate: Todo.migrate)
         let log = URL(filePath: file.path + "-wal")
         var afterOne = 0

@@ -82,7 +82,7 @@ struct LiveQueryTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try Store(
             at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(clock: clock, seed: 3), migrate: Todo.migrate)
+            dependencies: Dependencies(clock: clock, seed: 3), migrate: Todo.migrate)
         let failures = Mutex(3)
         let query = store.observe { db in
             let fails = failures.withLock { failures in
@@ -118,7 +118,7 @@ struct LiveQueryTests {
         let phone = try Phone()
         let store = try Store(
             at: phone.folder.appending(path: "entries.sqlite"), synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(clock: ManualClock()), logger: log.logger, migrate: Todo.migrate)
+            dependencies: Dependencies(clock: ManualClock()), logger: log.logger, migrate: Todo.migrate)
         try await store.write { try Todo(content: "Tea", date: "today").insert($0) }
         var states = store.observe { try Entry.order(Column("date")).fetchAll($0) }.makeAsyncIterator()
         let tea = [Entry(content: "Tea", date: .today)]

@@ -261,7 +261,7 @@ struct OpeningTests {
             try open().pool.close()
             let store = try open()
             let count = Mutexed(0)
-            let opening = Opening(synced: synced, capture: store.capture, surroundings: store.surroundings)
+            let opening = Opening(synced: synced, capture: store.capture, dependencies: store.dependencies)
             try store.pool.write { db in
                 db.clearSchemaCache()
                 let changes = db.totalChangesCount

@@ -51,9 +51,9 @@ struct ProcessesTests {
         try await until("other pushes", in: phone.store)
         let engine = phone.start()
         await phone.clock.sleepers(atLeast: 1)
-        #expect(try await engine.status.current().phase == .paused(reason: .otherProcess))
+        #expect(try await engine.statuses.current().phase == .paused(reason: .otherProcess))
         #expect(server.connects == 0)
-        #expect(try await phone.store.outbox().contains(where: \.isInFlight))
+        #expect(try await phone.store.pendingRows().contains(where: \.isInFlight))
 
         other.kill()
         phone.clock.advance(by: .seconds(2))
@@ -84,7 +84,7 @@ struct ProcessesTests {
         let phone = try Phone()
         let late = try Store(
             at: phone.file, synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(now: { Date(timeIntervalSince1970: 1_780_000_000) }), migrate: Todo.migrate)
+            dependencies: Dependencies(now: { Date(timeIntervalSince1970: 1_780_000_000) }), migrate: Todo.migrate)
         let todo = Todo(content: "Tickets")
         try await phone.store.write { try todo.insert($0) }
         var last = Stamp.zero

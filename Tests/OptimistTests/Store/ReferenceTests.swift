@@ -60,7 +60,7 @@ struct ReferenceTests {
         #expect(step[column: "project"]?.reference == Reference(table: "project", onDelete: .cascade))
         let (project, child) = (Project(title: "Boat"), Step(text: "Paint"))
         try await device.store.take([.step(child, in: project)], to: 1)
-        let waiting = try await device.store.waitingRows().first
+        let waiting = try await device.store.parkedRows().first
         #expect(waiting?.table == "step" && "\(waiting?.reason as Any)".contains(project.wireID))
         try await device.store.take([.project(project, seq: 2)], from: 1, to: 2)
         #expect(try await device.rows("step").count == 1)
@@ -74,9 +74,9 @@ struct ReferenceTests {
         let number = device.store.layouts.map(\.number)
         try device.open([Loud.self], migrate: Shop.tagged)
         #expect(device.store.layouts.map(\.number) == number)
-        let pending = try await device.store.outbox()
+        let pending = try await device.store.pendingRows()
         #expect(pending.map(\.table) == ["TAG"] && pending.first?.kind == .update)
         try await device.execute("UPDATE tag SET word = 'newest'")
-        #expect(try await device.store.outbox().count == 1)
+        #expect(try await device.store.pendingRows().count == 1)
     }
 }

@@ -101,9 +101,9 @@ struct ReleasedFormatTests {
                 2: "synced", 3: "edited", 6: "lost to another", 7: "refused", 8: "sent, and edited since",
                 9: "received", 11: "new",
             ])
-        let outbox = try await store.outbox()
-        #expect(outbox.map(\.id).sorted() == [text(3), text(4), text(8), text(11)])
-        let rows = Dictionary(uniqueKeysWithValues: outbox.map { ($0.id, $0) })
+        let outbox = try await store.pendingRows()
+        #expect(outbox.map(\.rowID).sorted() == [text(3), text(4), text(8), text(11)])
+        let rows = Dictionary(uniqueKeysWithValues: outbox.map { ($0.rowID, $0) })
         #expect(rows[text(3)]?.kind == .update)
         #expect(rows[text(3)].map { Set($0.columns.keys) } == ["priority", "due"])
         #expect(rows[text(4)]?.kind == .delete)
@@ -132,7 +132,7 @@ struct ReleasedFormatTests {
         defer { try? FileManager.default.removeItem(at: file) }
         let inspection = try DatabaseInspection(of: file)
         #expect(inspection.version == format)
-        #expect(inspection.pending.map(\.id).sorted() == [text(3), text(4), text(8), text(11)])
+        #expect(inspection.pending.map(\.rowID).sorted() == [text(3), text(4), text(8), text(11)])
         #expect(inspection.rejections.map(\.rowID) == [text(7)])
         #expect(inspection.tables.first { $0.name == "task" }?.rows == 7)
         #expect(try Data(contentsOf: file) == Data(contentsOf: released))

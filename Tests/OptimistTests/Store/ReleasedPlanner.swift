@@ -38,7 +38,7 @@ enum ReleasedPlanner {
     static func open(_ file: URL, at milliseconds: Int64 = milliseconds) throws -> Store {
         try Store(
             at: file, synced: [Project.self, Task.self], durability: .normal,
-            surroundings: Surroundings(
+            dependencies: Dependencies(
                 now: { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }, makeID: { id(255) }, seed: 1)
         ) { migrator in
             migrator.registerMigration("planner") { db in

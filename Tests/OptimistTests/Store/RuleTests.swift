@@ -48,7 +48,7 @@ struct RuleTests {
         phone = try Phone()
         store = try Store(
             at: phone.folder.appending(path: "errands.sqlite"), synced: [Errand.self], durability: .normal,
-            validate: Self.checks, surroundings: Surroundings(seed: 1), migrate: Todo.migrate)
+            rowValidation: Self.checks, dependencies: Dependencies(seed: 1), migrate: Todo.migrate)
     }
 
     private func refusal(_ write: @escaping @Sendable (Database) throws -> Void) async -> OptimistError? {
@@ -115,7 +115,7 @@ struct RuleTests {
         let file = phone.folder.appending(path: "unknown.sqlite")
         let checks = RowValidation(["tod": { _ in nil }, "todo": { _ in nil }])
         let error = #expect(throws: OptimistError.self) {
-            try Store(at: file, synced: [Todo.self], validate: checks, migrate: Todo.migrate)
+            try Store(at: file, synced: [Todo.self], rowValidation: checks, migrate: Todo.migrate)
         }
         #expect(error?.code == .invalidTable)
         #expect(error?.message.contains("checks for tod,") == true)

@@ -77,7 +77,7 @@ struct AccountTests {
     ///
     /// - Returns: The number of rows that are still pending.
     private func signOut(
-        of phone: SyncedPhone, _ decide: @escaping @Sendable (Int) -> UnsentChanges
+        of phone: SyncedPhone, _ decide: @escaping @Sendable (Int) -> PendingChanges
     ) async throws -> Int {
         try await phone.store.write { try Todo(content: "a").insert($0) }
         phone.remote.isOnline = false
@@ -101,7 +101,7 @@ struct AccountTests {
                 return asked.count
             }
             phone.remote.isOnline = count == 2
-            return .wait(upTo: count == 2 ? .seconds(3600) : .seconds(5))
+            return .wait(timeout: count == 2 ? .seconds(3600) : .seconds(5))
         }
         #expect(left == 0)
         #expect(asked.withLock { $0 } == [1, 1])
@@ -113,7 +113,7 @@ struct AccountTests {
         let asked = Mutex(0)
         let left = try await signOut(of: phone) { _ in
             asked.withLock { $0 += 1 }
-            return .wait(upTo: .seconds(5))
+            return .wait(timeout: .seconds(5))
         }
         #expect(left == 1)
         #expect(asked.withLock { $0 } == 2)
@@ -124,7 +124,7 @@ struct AccountTests {
         await phone.stop()
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
         let error = await #expect(throws: OptimistError.self) {
-            try await engine.signOut { _ in .wait(upTo: .seconds(5)) }
+            try await engine.signOut { _ in .wait(timeout: .seconds(5)) }
         }
         #expect(error?.code == .syncStopped)
         #expect(try await phone.store.counts().pending == 3)

@@ -31,14 +31,14 @@ struct DeviceTroubleTests {
         }
         let full = SyncStatus.Phase.deviceTrouble(
             message: "This device's disk is full. Free some space: sync then goes on by itself.")
-        try await engine.status.reach { $0.phase == full }
+        try await engine.statuses.reach { $0.phase == full }
         await phone.clock.sleepers(atLeast: 2)
         #expect(try await phone.store.todos().isEmpty)
 
         try setPages(1_000_000, of: phone.store)
         phone.clock.advance(by: .seconds(60))
         try await phone.until { try await $0.todos().count == 200 }
-        try await engine.status.reach { $0.phase == .idle }
+        try await engine.statuses.reach { $0.phase == .idle }
         await writer.stop()
         await phone.stop()
     }
@@ -57,7 +57,7 @@ struct DeviceTroubleTests {
         try await withThrowingTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask {
-                    try await engine.status.reach { status in
+                    try await engine.statuses.reach { status in
                         guard status.counts.pending == 0, status.counts.lastSync != nil else { return false }
                         return try await phone.store.read { try Todo.fetchCount($0) } == 50
                     }

@@ -62,7 +62,7 @@ final class FakeBackend: Remote {
         /// A push of more rows is too large.
         var maxRows = Int.max
         var tables: Set<String>?
-        var withheld: [String: Withholding] = [:]
+        var withheld: [String: WithheldReason] = [:]
         /// Whether pulls and snapshots are answered with no table, and withhold none.
         var answersNothing = false
         /// Nil: the backend says no time and takes every clock.

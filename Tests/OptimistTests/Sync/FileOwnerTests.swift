@@ -26,7 +26,7 @@ private final class Accounts: Remote {
 
     func signIn(_ name: String?) { present.withLock { $0 = name } }
 
-    var signedIn: SignedIn {
+    var signInState: SignInState {
         guard saysWho else { return .unknown }
         return present.withLock { $0 }.map { .account("server#\($0)") } ?? .nobody
     }
@@ -65,7 +65,7 @@ struct FileOwnerTests {
     /// Runs an engine until a status satisfies a condition.
     private func run(_ engine: SyncEngine, until isReached: (SyncStatus) -> Bool) async throws {
         let running = Task { await engine.run() }
-        try await engine.status.reach { isReached($0) }
+        try await engine.statuses.reach { isReached($0) }
         running.cancel()
         await running.value
     }
@@ -149,7 +149,7 @@ struct FileOwnerTests {
         #expect(await refused { try await write("of B, relaunched") })
         #expect(try await phone.store.todos().map(\.content) == ["of A"])
         remote.signIn(nil)
-        try await phone.store.note(remote.signedIn)
+        try await phone.store.note(remote.signInState)
         try await write("of A, signed out")
         try phone.reopen()
         try await write("of A, relaunched")
@@ -163,7 +163,7 @@ struct FileOwnerTests {
         try await write("of A")
         remote.signIn("B")
         let store = phone.store
-        try await store.note(remote.signedIn)
+        try await store.note(remote.signInState)
         let (begun, continuation) = AsyncStream<Void>.makeStream()
         let door = DispatchSemaphore(value: 0)
         async let slow: Void = store.apply { _ in

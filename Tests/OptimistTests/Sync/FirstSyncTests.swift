@@ -98,10 +98,10 @@ struct FirstSyncTests {
 
     @Test func `R6 progress is monotone, and complete once the tail has been reached`() async throws {
         let reader = try Reader(backend)
-        #expect(try await !SyncEngine(store: reader.store, remote: backend).status.current().isComplete)
+        #expect(try await !SyncEngine(store: reader.store, remote: backend).statuses.current().isComplete)
         let engine = reader.start()
         var seen: [SyncStatus] = []
-        for await status in engine.status {
+        for await status in engine.statuses {
             seen.append(status)
             if status.isComplete { break }
         }
@@ -113,7 +113,7 @@ struct FirstSyncTests {
         #expect(fractions.allSatisfy { (0...1).contains($0) })
         #expect(try await reader.isEqualToBackend())
         try reader.reopen()
-        #expect(try await SyncEngine(store: reader.store, remote: backend).status.current().isComplete)
+        #expect(try await SyncEngine(store: reader.store, remote: backend).statuses.current().isComplete)
     }
 
     @Test func `R6 the app can read and write what is there already`() async throws {
@@ -163,7 +163,7 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         let engine = reader.start()
         try await reader.untilSettled()
-        #expect(try await engine.status.current().isComplete)
+        #expect(try await engine.statuses.current().isComplete)
         await reader.stop()
         #expect(!backend.requests.contains { $0.contains("tag") })
         backend.settings.withLock { $0.tables = nil }

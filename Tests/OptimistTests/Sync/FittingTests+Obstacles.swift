@@ -41,7 +41,7 @@ extension FittingTests {
             try await device.store.take(cycle, from: 1, to: 2, of: ["stop"])
         }
         #expect(try await device.store.read { try Stop.fetchCount($0) } == 2)
-        #expect(try await device.store.waitingRows().map(\.id) == [stuck.wireID])
+        #expect(try await device.store.parkedRows().map(\.rowID) == [stuck.wireID])
     }
 
     @Test func `R2 R4 rows are put before others are deleted, also when each is tried by itself`() async throws {
@@ -51,7 +51,7 @@ extension FittingTests {
         try await store.take([stop(old), stop(child, line: old), stop(stuck, local: UUID())], to: 1, of: ["stop"])
         try await device.execute("UPDATE stop SET name = 'Mine' WHERE id = ?", [child.id])
         try await store.take([stop(child, line: new, seq: 2)], from: 1, to: 2, of: ["stop"])
-        #expect(try await store.waitingRows().count == 2, "the new line is not here")
+        #expect(try await store.parkedRows().count == 2, "the new line is not here")
         try await store.take([stop(new, seq: 3), .gone("stop", old.id, seq: 3)], from: 2, to: 3, of: ["stop"])
         let moved = try #require(try await store.read { try Stop.fetchOne($0, key: child.id) })
         #expect(moved.line == new.id && moved.name == "Mine")
@@ -115,7 +115,7 @@ extension FittingTests {
         try await store.take(others + swap(seq: 2), from: 1, to: 2)
         #expect(try await title(of: trip) == "Tour")
         #expect(try await title(of: tour) == "Trip")
-        let reasons = try await store.waitingRows().map { "\($0.reason)" }.sorted()
+        let reasons = try await store.parkedRows().map { "\($0.reason)" }.sorted()
         switch hindrance {
         case .ownRow, .unsentValue:
             #expect(!reasons.isEmpty && reasons.allSatisfy { $0.contains("UNIQUE") }, "\(reasons)")
@@ -183,7 +183,7 @@ extension FittingTests {
                 row("item", g, ["board": wire(l)], seq: 2), row("board", l, ["cabinet": wire(a)], seq: 2),
                 row("cabinet", a, ["title": "Trip"], seq: 2), .gone("board", k), .gone("cabinet", d),
             ], from: 1, to: 2, of: tables)
-        #expect(try await device.store.waitingRows().isEmpty)
+        #expect(try await device.store.parkedRows().isEmpty)
         #expect(try await device.store.read { try Item.fetchOne($0, key: g)?.board } == l)
         #expect(try await device.store.read { try Cabinet.fetchAll($0).map(\.id) } == [a])
     }
@@ -207,7 +207,7 @@ extension FittingTests {
             .step(tickets, in: Project()),
         ])
         #expect(try await store.projects() == ["Tour", "Trip"])
-        #expect(try await store.waitingRows().map(\.table) == ["step"])
+        #expect(try await store.parkedRows().map(\.table) == ["step"])
     }
 
     // MARK: - Discarding

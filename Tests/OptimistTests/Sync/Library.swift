@@ -71,7 +71,7 @@ final class Reader: Sendable {
     ) throws -> Store {
         try Store(
             at: folder.appending(path: "library.sqlite"), synced: tables, durability: .normal,
-            surroundings: Surroundings(
+            dependencies: Dependencies(
                 clock: clock, now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 7)
         ) { migrator in
             migrator.registerMigration("library") { db in
@@ -88,7 +88,7 @@ final class Reader: Sendable {
 
     @discardableResult
     func start(
-        onMassRemoval: (@Sendable (MassRemoval) async -> MassRemoval.Answer)? = { _ in .remove }
+        onMassRemoval: (@Sendable (MassRemoval) async -> MassRemoval.Decision)? = { _ in .remove }
     ) -> SyncEngine {
         let (store, backend, reachability) = (store, backend, ManualReachability())
         let engine =
@@ -150,7 +150,7 @@ final class Reader: Sendable {
     private var engine: SyncEngine? { running.withLock { $0?.engine } }
 
     private func isIdle(_ store: Store) async throws -> Bool {
-        guard let engine, try await engine.status.current().phase == .idle else { return false }
+        guard let engine, try await engine.statuses.current().phase == .idle else { return false }
         return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
     }
 

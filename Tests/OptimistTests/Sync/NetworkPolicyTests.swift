@@ -21,7 +21,7 @@ struct NetworkPolicyTests {
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
-        phone.reachability.say(NetworkPath(isOnline: true, isExpensive: true, isConstrained: true))
+        phone.reachability.update(NetworkPath(isOnline: true, isExpensive: true, isConstrained: true))
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         try await phone.untilClean()
         await phone.stop()
@@ -34,22 +34,22 @@ struct NetworkPolicyTests {
         other.start()
         engine.setNetworkPolicy { table, path in table != "todo" || !path.isExpensive }
         try await phone.until { try await $0.counts().lastSync != nil }
-        phone.reachability.say(mobile)
+        phone.reachability.update(mobile)
         while !phone.store.network.withheld(of: phone.store.layouts).contains(where: { $0.name == "todo" }) {
             await Task.yield()
         }
         // A pull that began on the better network may still be under way.
-        try await engine.status.reach { $0.phase == .idle }
+        try await engine.statuses.reach { $0.phase == .idle }
         try await phone.store.write { try Todo(content: "mine").insert($0) }
         try await other.store.write { try Todo(content: "theirs").insert($0) }
         try await other.untilClean()
-        engine.wake()
+        engine.syncNow()
         #expect(try await phone.store.todos().map(\.content) == ["mine"])
         #expect(try await !phone.store.pushOutlook().isSendable)
         #expect(try await phone.store.counts().pending == 1)
         #expect(server.rows("todo").count == 1)
 
-        phone.reachability.say(home)
+        phone.reachability.update(home)
         try await phone.untilContents(["mine", "theirs"])
         try await phone.untilClean()
         await phone.stop()
@@ -84,7 +84,7 @@ struct NetworkPolicyTests {
         try await phone.store.write { try Todo(content: "pending").insert($0) }
         let revoked = SyncStatus.Phase.paused(
             reason: PauseReason(.accountRefused, "The server refuses this account."))
-        try await engine.status.reach { $0.phase == revoked }
+        try await engine.statuses.reach { $0.phase == revoked }
         #expect(try await phone.store.todos().map(\.content) == ["pending", "synced"])
         #expect(try await phone.store.counts().pending == 1)
         server.setOutage(nil)

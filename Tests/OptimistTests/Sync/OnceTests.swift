@@ -17,11 +17,11 @@ struct OnceTests {
     @Test func `S11 one call sends what is pending, receives what others wrote, and ends`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         try await a.store.write { db in for number in 1...5 { try Todo(content: "to-do \(number)").insert(db) } }
-        let sent = try await engine(of: a).once()
+        let sent = try await engine(of: a).syncOnce()
         #expect(sent.isComplete)
         #expect(sent.end == .done)
         #expect(server.rows("todo").count == 5)
-        let received = try await engine(of: b).once()
+        let received = try await engine(of: b).syncOnce()
         #expect(received.isComplete)
         #expect(try await b.store.todos().count == 5)
     }
@@ -33,14 +33,14 @@ struct OnceTests {
         phone.remote.isOnline = false
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let engine = engine(of: phone)
-        let outcome = try await engine.once()
+        let outcome = try await engine.syncOnce()
         #expect(outcome.end == .offline)
         #expect(outcome.status.counts.pending == 1)
         #expect(!outcome.isComplete)
         #expect("\(outcome)" == "The server cannot be reached. Pending: 1. Rejected: 0.")
         // The wait after the failures does not delay the next call.
         phone.remote.isOnline = true
-        #expect(try await engine.once().isComplete)
+        #expect(try await engine.syncOnce().isComplete)
         #expect(server.rows("todo").count == 1)
     }
 
@@ -48,7 +48,7 @@ struct OnceTests {
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
-        let call = Task { try await engine.once(upTo: .seconds(20)) }
+        let call = Task { try await engine.syncOnce(timeout: .seconds(20)) }
         await phone.clock.sleepers(atLeast: 2)
         phone.clock.advance(by: .seconds(20))
         let outcome = try await call.value
@@ -62,7 +62,7 @@ struct OnceTests {
         let engine = phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
-        #expect(try await engine.once().end == .done)
+        #expect(try await engine.syncOnce().end == .done)
         #expect(engine.isRunning)
         await phone.stop()
     }
@@ -71,12 +71,12 @@ struct OnceTests {
         let phone = try SyncedPhone(server)
         let silent = SilentRemote()
         let engine = SyncEngine(store: phone.store, remote: silent, reachability: ManualReachability())
-        let call = Task { try await engine.once(upTo: .seconds(20)) }
+        let call = Task { try await engine.syncOnce(timeout: .seconds(20)) }
         await phone.clock.sleepers(atLeast: 2)
         let run = Task { await engine.run() }
         phone.clock.advance(by: .seconds(20))
         _ = try await call.value
-        for await status in engine.status where status.phase == .syncing { break }
+        for await status in engine.statuses where status.phase == .syncing { break }
         #expect(engine.isRunning)
         run.cancel()
         await run.value
@@ -86,7 +86,7 @@ struct OnceTests {
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
-        let call = Task { try await engine.once() }
+        let call = Task { try await engine.syncOnce() }
         await phone.clock.sleepers(atLeast: 2)
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
@@ -99,12 +99,12 @@ struct OnceTests {
         let remote = PushFirstRemote(backend, phone.store)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
         backend.write("todo", [UUID()], ["content": "Old"])
-        #expect(try await engine.once().isComplete)
+        #expect(try await engine.syncOnce().isComplete)
         backend.restart(as: "e2")
         backend.write("todo", [UUID()], ["content": "Other"])
         try await phone.store.write { try Todo(content: "Mine").insert($0) }
         remote.holdsPulls.value = true
-        let outcome = try await engine.once()
+        let outcome = try await engine.syncOnce()
         #expect(outcome.isComplete, "\(outcome)")
         #expect(try await phone.store.todos().map(\.content) == ["Mine", "Old", "Other"])
         #expect(backend.rows("todo").count == 3)
@@ -126,7 +126,7 @@ struct OnceTests {
     {
         let (full, phone) = (try SyncedPhone(server), try SyncedPhone(server))
         try await full.store.write { db in for number in 0..<2_000 { try Todo(content: "\(number)").insert(db) } }
-        #expect(try await engine(of: full).once().isComplete)
+        #expect(try await engine(of: full).syncOnce().isComplete)
         let remote = SlowRemote(phone.remote, phone.clock, perRowReceived: .milliseconds(20))
         let received = try await cutCalls(of: phone, remote, whole: 2_000) {
             try await phone.store.todos().count
@@ -146,7 +146,7 @@ struct OnceTests {
             let isOver = Mutexed(false)
             let call = Task {
                 defer { isOver.value = true }
-                _ = try await engine.once(upTo: .seconds(25))
+                _ = try await engine.syncOnce(timeout: .seconds(25))
             }
             let end = phone.clock.elapsed + .seconds(25)
             var turnsAfterEnd = 0
@@ -235,7 +235,7 @@ private final class PushFirstRemote: Remote {
     func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         let store = store
         while holdsPulls.value {
-            if try await store.outbox().contains(where: { $0.nextAttempt != nil }) { holdsPulls.value = false }
+            if try await store.pendingRows().contains(where: { $0.nextAttempt != nil }) { holdsPulls.value = false }
             await Task.yield()
         }
         return try await remote.pull(request)

@@ -29,8 +29,8 @@ struct ParkedRowTests {
                 .project(tour, seq: 2), .step(tickets, seq: 3, in: trip), .step(forbidden, seq: 4),
                 .project(train, seq: 5),
             ], from: 1, to: 5)
-        let waiting = try await store.waitingRows()
-        #expect(waiting.map(\.id) == [tour.wireID, tickets.wireID, forbidden.wireID, train.wireID])
+        let waiting = try await store.parkedRows()
+        #expect(waiting.map(\.rowID) == [tour.wireID, tickets.wireID, forbidden.wireID, train.wireID])
         #expect(waiting.map(\.table) == ["project", "step", "step", "project"])
         #expect(
             waiting.map(\.reason) == [
@@ -39,9 +39,9 @@ struct ParkedRowTests {
             ])
         #expect(waiting.allSatisfy { !$0.isDeletion })
         #expect(try await store.counts().parked == 4)
-        #expect(try await store.waitingRows(limit: 1) == Array(waiting.prefix(1)))
+        #expect(try await store.parkedRows(limit: 1) == Array(waiting.prefix(1)))
         try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
-        #expect(try await store.waitingRows().count == 3, "the parent is here")
+        #expect(try await store.parkedRows().count == 3, "the parent is here")
     }
 
     @Test func `R4 the reason of a row that waits is a number that never changes its meaning`() {

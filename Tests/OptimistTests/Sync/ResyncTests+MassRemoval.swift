@@ -46,8 +46,8 @@ extension ResyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test(arguments: [MassRemoval.Answer.remove, .keep])
-    func `L6 the app is asked before a mass removal, and sync goes on meanwhile`(answer: MassRemoval.Answer)
+    @Test(arguments: [MassRemoval.Decision.remove, .keep])
+    func `L6 the app is asked before a mass removal, and sync goes on meanwhile`(answer: MassRemoval.Decision)
         async throws
     {
         let reader = try await empty()
@@ -79,7 +79,7 @@ extension ResyncTests {
         backend.settings.withLock { $0.pageRows = 1000 }
         backend.write("shelf", (1...150).map { id(3000 + $0) }, ["name": "many"])
         let asked = AsyncStream<MassRemoval>.makeStream()
-        let answers = AsyncStream<MassRemoval.Answer>.makeStream()
+        let answers = AsyncStream<MassRemoval.Decision>.makeStream()
         reader.start { removal in
             asked.continuation.yield(removal)
             for await answer in answers.stream { return answer }

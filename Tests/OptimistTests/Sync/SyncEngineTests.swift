@@ -39,7 +39,7 @@ final class SyncedPhone: Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         store = try Store(
             at: self.folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(clock: clock, now: { clock.timeOfDay }, seed: 7),
+            dependencies: Dependencies(clock: clock, now: { clock.timeOfDay }, seed: 7),
             migrate: Todo.migrate)
     }
 
@@ -69,7 +69,7 @@ final class SyncedPhone: Sendable {
         remote.isOnline = true
         while !Task.isCancelled, try await store.counts().pending > 0 {
             for isOnline in [false, true] {
-                reachability.say(isOnline: isOnline)
+                reachability.update(isOnline: isOnline)
                 await Task.yield()
             }
         }
@@ -129,15 +129,15 @@ struct SyncEngineTests {
     @Test func `Q3: the status says whether the device has caught up since it connected`() async throws {
         let phone = try SyncedPhone(server)
         let engine = phone.start()
-        try await engine.status.reach { $0.isCaughtUp && $0.counts.lastSync != nil }
+        try await engine.statuses.reach { $0.isCaughtUp && $0.counts.lastSync != nil }
         phone.remote.isOnline = false
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
-        try await engine.status.reach { $0.phase == .offline && !$0.isCaughtUp }
-        #expect(try await engine.status.current().counts.lastSync != nil)
+        try await engine.statuses.reach { $0.phase == .offline && !$0.isCaughtUp }
+        #expect(try await engine.statuses.current().counts.lastSync != nil)
         try await phone.comeOnline()
-        try await engine.status.reach { $0.isCaughtUp && $0.counts.pending == 0 }
+        try await engine.statuses.reach { $0.isCaughtUp && $0.counts.pending == 0 }
         await phone.stop()
-        #expect(try await engine.status.current().isCaughtUp == false)
+        #expect(try await engine.statuses.current().isCaughtUp == false)
     }
 
     @Test func `Q3: who follows the status sees no older one after a newer one`() async throws {
@@ -182,7 +182,7 @@ struct SyncEngineTests {
         }
         #expect(try await phone.store.counts().pending == 0)
         phone.remote.isOnline = true
-        phone.reachability.say(isOnline: true)
+        phone.reachability.update(isOnline: true)
         try await phone.store.write { try Todo(content: "Next").insert($0) }
         try await phone.untilClean()
         #expect(server.pushes.flatMap(\.rows).count == 1)
@@ -303,7 +303,7 @@ struct SyncEngineTests {
             clock.advance(by: clock.untilNextSleeper ?? .seconds(1))
             await clock.sleepers(atLeast: 4)
         }
-        #expect(try await engine.status.current().phase == .offline)
+        #expect(try await engine.statuses.current().phase == .offline)
         #expect((20...400).contains(server.connects), "\(server.connects) attempts of three lanes in ten minutes")
         await phone.stop()
 
@@ -347,7 +347,7 @@ struct SyncEngineTests {
         try await phone.store.bind(to: "elsewhere#2")
         try await phone.store.write { try Todo(content: "Private").insert($0) }
         let engine = phone.start()
-        try await engine.status.reach { status in
+        try await engine.statuses.reach { status in
             guard case .paused(let reason) = status.phase else { return false }
             #expect(reason.code == .otherAccount)
             #expect(reason.message.hasSuffix("."))

@@ -57,7 +57,7 @@ struct UniqueValuesTests {
         let phone = try await phone(server, writing: "Tickets")
         let engine = phone.start()
         var told: String?
-        for await status in engine.status {
+        for await status in engine.statuses {
             guard case .failed(let message) = status.phase else { continue }
             told = message
             break

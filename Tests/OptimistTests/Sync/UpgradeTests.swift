@@ -16,8 +16,8 @@ import Testing
 struct UpgradeTests {
     private let backend = FakeBackend()
 
-    @Test(arguments: [Withholding.upgradeRequired, .refused])
-    func `L1 a table that the server withholds pauses, and the others sync on`(reason: Withholding) async throws {
+    @Test(arguments: [WithheldReason.upgradeRequired, .refused])
+    func `L1 a table that the server withholds pauses, and the others sync on`(reason: WithheldReason) async throws {
         backend.write("shelf", [id(1)], ["name": "Shelf"])
         let reader = try Reader(backend)
         try await reader.sync()
@@ -31,9 +31,9 @@ struct UpgradeTests {
             return try await reader.rows("book").isEmpty || pending != 1
         }
         try await reader.pass(.seconds(1)) { try await !isWaiting() }
-        let status = try await engine.status.current()
+        let status = try await engine.statuses.current()
         #expect(status.upgradeRequired == (reason == .upgradeRequired ? ["tag"] : []))
-        #expect(status.refused == (reason == .refused ? ["tag"] : []))
+        #expect(status.tablesWithoutAccess == (reason == .refused ? ["tag"] : []))
         #expect(status.isComplete)
         #expect(backend.rows("shelf").values.first?["name"] == "Mine")
         await reader.stop()
@@ -53,7 +53,7 @@ struct UpgradeTests {
         let reader = try Reader(backend)
         let engine = reader.start()
         func hasFailed() async throws -> Bool {
-            if case .failed = try await engine.status.current().phase { true } else { false }
+            if case .failed = try await engine.statuses.current().phase { true } else { false }
         }
         try await reader.pass(.milliseconds(100)) {
             if try await hasFailed() { return true }

@@ -165,7 +165,7 @@ struct WrongClockTests {
     {
         let clock = ManualClock()
         let time = Mutex(Date(timeIntervalSince1970: Double(Self.now) / 1000))
-        let roundTrip = RoundTrip(Surroundings(clock: clock, now: { time.withLock { $0 } }))
+        let roundTrip = RoundTrip(Dependencies(clock: clock, now: { time.withLock { $0 } }))
         clock.advance(by: .seconds(2))
         time.withLock { $0 += 2.5 }
         #expect(roundTrip() == .seconds(2))
@@ -219,7 +219,7 @@ struct WrongClockTests {
         let phone = try Phone(at: Self.now)
         let other = try Store(
             at: phone.file, synced: [Todo.self], durability: .normal,
-            surroundings: Surroundings(now: { Date(timeIntervalSince1970: Double(Self.now) / 1000) }),
+            dependencies: Dependencies(now: { Date(timeIntervalSince1970: Double(Self.now) / 1000) }),
             migrate: Todo.migrate)
         let server = Date(timeIntervalSince1970: Double(Self.now + Self.day) / 1000)
         try await phone.store.correctClock(by: server, roundTrip: .zero)

@@ -42,7 +42,7 @@ struct Eviction: Benchmark {
             limits: LoaderLimits(memory: MemoryLimits(costBytes: costBytes, count: .max)), cost: Trace.cost
         ) { _ in throw CancellationError() }
         var (misses, count) = (0, 0)
-        var (near, stored): ([Int: Ticket], Set<Int>) = ([:], [])
+        var (near, stored): ([Int: LoadSubscription], Set<Int>) = ([:], [])
         for ask in asks {
             switch ask {
             case .key(let key):

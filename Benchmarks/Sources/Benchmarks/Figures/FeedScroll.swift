@@ -34,7 +34,7 @@ struct FeedScroll: Benchmark {
         _ = await snapshots.first { _ in true }
         var (steps, pictures): ([Double], [Double]) = ([], [])
         for first in 0..<min(effort.rounds(5_000), count - Self.screen) {
-            steps.append(await Gauge.wall.seconds { feed.show(first..<first + Self.screen) })
+            steps.append(await Gauge.wall.seconds { feed.setVisible(first..<first + Self.screen) })
             pictures.append(
                 await Gauge.wall.seconds {
                     let snapshot = await snapshots.first { _ in true }
@@ -83,7 +83,7 @@ struct FeedScroll: Benchmark {
         let snapshots = feed.snapshots()
         for first in stride(from: 0, to: count - Self.screen, by: Self.screen) {
             let shown = first..<first + Self.screen
-            feed.show(shown)
+            feed.setVisible(shown)
             _ = await snapshots.first { snapshot in shown.allSatisfy { snapshot.phase(of: $0).value != nil } }
         }
         report(

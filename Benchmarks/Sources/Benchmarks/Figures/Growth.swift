@@ -55,9 +55,9 @@ struct Growth: Benchmark {
             let todos = Todo.make(Self.pushed)
             let server = PreparedServer(pushed: [todos.map(\.id)])
             try await store.write { try todos.insert($0) }
-            let receipt = try await store.receiptForPending()
+            let receipt = try await store.pendingReceipt()
             let seconds = try await effort.gauge.seconds {
-                try await syncing(store, with: server) { _ = try await store.confirmed(receipt) }
+                try await syncing(store, with: server) { _ = try await store.rejections(awaiting: receipt) }
             }
             if round > 0 { times.append(seconds) }
         }

@@ -135,9 +135,9 @@ struct Loads: Benchmark {
 
 /// The tickets of one thread.
 private final class Kept: Sendable {
-    private let tickets = Mutex<[Ticket]>([])
+    private let tickets = Mutex<[LoadSubscription]>([])
 
-    func keep(_ new: [Ticket]) { tickets.withLock { $0 = new } }
+    func keep(_ new: [LoadSubscription]) { tickets.withLock { $0 = new } }
 }
 
 private final class Countdown: Sendable {

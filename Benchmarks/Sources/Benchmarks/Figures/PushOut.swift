@@ -16,11 +16,11 @@ struct PushOut: Benchmark {
             let server = PreparedServer(pushed: todos.parts(of: 1_000).map { $0.map(\.id) })
             let store = try folder.store()
             written.append(try await effort.gauge.seconds { try await store.write { try todos.insert($0) } })
-            let receipt = try await store.receiptForPending()
+            let receipt = try await store.pendingReceipt()
             confirmed.append(
                 try await effort.gauge.seconds {
                     try await syncing(store, with: server) {
-                        let rejections = try await store.confirmed(receipt)
+                        let rejections = try await store.rejections(awaiting: receipt)
                         precondition(rejections.isEmpty, "the server accepts everything")
                     }
                 })

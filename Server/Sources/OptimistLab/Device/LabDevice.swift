@@ -89,7 +89,7 @@ actor LabDevice {
             folder: folder, server: serverAddress, credentials: credentials,
             network: network, diary: diary, news: news, logger: logger)
         (self.running, self.health) = (running, health)
-        health?.follow(running.sync.status)
+        health?.follow(running.sync.statuses)
         await look(at: running)
         news.changedEverything()
     }

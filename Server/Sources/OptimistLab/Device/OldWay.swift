@@ -40,7 +40,7 @@ struct OldWay: PlannerWriting {
     private func write(_ id: UUID, _ changes: JSONObject) async throws -> Written {
         let stopwatch = Stopwatch(ContinuousClock())
         let seq = try await send(changes)
-        phone.sync.wake()
+        phone.sync.syncNow()
         try await phone.whileOn { [store = phone.store] in
             for await state in store.observe(Self.cursor) where state.value ?? 0 >= seq { break }
         }

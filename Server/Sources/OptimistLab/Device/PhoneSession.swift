@@ -56,7 +56,7 @@ struct PhoneSession: Sendable {
         }
         guard let address = URL(string: "http://127.0.0.1:\(try await server.port)") else { return }
         let elsewhere = InMemoryCredentialStore()
-        _ = elsewhere.installID(orKeep: try device.credentials.installID(orKeep: UUID()))
+        _ = elsewhere.installID(storingIfMissing: try device.credentials.installID(storingIfMissing: UUID()))
         let session = Session(
             server: address, transport: AsyncHTTPClientTransport.shared, credentials: elsewhere,
             configuration: SessionConfiguration(deviceName: "Elsewhere"))

@@ -64,7 +64,7 @@ final class RunningPhone: Sendable {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await sync.run() }
                 group.addTask { await screen.follow(store) }
-                group.addTask { await Self.follow(sync.status, news) }
+                group.addTask { await Self.follow(sync.statuses, news) }
                 group.addTask { await diary.follow(session.states, news) }
                 group.addTask { await screens.follow(network) }
                 group.addTask { await Self.follow(session.states, screens, loaders, news) }

@@ -50,7 +50,7 @@ struct OutboxAnswer: ResponseEncodable {
 
     init(_ row: PendingRow) {
         table = row.table
-        id = row.id
+        id = row.rowID
         kind = row.kind.rawValue
         columns = row.columns.keys.sorted()
         since = row.since.ISO8601Format(.withMilliseconds)
@@ -64,8 +64,8 @@ extension Rejection {
         [
             "number": .int(id), "table": .string(table), "id": .string(rowID), "kind": .string(kind.rawValue),
             "code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message),
-            "mine": .object(mine), "server": server.map(JSON.object) ?? .null,
-            "at": .string(at.ISO8601Format(.withMilliseconds)),
+            "mine": .object(mine), "server": theirs.map(JSON.object) ?? .null,
+            "at": .string(date.ISO8601Format(.withMilliseconds)),
         ]
     }
 }

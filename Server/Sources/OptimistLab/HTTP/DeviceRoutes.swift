@@ -158,7 +158,7 @@ struct DeviceAnswer: ResponseEncodable, Sendable {
         signedIn = phone?.session.account != nil
         version = device.app?.version.version
         lastEnd = await device.foundEnd
-        status = Status(try await phone?.sync.status.current() ?? SyncStatus())
+        status = Status(try await phone?.sync.statuses.current() ?? SyncStatus())
         pending = status.pending
         rejected = status.rejected
         parked = status.parked
@@ -171,7 +171,7 @@ extension DeviceAnswer.Status {
             switch status.phase {
             case .stopped: ("stopped", nil)
             case .idle: ("idle", nil)
-            case .waiting: ("waiting", status.waiting.first?.reason.message)
+            case .deferred: ("waiting", status.deferred.first?.reason.message)
             case .syncing: ("syncing", nil)
             case .offline: ("offline", nil)
             case .deviceTrouble(let message): ("deviceTrouble", message)

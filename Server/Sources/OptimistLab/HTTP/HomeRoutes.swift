@@ -27,7 +27,7 @@ struct HomeRoutes {
                     throw OptimistError(.badLabRequest, "\"time\" is a time such as 09:59:55, where the chapel is.")
                 }
                 phone.clock.set(to: date)
-                await screen.clockHasChanged()
+                await screen.systemClockDidChange()
             }
         }
         router.post("lab/server/home") { request, context in

@@ -19,11 +19,11 @@ struct PosesRoutes {
             guard let filter = try PoseFilter(request.uri.queryParameters) else {
                 return try await answer(request, context)
             }
-            return try await answer(request, context) { await $0.filter(by: filter) }
+            return try await answer(request, context) { await $0.setFilter(filter) }
         }
         feed.put("filter") { request, context in
             let filter = try await request.decode(as: PoseFilter.self, context: context)
-            return try await answer(request, context) { await $0.filter(by: filter) }
+            return try await answer(request, context) { await $0.setFilter(filter) }
         }
         feed.post("visible") { request, context in
             let ids = try await request.decode(as: Visible.self, context: context).ids

@@ -37,7 +37,7 @@ struct TodoRoutes {
         }
         device.get("outbox") { request, context in
             try await park.answer(request, context) { _, phone in
-                try await phone.store.outbox(limit: 500).map(OutboxAnswer.init)
+                try await phone.store.pendingRows(limit: 500).map(OutboxAnswer.init)
             }
         }
         addRejections(to: device)

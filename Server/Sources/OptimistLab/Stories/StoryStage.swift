@@ -86,7 +86,7 @@ struct StoryStage: Sendable {
         try await device.setNetwork(NetworkConditionsPatch(profile: network))
         let account = try await park.serverAccount(named: device.account.name)
         _ = try await within(StoryBench.patience) {
-            for await status in phone.sync.status where status.counts.pending == 0 && status.phase == .idle { break }
+            for await status in phone.sync.statuses where status.counts.pending == 0 && status.phase == .idle { break }
         }
         return Double(try await server.rows(account: account, type: "todo", limit: .max).count)
     }

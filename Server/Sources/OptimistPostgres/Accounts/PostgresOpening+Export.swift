@@ -13,7 +13,7 @@ extension PostgresOpening {
     /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, `dataInUse` if a copy into the database
     ///   has not ended, and `unreadableData` or `newerData` if the tables are not those of this version.
     package func export(_ email: String, _ write: @escaping @Sendable (JSON) throws -> Void) async throws {
-        let now = surroundings.now()
+        let now = dependencies.now()
         try await explaining {
             try connectForCare().transaction(.beginSnapshot) { connection in
                 guard let address = EmailAddress(email) else { throw OptimistError.noAccount }

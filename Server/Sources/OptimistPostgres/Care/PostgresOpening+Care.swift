@@ -106,7 +106,7 @@ extension PostgresOpening {
                 try refuseUnsound(connection, "Drop the tables, and restore another backup.")
             }
             try PostgresTables.migrate(connection)
-            try beginEpoch(surroundings.makeEpoch(), connection)
+            try beginEpoch(dependencies.makeEpoch(), connection)
             return try report(manifest, dump)
         }
     }

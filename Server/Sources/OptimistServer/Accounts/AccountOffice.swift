@@ -23,7 +23,7 @@ public enum AccountOffice {
     /// - Throws: `OptimistError` with code `dataInUse` when a server has the directory: ask it at its socket. With code
     ///   `unreadableData` when there is no server's data, and as the order's own errors.
     public static func carryOut(
-        _ order: AccountOrder, at directory: URL, surroundings: Surroundings = Surroundings()
+        _ order: AccountOrder, at directory: URL, dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
@@ -34,24 +34,24 @@ public enum AccountOffice {
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             health: SQLiteHealthStore(reader: database.pool, commits: commits),
-            attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()),
+            attempts: LocalAttempts(elapsed: dependencies.clock.stopwatch()),
             keys: try ServerKeys(directory: directory),
             trouble: { nil })
-        return try await carryOut(order, in: storage, surroundings)
+        return try await carryOut(order, in: storage, dependencies)
     }
 
     /// Carries out an order in data that has been opened.
     package static func carryOut(
-        _ order: AccountOrder, in storage: OpenedStorage, _ surroundings: Surroundings = Surroundings()
+        _ order: AccountOrder, in storage: OpenedStorage, _ dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
         let configuration = ServerConfiguration(
-            storage: ServerStorage { _ in storage }, schema: .ofNoRows, surroundings: surroundings)
+            storage: ServerStorage { _ in storage }, schema: .ofNoRows, dependencies: dependencies)
         let accounts = Accounts(
             storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
             passwords: Passwords(cost: .ofThisProcess), pokes: Pokes(channel: storage.channel),
             settings: configuration.accountSettings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
-            surroundings: surroundings)
+            dependencies: dependencies)
         return try await accounts.carryOut(order)
     }
 }

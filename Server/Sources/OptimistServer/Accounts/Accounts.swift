@@ -33,10 +33,10 @@ final class Accounts: Sendable {
     /// - Parameters:
     ///   - storage: Where accounts are kept.
     ///   - forgetful: Nil: only an operator hands out reset tokens.
-    ///   - now: Returns the time by which sessions and tokens expire. Nil: that of the surroundings.
+    ///   - now: Returns the time by which sessions and tokens expire. Nil: that of the dependencies.
     init(
         storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
-        forgetful: ForgottenPasswords?, log: SecurityLog, surroundings: Surroundings,
+        forgetful: ForgottenPasswords?, log: SecurityLog, dependencies: Dependencies,
         now: (@Sendable () -> Date)? = nil
     ) {
         store = storage.accounts
@@ -47,10 +47,10 @@ final class Accounts: Sendable {
         self.passwords = passwords
         self.pokes = pokes
         self.settings = settings
-        self.now = now ?? surroundings.now
-        makeID = surroundings.makeID
+        self.now = now ?? dependencies.now
+        makeID = dependencies.makeID
         directory = SessionDirectory(
-            lifetime: storage.standingLifetime, elapsed: surroundings.clock.stopwatch(),
+            lifetime: storage.standingLifetime, elapsed: dependencies.clock.stopwatch(),
             epoch: { storage.rows.epoch })
         self.forgetful = forgetful
         self.log = log

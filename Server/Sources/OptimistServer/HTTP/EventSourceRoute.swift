@@ -85,15 +85,15 @@ extension Routes {
 
     private func pingRegularly(_ stream: EventStream) -> Task<Void, Never>? {
         guard let seconds = stream.pingSeconds else { return nil }
-        let clock = surroundings.clock
-        return surroundings.spawn {
+        let clock = dependencies.clock
+        return dependencies.spawn {
             while (try? await clock.sleep(for: .seconds(seconds))) != nil { stream.listener.pingIsDue() }
         }
     }
 
     private func after(_ duration: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
-        let clock = surroundings.clock
-        return surroundings.spawn {
+        let clock = dependencies.clock
+        return dependencies.spawn {
             if (try? await clock.sleep(for: duration)) != nil { body() }
         }
     }

@@ -15,7 +15,7 @@ struct Routes: Sendable {
     let pokes: Pokes
     /// Nil: the server names no places.
     let gazetteer: Gazetteer?
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let slots = RequestSlots()
     /// What all requests together may hold.
     let memory: MemoryRoom

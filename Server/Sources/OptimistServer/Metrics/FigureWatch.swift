@@ -9,21 +9,21 @@ import ServiceLifecycle
 struct FigureWatch: Service {
     private let figures: @Sendable () async throws -> StorageFigures
     private let pokes: Pokes
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private let factory: any MetricsFactory
 
     static let interval = Duration.seconds(15)
 
-    init(_ metrics: ServerMetrics, storage: OpenedStorage, pokes: Pokes, surroundings: Surroundings) {
+    init(_ metrics: ServerMetrics, storage: OpenedStorage, pokes: Pokes, dependencies: Dependencies) {
         figures = storage.figures
         self.pokes = pokes
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         factory = metrics.factory
     }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await surroundings.clock.sleep(for: Self.interval)) != nil { await look() }
+            while (try? await dependencies.clock.sleep(for: Self.interval)) != nil { await look() }
         }
     }
 

@@ -27,14 +27,14 @@ extension ServerStorage {
     }
 
     private static func openDirectory(_ directory: URL, _ configuration: ServerConfiguration) throws -> OpenedStorage {
-        let surroundings = configuration.surroundings
+        let dependencies = configuration.dependencies
         try PrivateFiles.prepare(directory)
         let lock = try DirectoryLock(directory: directory)
         let path = directory.appending(path: "optimist.sqlite").path
         PrivateFiles.makeDatabase(at: path)
         let (database, keys, highestTime) = try OptimistError.explainingDisk(of: directory) {
             let database = try ServerDatabase(
-                path: path, epoch: surroundings.makeEpoch())
+                path: path, epoch: dependencies.makeEpoch())
             try SchemaRegister.accept(
                 configuration.schema, accepting: configuration.acceptedChanges, in: database.pool)
             let keys = try ServerKeys(directory: directory)
@@ -47,12 +47,12 @@ extension ServerStorage {
             metrics: configuration.metricsReceiver.map(CommitMetrics.init)
         ) { try file.check() }
         let readiness = try Readiness(database: path, file: file)
-        let probe = SharedProbe(now: surroundings.now) { await readiness.attempt(at: $0) }
+        let probe = SharedProbe(now: dependencies.now) { await readiness.attempt(at: $0) }
         return OpenedStorage(
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             health: SQLiteHealthStore(reader: database.pool, commits: commits),
-            attempts: LocalAttempts(elapsed: surroundings.clock.stopwatch()), keys: keys,
+            attempts: LocalAttempts(elapsed: dependencies.clock.stopwatch()), keys: keys,
             trouble: { await probe.trouble() }, controlSocket: AccountOffice.socket(at: directory),
             highestTime: highestTime,
             keepTime: { time, replaces in
@@ -71,7 +71,7 @@ private func fileSize(_ path: String) -> Int64? {
     try? Stat(FilePath(path)).size
 }
 
-extension Surroundings {
+extension Dependencies {
     /// Makes the name of a new epoch: an "e" and 12 hexadecimal digits.
     package func makeEpoch() -> String {
         "e" + makeID().uuidString.lowercased().replacing("-", with: "").prefix(12)

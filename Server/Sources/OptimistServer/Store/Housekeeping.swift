@@ -13,7 +13,7 @@ struct Housekeeping: Service {
     let health: HealthReception?
     let storage: OpenedStorage
     let time: ServerTime
-    let surroundings: Surroundings
+    let dependencies: Dependencies
     let logger: Logger
 
     static let interval = Duration.seconds(3600)
@@ -21,7 +21,7 @@ struct Housekeeping: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            let elapsed = surroundings.clock.stopwatch()
+            let elapsed = dependencies.clock.stopwatch()
             var next = Duration.zero
             while !Task.isCancelled {
                 await attempt("The time could not be written down") { try await time.keep(in: storage) }
@@ -30,7 +30,7 @@ struct Housekeeping: Service {
                     await storage.exclusively { await tidy() }
                     next = elapsed() + Self.interval
                 }
-                try? await surroundings.clock.sleep(for: Self.lookInterval)
+                try? await dependencies.clock.sleep(for: Self.lookInterval)
             }
         }
     }

@@ -39,7 +39,7 @@ struct AppServer {
         ServerConfiguration(
             port: port, storage: .directory(directory), schema: schema,
             // What a row may be: the same checks as on the devices.
-            validate: appRules,
+            rowValidation: appRules,
             // What only the server knows, such as a quota. It may refuse or amend what is about to be stored.
             hook: GroupHook { group in
                 group.rows.filter { $0.key.type == "task" && $0.after?["title"] == "" }

@@ -14,7 +14,7 @@ struct ContentView: View {
                 if let failure = client.failure { Text("\(String(describing: failure))") }
                 TodoList()
                 if case .paused(let reason) = sync.status.phase, reason.code == .signedOut,
-                    let session = client.parts?.session
+                    let session = client.components?.session
                 {
                     SignInView(session: session)
                 }

@@ -20,7 +20,7 @@ struct TodoList: View {
             Text(message ?? sync.summary).font(.footnote)
         }
         .navigationTitle("To-dos")
-        .refreshable { await sync.now() }
+        .refreshable { await sync.syncNow() }
     }
 
     private func add() {

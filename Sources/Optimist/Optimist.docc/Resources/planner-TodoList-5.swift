@@ -21,7 +21,7 @@ struct TodoList: View {
             NavigationLink("Conflicts") { ConflictsView() }
         }
         .navigationTitle("To-dos")
-        .refreshable { await sync.now() }
+        .refreshable { await sync.syncNow() }
         .sheet(item: sync.firstRejection(of: Todo.self)) { RejectionView($0) }
     }
 

@@ -101,7 +101,7 @@ package enum AnswerClass {
         default:
             return .retry(
                 after: error.retryAfterSeconds.map { bounded($0, by: PushResults.longestDemand) },
-                WaitReason(error.type, column: error.properties.first))
+                DeferralReason(error.type, column: error.properties.first))
         }
     }
 

@@ -32,7 +32,7 @@ public final class JMAPRemote: Remote {
     }
 
     /// The account that the session knows.
-    public var signedIn: SignedIn {
+    public var signInState: SignInState {
         switch session.state {
         case .restoring, .locked: .unknown
         case .signedOut: .nobody
@@ -113,7 +113,7 @@ public final class JMAPRemote: Remote {
 
     private func connected() async throws -> Connection {
         if let connection = connection.withLock({ $0 }) { return connection }
-        _ = try await connecting.value(session.surroundings.spawn) { try await self.connect() }
+        _ = try await connecting.value(session.dependencies.spawn) { try await self.connect() }
         guard let connection = connection.withLock({ $0 }) else { throw RemoteFailure.unreachable("not connected") }
         return connection
     }

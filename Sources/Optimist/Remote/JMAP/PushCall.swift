@@ -50,7 +50,7 @@ package struct PushCall {
 
     private func verdicts(from response: Response) throws -> [RemotePush.Verdict] {
         var answers: [String: [String: RemotePush.Verdict]] = [:]
-        var reasons: [String: WaitReason] = [:]
+        var reasons: [String: DeferralReason] = [:]
         let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
             guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
@@ -59,7 +59,7 @@ package struct PushCall {
                 if case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments) {
                     throw RemoteFailure.forbidden(reason)
                 }
-                reasons[table] = invocation.arguments["type"]?.string.map { WaitReason($0) }
+                reasons[table] = invocation.arguments["type"]?.string.map { DeferralReason($0) }
             } else if let answer = SetAnswer(json: invocation.arguments) {
                 answers[table] = Self.verdicts(answer) { changes["\(table):\($0)"] }
             }

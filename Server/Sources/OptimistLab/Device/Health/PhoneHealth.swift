@@ -29,7 +29,7 @@ final class PhoneHealth: Sendable {
     }
 
     /// Counts how the launch before ended, and returns it. Nil: this is the first launch, or it has ended.
-    func settle() async throws -> LaunchEnd? { try await present?.settle() }
+    func settle() async throws -> LaunchEnd? { try await present?.sendNow() }
 
     /// Sends totals, and notes how many rows are unsent, until ``end(_:)``.
     func follow(_ statuses: SyncStatuses) {
@@ -39,7 +39,7 @@ final class PhoneHealth: Sendable {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await health.run() }
                 group.addTask {
-                    for await status in statuses { health.note(unsentRows: status.counts.pending) }
+                    for await status in statuses { health.record(unsentRows: status.counts.pending) }
                 }
             }
         }
@@ -56,11 +56,11 @@ final class PhoneHealth: Sendable {
         await task?.value
         guard let health = health.withLock({ $0.take() }) else { return }
         switch ending {
-        case .quietly: health.finished()
+        case .quietly: health.willTerminate()
         // Without the report the crash counts as a kill, as it does on a phone.
         case .crash: try? crashes.add(app.crash)
         case .user: break
-        case .memory: health.note(.memory)
+        case .memory: health.record(.memory)
         }
     }
 }

@@ -20,7 +20,7 @@ final class HomeScreen: HomeShowing {
         let board = HomeBoard(clock: clock, news: news)
         self.board = board
         sections = Sections(
-            Home(), patience: .seconds(5), surroundings: Surroundings(now: { clock.now }),
+            Home(), timeout: .seconds(5), dependencies: Dependencies(now: { clock.now }),
             sources: [
                 ScreenSource(
                     [
@@ -57,7 +57,7 @@ final class HomeScreen: HomeShowing {
     func retry() { if board.snapshot.problem != nil { refresh() } }
 
     func refresh() { sections.refresh(.news) }
-    func clockHasChanged() { sections.clockHasChanged() }
+    func systemClockDidChange() { sections.systemClockDidChange() }
     func close() { following.withLock { $0 }?.cancel() }
 
     private func follow() async {

@@ -56,6 +56,6 @@ protocol HomeShowing: Sendable {
     /// Asks for what it shows, unless it has.
     func open() async
     func refresh() async
-    func clockHasChanged() async
+    func systemClockDidChange() async
     func close() async
 }

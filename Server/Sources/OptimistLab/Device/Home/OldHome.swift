@@ -30,7 +30,7 @@ actor OldHome: HomeShowing {
         loading = Task { await load() }
     }
 
-    func clockHasChanged() {}
+    func systemClockDidChange() {}
 
     func close() { loading?.cancel() }
 

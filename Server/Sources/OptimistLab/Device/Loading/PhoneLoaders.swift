@@ -19,7 +19,7 @@ struct PhoneLoaders: Sendable {
         pictures = Loader(
             limits: LoaderLimits(memory: MemoryLimits(costBytes: 8 << 20)),
             disk: DiskTier(disk, name: { "picture\($0)" }, decode: Picture.init(decoding:)), cost: \.bytes.count,
-            pause: HTTPStatusError.pauseIfMissing
+            failureTTL: HTTPStatusError.pauseIfMissing
         ) { fetch in
             try await source.fetch(fetch, from: fetch.key) { try Picture(decoding: $0) }
         }

@@ -42,7 +42,7 @@ actor OldPoses: PosesShowing {
         for section in PoseSection.allCases { load(section) }
     }
 
-    func filter(by filter: PoseFilter) {
+    func setFilter(_ filter: PoseFilter) {
         guard filter != shown.filter else { return }
         shown.filter = filter
         refresh()

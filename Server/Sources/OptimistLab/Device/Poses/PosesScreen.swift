@@ -55,8 +55,8 @@ final class PosesScreen: PosesShowing {
     func forget() async { await feed.removeAll() }
     func close() { state.withLock { $0.following }?.cancel() }
 
-    func show(_ ids: [Pose.ID]) { feed.show(ids) }
-    func filter(by filter: PoseFilter) { feed.filter(by: filter) }
+    func show(_ ids: [Pose.ID]) { feed.setVisible(ids) }
+    func setFilter(_ filter: PoseFilter) { feed.setFilter(filter) }
     func refresh() { feed.refresh() }
     func next(in section: PoseSection) { feed.loadMore(in: section) }
     func retry(_ id: Pose.ID?) { if let id { feed.retry(id) } else { feed.retryAll() } }

@@ -53,7 +53,7 @@ protocol PosesShowing: Sendable {
     /// Asks for the first pages, unless they have been asked for.
     func open() async
     func show(_ ids: [Pose.ID]) async
-    func filter(by filter: PoseFilter) async
+    func setFilter(_ filter: PoseFilter) async
     func refresh() async
     func next(in section: PoseSection) async
     func retry(_ id: Pose.ID?) async

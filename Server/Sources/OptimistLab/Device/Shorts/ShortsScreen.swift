@@ -18,8 +18,8 @@ actor ShortsScreen: ShortsShowing {
     private let shelf: PictureShelf
     private var shorts: [Short] = []
     /// The values that are held, for the screen and ahead of it.
-    private var shown: [ShortThing: Ticket] = [:]
-    private var prefetched: [ShortThing: Ticket] = [:]
+    private var shown: [ShortThing: LoadSubscription] = [:]
+    private var prefetched: [ShortThing: LoadSubscription] = [:]
 
     init(loaders: PhoneLoaders, shelf: PictureShelf, news: NewsDesk) {
         self.loaders = loaders
@@ -84,7 +84,7 @@ actor ShortsScreen: ShortsShowing {
         }
     }
 
-    private func subscribe(_ thing: ShortThing, _ priority: LoadPriority) -> Ticket? {
+    private func subscribe(_ thing: ShortThing, _ priority: LoadPriority) -> LoadSubscription? {
         let short = shorts[thing.index]
         switch thing {
         case .portrait:

@@ -7,7 +7,7 @@ import OptimistCore
 /// While it waits, the value is fetched as soon as the ticket says. When the value is here, the ticket keeps it in
 /// memory, together with others up to half of what the memory may hold. Letting go of the ticket is the same as
 /// cancelling it.
-public final class Ticket: Sendable {
+public final class LoadSubscription: Sendable {
     let id: HolderID
     private let listener: Mutex<Listener?>
 
@@ -26,7 +26,7 @@ public final class Ticket: Sendable {
     deinit { cancel() }
 
     /// Says how soon the value is needed from now on. Does nothing once it is here.
-    public func need(_ priority: LoadPriority) { listener.withLock { $0 }?.change(id, priority) }
+    public func setPriority(_ priority: LoadPriority) { listener.withLock { $0 }?.change(id, priority) }
 
     /// Wants the value no more. Nothing is told after this returns, but what another thread is telling at this moment.
     ///

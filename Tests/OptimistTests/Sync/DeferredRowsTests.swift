@@ -14,7 +14,7 @@ import Testing
 /// What the app is told of rows that the server does not take for now, and of an engine that does not run.
 @Suite(.timeLimit(.minutes(20)))
 struct WaitingRowsTests {
-    private static let unknownAlarm = WaitReason("schemaTooNew", column: "alarm")
+    private static let unknownAlarm = DeferralReason("schemaTooNew", column: "alarm")
 
     private static let now: @Sendable () -> Date = { Date(timeIntervalSince1970: 1_790_000_000) }
 
@@ -26,7 +26,7 @@ struct WaitingRowsTests {
         let todo = Todo(content: "Tickets", alarm: Date(timeIntervalSince1970: 1_800_000_000))
         try await phone.store.write { try todo.insert($0) }
         let engine = phone.start()
-        try await engine.status.reach { $0.phase == .waiting }
+        try await engine.statuses.reach { $0.phase == .deferred }
         return (phone, engine)
     }
 
@@ -35,18 +35,18 @@ struct WaitingRowsTests {
     {
         let (phone, engine) = try await refusedPhone()
         let due = Date(timeIntervalSince1970: 1_790_000_005)
-        let status = try await engine.status.current()
+        let status = try await engine.statuses.current()
         #expect(status.counts.pending == 1)
-        #expect(status.waiting.map(\.reason) == [Self.unknownAlarm])
-        #expect(status.waiting.map(\.table) == ["todo"])
-        #expect(status.waiting.map(\.count) == [1])
-        let next = try #require(status.waiting.first?.nextAttempt)
+        #expect(status.deferred.map(\.reason) == [Self.unknownAlarm])
+        #expect(status.deferred.map(\.table) == ["todo"])
+        #expect(status.deferred.map(\.count) == [1])
+        let next = try #require(status.deferred.first?.nextAttempt)
         #expect(abs(next.timeIntervalSince(due)) < 0.1)
-        let row = try #require(try await phone.store.outbox().first)
+        let row = try #require(try await phone.store.pendingRows().first)
         #expect(row.waitReason == Self.unknownAlarm)
         #expect(row.nextAttempt == next)
         let printed = try JSON(parsing: "\(row)".utf8)
-        #expect(printed["table"] == "todo" && printed["id"] == .string(row.id) && printed["kind"] == "create")
+        #expect(printed["table"] == "todo" && printed["id"] == .string(row.rowID) && printed["kind"] == "create")
         #expect(printed["columns"]?.object?.members.map(\.key) == row.columns.keys.sorted())
         #expect(printed["since"]?.string.map(UTCDate.isValid) == true)
         #expect(try printed["waitReason"] == JSON(parsing: "\(Self.unknownAlarm)".utf8))
@@ -59,7 +59,7 @@ struct WaitingRowsTests {
         let (phone, _) = try await refusedPhone()
         await phone.stop()
         let again = try SyncedPhone(InMemoryServer(schema: .planner, now: Self.now), folder: phone.folder)
-        let row = try #require(try await again.store.outbox().first)
+        let row = try #require(try await again.store.pendingRows().first)
         #expect(row.waitReason == Self.unknownAlarm)
         let inspection = try DatabaseInspection(of: phone.folder.appending(path: "planner.sqlite"))
         #expect(inspection.pending.map(\.waitReason) == [Self.unknownAlarm])
@@ -67,8 +67,8 @@ struct WaitingRowsTests {
         // The next server knows the column.
         let engine = again.start()
         try await again.clock.pass(.seconds(1), for: engine) { try await again.store.counts().pending == 0 }
-        try await engine.status.reach { $0.phase == .idle }
-        #expect(try await engine.status.current().waiting.isEmpty)
+        try await engine.statuses.reach { $0.phase == .idle }
+        #expect(try await engine.statuses.current().deferred.isEmpty)
         #expect(try await again.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_wait") } == 0)
         await again.stop()
     }
@@ -79,8 +79,8 @@ struct WaitingRowsTests {
         let phone = try SyncedPhone(InMemoryServer(schema: schema))
         for content in ["a", "b"] { try await phone.store.write { try Todo(content: content).insert($0) } }
         let engine = phone.start()
-        try await engine.status.reach { $0.phase == .waiting && $0.waiting.first?.count == 2 }
-        #expect(try await phone.store.outbox().allSatisfy { $0.waitReason == WaitReason("unknownMethod") })
+        try await engine.statuses.reach { $0.phase == .deferred && $0.deferred.first?.count == 2 }
+        #expect(try await phone.store.pendingRows().allSatisfy { $0.waitReason == DeferralReason("unknownMethod") })
         await phone.stop()
     }
 
@@ -94,23 +94,23 @@ struct WaitingRowsTests {
         let name = batch.push.rows[0].name
         try await phone.store.apply(
             [.retry(after: .seconds(60), Self.unknownAlarm), .groupFailed(by: [name], current: nil)], of: batch)
-        let rows = try await phone.store.outbox()
+        let rows = try await phone.store.pendingRows()
         #expect(rows.map(\.waitReason) == [Self.unknownAlarm, Self.unknownAlarm])
         #expect(Set(rows.map(\.nextAttempt)).count == 1)
         try await phone.write("UPDATE todo SET content = content || '!'")
-        #expect(try await phone.store.outbox().allSatisfy { $0.waitReason == nil && $0.nextAttempt == nil })
+        #expect(try await phone.store.pendingRows().allSatisfy { $0.waitReason == nil && $0.nextAttempt == nil })
     }
 
     @Test func `Q3 an engine is stopped before it runs and after it was cancelled`() async throws {
         let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         try await phone.store.write { try Todo(content: "a").insert($0) }
         let idle = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
-        #expect(try await idle.status.current().phase == .stopped)
+        #expect(try await idle.statuses.current().phase == .stopped)
         let engine = phone.start()
         try await phone.untilClean()
-        try await engine.status.reach { $0.phase == .idle }
+        try await engine.statuses.reach { $0.phase == .idle }
         await phone.stop()
-        #expect(try await engine.status.current().phase == .stopped)
+        #expect(try await engine.statuses.current().phase == .stopped)
     }
 
     @Test func `S5 a push that is never answered is given up, told in the log, and sent again`() async throws {

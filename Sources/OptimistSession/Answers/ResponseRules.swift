@@ -4,7 +4,7 @@ import Foundation
 public import HTTPTypes
 
 /// What a server's answers mean for the session. An app whose server follows other conventions passes its own.
-public struct AnswerTable: Sendable {
+public struct ResponseRules: Sendable {
     /// What one answer means for the session.
     public enum Meaning: Equatable, Sendable {
         /// The access token is refused: fetch another and send the request again.
@@ -17,30 +17,30 @@ public struct AnswerTable: Sendable {
 
     /// Reads the answer to an ordinary request. The session calls it only for a status outside of 200...299, on any
     /// thread.
-    public var ofRequest: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+    public var request: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
     /// Reads an answer to a refresh that gives no tokens, on any thread. Its status may be that of a success: some servers
     /// refuse with 200. The session retries the refresh later unless the meaning is ``Meaning/ended(_:)``.
-    public var ofRefresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+    public var refresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
 
     /// Makes a table of two functions. They must be quick and must not block.
     public init(
-        ofRequest: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning,
-        ofRefresh: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
+        request: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning,
+        refresh: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
     ) {
-        self.ofRequest = ofRequest
-        self.ofRefresh = ofRefresh
+        self.request = request
+        self.refresh = refresh
     }
 
     /// The meanings of the answers of Optimist's own server, and of any that follows RFC 6749 and RFC 6750.
     ///
     /// A refresh answered with `invalid_grant` and 400 or 200 ends the session, with the `reason` beside it. A 401 with one of our
     /// reasons, in the body or in `WWW-Authenticate`, ends it too. Any other 401 means that the access token is refused.
-    public static let optimist = AnswerTable(
-        ofRequest: { head, body in
+    public static let optimist = ResponseRules(
+        request: { head, body in
             guard head.status == .unauthorized else { return .nothing }
             return terminalReason(head, body).map { .ended($0) } ?? .tokenRefused
         },
-        ofRefresh: { head, body in
+        refresh: { head, body in
             switch head.status {
             case .unauthorized:
                 return terminalReason(head, body).map { .ended($0) } ?? .nothing
@@ -55,16 +55,16 @@ public struct AnswerTable: Sendable {
     /// Returns a table for a server whose status alone has the meaning, for requests and refreshes alike.
     ///
     /// ```swift
-    /// let answers = AnswerTable.byStatus([
+    /// let answers = ResponseRules.byStatus([
     ///     401: .tokenRefused, 402: .ended(.refreshExpired), 499: .ended(.signedInElsewhere),
     /// ])
     /// ```
     ///
     /// - Parameter meanings: By status. A status that is missing says nothing about the session.
-    public static func byStatus(_ meanings: [Int: Meaning]) -> AnswerTable {
+    public static func byStatus(_ meanings: [Int: Meaning]) -> ResponseRules {
         let meaning: @Sendable (HTTPResponse, [UInt8]) -> Meaning = { head, _ in meanings[head.status.code] ?? .nothing
         }
-        return AnswerTable(ofRequest: meaning, ofRefresh: meaning)
+        return ResponseRules(request: meaning, refresh: meaning)
     }
 
     private static let terminalReasons: Set<SignOutReason> = [

@@ -4,7 +4,7 @@ public import Foundation
 import OptimistWire
 
 /// Why the server does not take a row for now. The row stays pending and is sent again.
-public struct WaitReason: Sendable, Hashable {
+public struct DeferralReason: Sendable, Hashable {
     /// The server's own code, such as `schemaTooNew`, or one of this device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
     /// `invalidID`, `restarted`. The set is open: a server may send codes that this version does not know.
     public let code: String
@@ -40,7 +40,7 @@ public struct WaitReason: Sendable, Hashable {
     }
 
     /// The answer came from a life of the remote's database that the device does not know yet.
-    static let restarted = WaitReason("restarted")
+    static let restarted = DeferralReason("restarted")
 
     /// The code, the column and the message.
     var json: JSON {
@@ -50,21 +50,21 @@ public struct WaitReason: Sendable, Hashable {
     /// A reason and the table that it concerns.
     struct Place: Hashable {
         var table: String
-        var reason: WaitReason
+        var reason: DeferralReason
     }
 }
 
-extension WaitReason: CustomStringConvertible {
+extension DeferralReason: CustomStringConvertible {
     /// The code, the column and the message as JSON.
     public var description: String { json.description }
 }
 
 /// Pending rows of one table that wait for the same reason.
-public struct WaitingRows: Sendable, Hashable {
+public struct DeferredRows: Sendable, Hashable {
     /// The table of the rows.
     public let table: String
     /// Why they wait.
-    public let reason: WaitReason
+    public let reason: DeferralReason
     /// How many rows wait.
     public let count: Int
     /// When the first of them is sent again, by the device's clock.

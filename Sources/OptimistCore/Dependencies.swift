@@ -5,7 +5,7 @@ public import Foundation
 /// Everything the library would otherwise take from the world around it: time, identity, chance and tasks.
 ///
 /// The defaults are the real ones. A test passes its own, and the same values then give the same run.
-public struct Surroundings: Sendable {
+public struct Dependencies: Sendable {
     /// Measures waiting. Default: `ContinuousClock`.
     public var clock: any Clock<Duration>
     /// The time of day, for dates that people read and for clocks that are compared with other machines. Default: the
@@ -23,7 +23,7 @@ public struct Surroundings: Sendable {
     /// that syncs locks them. Default: true. A simulation whose files are not on a disk passes false.
     public var sharesFiles: Bool
 
-    /// Makes surroundings. The defaults are the real clock, time, ids, chance and tasks.
+    /// Makes dependencies. The defaults are the real clock, time, ids, chance and tasks.
     public init(
         clock: any Clock<Duration> = ContinuousClock(),
         now: @escaping @Sendable () -> Date = { Date() },

@@ -6,7 +6,7 @@ public import OptimistCore
 
 /// The store of the app, as a view gets it from its environment. It reads and writes like the store. If the store did not
 /// open, for example because the disk is full, each call throws that error.
-public struct OpenStore: Sendable {
+public struct StoreAccess: Sendable {
     private let result: Result<Store, any Error>
 
     /// A store that is open.
@@ -49,7 +49,7 @@ public struct OpenStore: Sendable {
     }
 
     /// What a view gets whose app has given it no store.
-    static let missing = OpenStore(
+    static let missing = StoreAccess(
         failure: OptimistError(
             .noStore, "There is no store here. Put .optimist(client) on the app's scene, or on a preview's view."))
 }

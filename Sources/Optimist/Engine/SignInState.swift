@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The user who is signed in to a remote, as far as the device knows without a request.
-public enum SignedIn: Sendable, Hashable {
+public enum SignInState: Sendable, Hashable {
     /// The remote cannot tell yet, for example because it has not read the stored credentials. The store goes on with
     /// the last known user.
     case unknown
@@ -15,5 +15,5 @@ public enum SignedIn: Sendable, Hashable {
 /// Asks who is signed in. This is a struct because each access to a bare function in a `Mutex` wraps the function once
 /// more: after some thousand writes, a call would overflow the stack.
 struct SignedInQuestion: Sendable {
-    let ask: @Sendable () -> SignedIn
+    let ask: @Sendable () -> SignInState
 }
