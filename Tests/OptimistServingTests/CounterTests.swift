@@ -38,6 +38,18 @@ struct CounterTests {
         #expect(verdict.won?.mine == ["likes": ["deviceAA": 5]])
     }
 
+    @Test func `M3 M4 a device's later total counts, though its clock is earlier than the replacement of the other's`()
+    {
+        var store = Self.store()
+        let ahead = Self.total(2, "deviceBB", at: 31_536_000_000)
+        store.push([ahead], from: "deviceBB")
+        #expect(store.row(.todo)?.sum(of: "likes") == 2)
+        store.push([Self.total(5, "deviceBB", at: -1_000)], from: "deviceBB")
+        #expect(store.row(.todo)?.sum(of: "likes") == 5)
+        store.push([ahead], from: "deviceBB")
+        #expect(store.row(.todo)?.sum(of: "likes") == 5)
+    }
+
     @Test func `M2 M3 a counter's clock is that of its latest total, and the columns keep theirs`() {
         var store = Self.store()
         store.push([Self.total(5, "deviceAA", at: 9), Self.total(2, "deviceBB", at: 1)])

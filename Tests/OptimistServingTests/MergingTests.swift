@@ -142,18 +142,23 @@ struct MergingTests {
         #expect(store.push([late])[0].won?.values == ["content": "c"])
     }
 
-    @Test func `M4 a device's later write wins, though it has the very stamp that replaced the earlier one's`() throws {
+    /// The device has not heard of the replacement.
+    @Test(arguments: [0, 1, 5_000])
+    func `M4 a device's later write wins, though its clock is not later than the replacement of the earlier one's`(
+        behind: Int64
+    ) throws {
         var store = ModelStore()
-        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        store.push([.create(.todo, ["content": "a"], at: .at(-10_000))])
         let ahead = RowOperation.update(.todo, ["content": "b"], at: .at(31_536_000_000, "deviceBB"))
-        let replacement = try #require(store.push([ahead])[0].won?.clocks?["content"])
-        let later = RowOperation.update(.todo, ["content": "c"], at: replacement)
-        let told = try #require(store.push([later])[0].won)
+        let replacement = try #require(store.push([ahead], from: "deviceBB")[0].won?.clocks?["content"])
+        let clock = WriteClock(stamp: Stamp(rawValue: replacement.stamp.rawValue - behind), device: "deviceBB")
+        let later = RowOperation.update(.todo, ["content": "c"], at: clock)
+        let told = try #require(store.push([later], from: "deviceBB")[0].won)
         #expect(try #require(told.clocks?["content"]) > replacement)
         #expect(store.value(.todo, "content") == "c")
         let seq = store.seq
-        store.push([later])
-        #expect(store.push([ahead])[0].won?.values == ["content": "c"])
+        store.push([later], from: "deviceBB")
+        #expect(store.push([ahead], from: "deviceBB")[0].won?.values == ["content": "c"])
         #expect(store.seq == seq)
         #expect(store.value(.todo, "content") == "c")
     }

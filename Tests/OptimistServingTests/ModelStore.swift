@@ -32,14 +32,15 @@ struct ModelStore {
 
     @discardableResult
     mutating func push(
-        _ operations: [RowOperation], groups: [[RowKey]] = [], origins: Set<String> = [], unreadTypes: Set<String> = []
+        _ operations: [RowOperation], from device: String? = nil, groups: [[RowKey]] = [], origins: Set<String> = [],
+        unreadTypes: Set<String> = []
     ) -> [RowVerdict] {
         let transaction = InMemoryTransaction(account, epochs: ["e"])
         do {
             let evaluation = try SetEvaluation(
                 operations, groups: groups,
                 in: .init(
-                    schema: schema, origins: origins, rowValidation: rowValidation,
+                    schema: schema, device: device, origins: origins, rowValidation: rowValidation,
                     hook: hook.map { HookCalls($0, account: "a1", device: "deviceAA") }, unreadTypes: unreadTypes,
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),

@@ -37,7 +37,11 @@ struct CheckTests {
     }
 
     private func change(_ sql: String) throws {
-        let queue = try DatabaseQueue(path: folder.appending(path: "optimist.sqlite").path)
+        // The server that has just closed the file may still hold its lock.
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
+        let queue = try DatabaseQueue(
+            path: folder.appending(path: "optimist.sqlite").path, configuration: configuration)
         try queue.write { try $0.execute(sql: sql) }
         try queue.close()
     }

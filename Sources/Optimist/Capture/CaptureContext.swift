@@ -243,13 +243,6 @@ extension Database {
     func witness(_ stamp: Stamp) throws {
         try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
     }
-
-    /// Makes every later stamp later than those that the engine has given to columns of an unsent row, in place of the
-    /// former ones.
-    func witnessStamps(of edit: LocalEdit?, since former: LocalEdit?) throws {
-        guard let edit, edit.clocks != former?.clocks else { return }
-        if let latest = edit.clocks.values.compactMap(\.ownStamp).max() { try witness(latest) }
-    }
 }
 
 extension RowRef? {

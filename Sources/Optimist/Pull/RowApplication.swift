@@ -145,7 +145,6 @@ struct RowApplication {
                     quote: table.quote)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
-        try db.witnessStamps(of: entry.local, since: known?.local)
         if case .waiting = rendering.placement {
             if entry != known { try entries.save(entry) }
             // A new life also gets the server's values in columns that this app does not know.

@@ -96,7 +96,11 @@ struct PushResults {
         try entries.save(entry)
         try noteWait(entry, verdict)
         try noteUnknown(verdict, entry, before, in: table)
-        try db.witnessStamps(of: entry.local, since: before.local)
+        if let clocks = entry.local?.clocks, clocks != before.local?.clocks,
+            let latest = clocks.values.compactMap(\.ownStamp).max()
+        {
+            try db.witness(latest)
+        }
         try missed.look(at: entry, before: before)
     }
 

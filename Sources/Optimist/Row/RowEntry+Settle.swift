@@ -124,7 +124,7 @@ extension RowEntry {
         for column in layout.columns(in: sentRow.mask) where column.isCounter || dirty & column.mask != 0 {
             guard let edit = sentRow.clocks[column.name] else { continue }
             answered |= column.mask
-            let isDirty = unsentClock(of: column.name) != edit || sentRow.isLater(column, than: won, device: device)
+            let isDirty = unsentClock(of: column.name) != edit
             if !isDirty { cleared |= column.mask }
             if column.isCounter {
                 let shown = settleCounter(column, sentRow, won, seq: seq, isInOrder: isInOrder, isDirty: isDirty)
@@ -172,6 +172,10 @@ extension RowEntry {
         guard isDirty else { return server }
         local?.cover(column, try quote(column, server))
         noteCovered(column, device: sent.device)
+        // The server set back the clock of the sent value. The user's edit since must still be later (M4).
+        if answer == mine, let clock, let own = unsentClock(of: column.name).ownStamp, clock.stamp >= own {
+            local?.stamp(column, clock.stamp.successor)
+        }
         return server
     }
 

@@ -33,17 +33,12 @@ extension RowEntry {
     private var unread: Int64 { local?.unread ?? 0 }
 
     /// Notes that the server's value of an unsent column has changed. The app's table does not show it, unless this
-    /// device wrote it. If it did, the unsent edit is the later one, even if the server gave the other a later clock
-    /// (M4). Under the same clock they are one edit, if this one has been sent.
+    /// device wrote it.
     mutating func noteCovered(_ column: TableLayout.Column, device: String) {
-        guard let told = remote.clock(of: column), told.device == device else {
+        if remote.clock(of: column)?.device == device {
+            local?.noteRead(column.mask)
+        } else {
             local?.noteUnread(column.mask)
-            return
-        }
-        local?.noteRead(column.mask)
-        let isAnswered = sent & column.mask == 0
-        if let own = unsentClock(of: column.name).ownStamp, told.stamp > own || isAnswered && told.stamp == own {
-            local?.stamp(column, told.stamp.successor)
         }
     }
 

@@ -36,11 +36,4 @@ struct SentRow: Sendable, Equatable {
         }
         return ColumnClocks(packing: clocks.filter { totals[$0.key] == nil }.mapValues { $0.clock(device) })
     }
-
-    /// Whether the server answers a sent edit with an earlier one of the same device. It has given the earlier edit a later
-    /// clock, so the sent edit must be sent again (M4).
-    func isLater(_ column: TableLayout.Column, than won: RowPatch, device: String) -> Bool {
-        guard !column.isCounter, let value = won.values[column.name], value != values[column.name] else { return false }
-        return clocks[column.name]?.ownStamp != nil && won.clocks?[column.name]?.device == device
-    }
 }

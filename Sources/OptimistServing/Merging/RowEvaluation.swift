@@ -15,6 +15,8 @@ struct RowEvaluation {
     var taken: Set<String> = []
     /// Whether the clocks of the next operation are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
+    /// The device whose push has the next operation. Nil: the request is no push.
+    var pusher: String?
     /// What the device of the next operation had read of the row. Nil: it does not say.
     var read: ColumnClocks?
 
@@ -140,7 +142,7 @@ extension RowEvaluation {
     ) -> (MergeRow, Set<String>) {
         var stamping = Stamping(
             row: row, isSameLife: generation == row.generation, memory: memory, clock: clock,
-            believesEqualClocks: hasOwnClocks)
+            believesEqualClocks: hasOwnClocks, pusher: pusher)
         var incoming = MergeRow(generation: generation)
         incoming.cells.reserveCapacity(patch.values.count)
         for (column, value) in patch.values {

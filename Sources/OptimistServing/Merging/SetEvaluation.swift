@@ -127,6 +127,7 @@ extension SetEvaluation {
             try evaluations[operation.key]
             ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
         row.hasOwnClocks = operation.hasOwnClocks
+        row.pusher = context.device
         row.read = operation.read
         let step = row.apply(operation.action, validation: context.rowValidation, texts: context.texts, clock: &clock)
         evaluations[operation.key] = row

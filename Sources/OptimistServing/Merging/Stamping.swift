@@ -13,6 +13,8 @@ struct Stamping {
     private let isSameLife: Bool
     /// Whether a clock that equals the clock of the row's value counts as the sender's own.
     private let believesEqualClocks: Bool
+    /// The device that pushes the operation. Nil: the request is no push.
+    private let pusher: String?
     private(set) var memory: RowMemory
     private(set) var clock: ServerClock
     /// The columns whose clock differs from the sender's.
@@ -21,22 +23,22 @@ struct Stamping {
     private var ownStamp: Stamp?
 
     init(
-        row: MergeRow, isSameLife: Bool, memory: RowMemory, clock: ServerClock, believesEqualClocks: Bool = true
+        row: MergeRow, isSameLife: Bool, memory: RowMemory, clock: ServerClock, believesEqualClocks: Bool = true,
+        pusher: String? = nil
     ) {
         self.row = row
         self.isSameLife = isSameLife
         self.believesEqualClocks = believesEqualClocks
+        self.pusher = pusher
         self.memory = memory
         self.clock = clock
     }
 
     /// The clock of a column's value. Nil: the server already has the same value.
     mutating func stamp(_ value: JSON, _ column: String, _ given: WriteClock?, isStampedBySender: Bool) -> WriteClock? {
-        if let given, isReplacement(given, ofAnotherThan: value, column) {
-            adjusted.insert(column)
-            return WriteClock(stamp: given.stamp.successor, device: given.device)
+        if let given, isSendersOwn(given, value, column) {
+            return accept(given, column, giver: given.device, over: cell(column, besides: value))
         }
-        if let given, isSendersOwn(given, value, column) { return accept(given, column, giver: given.device) }
         if isStampedBySender { adjusted.insert(column) }
         if isSameLife, row.cells[column]?.value ?? .null == value { return nil }
         return WriteClock(stamp: tick(), device: ServerClock.device)
@@ -49,11 +51,10 @@ struct Stamping {
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
     }
 
-    /// Whether the row has an earlier write of the sender's under this clock, which the server gave it in place of one that
-    /// ran ahead. The sender has not heard of that, and has given a later write the same clock.
-    private func isReplacement(_ given: WriteClock, ofAnotherThan value: JSON, _ column: String) -> Bool {
-        guard isSameLife, let cell = row.cells[column], cell.clock == given, cell.value != value else { return false }
-        return memory.replaced[column]?[given.device]?.stamp == given
+    /// The clock of a column's value in the row. Nil: the row has none, or the same value.
+    private func cell(_ column: String, besides value: JSON) -> WriteClock? {
+        guard isSameLife, let cell = row.cells[column], cell.value != value else { return nil }
+        return cell.clock
     }
 
     /// The clock of a delete.
@@ -76,8 +77,11 @@ struct Stamping {
             for total in totals {
                 guard let given = total.clock ?? common else { continue }
                 let origin = total.origin ?? given.device
-                stamped[origin] = CounterTotal(
-                    total.total, accept(given, column, giver: "\(given.device)/\(origin)"))
+                let present = isSameLife ? row.counters[column]?[origin] : nil
+                let clock = accept(
+                    given, column, giver: "\(given.device)/\(origin)",
+                    over: present?.total == total.total ? nil : present?.clock)
+                stamped[origin] = CounterTotal(total.total, clock)
             }
             return stamped
         }
@@ -92,7 +96,13 @@ struct Stamping {
     }
 
     /// A device's clock, or its replacement if the clock runs ahead.
-    private mutating func accept(_ given: WriteClock, _ column: String, giver: String) -> WriteClock {
+    ///
+    /// - Parameter standing: The clock of another value that the row has. If it is a replacement, the value is an earlier write
+    ///   of the device that pushes. That device has corrected its clock since, without having heard of the replacement, so its
+    ///   later write may have an earlier clock. It is no late repetition: the pushes of a device come in order.
+    private mutating func accept(
+        _ given: WriteClock, _ column: String, giver: String, over standing: WriteClock? = nil
+    ) -> WriteClock {
         if let replaced = memory.replaced[column]?[giver], given <= replaced.given {
             if given == replaced.given {
                 adjusted.insert(column)
@@ -100,6 +110,10 @@ struct Stamping {
             }
             // The device has corrected its clock since then, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
+            if standing == replaced.stamp, given.device == pusher, !clock.isAhead(given) {
+                adjusted.insert(column)
+                return WriteClock(stamp: replaced.stamp.stamp.successor, device: given.device)
+            }
             // An earlier write of the same device stays earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
             return WriteClock(stamp: min(given.stamp, before), device: given.device)

@@ -49,6 +49,21 @@ extension TakingBackTests {
         #expect(try #require(patch.clocks?["text"]) > known)
     }
 
+    @Test func `S4 M4 a write after one that went on behind a clock which was reined in is another`() async throws {
+        let (desk, step) = (try Desk(), Step(text: "Tickets"))
+        try await desk.store.take([.step(step)], to: 1)
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'one'") }
+        let first = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'two'") }
+        let reined = WriteClock(stamp: Stamp(milliseconds: 1_790_000_030_000), device: first.push.device)
+        let won = RowPatch(clocks: ColumnClocks(common: nil, exceptions: ["text": reined]), values: ["text": "one"])
+        try await desk.store.apply([.merged(seq: 2, won)], of: first)
+        let second = try #require(try await desk.store.nextPush(PushLimit()))
+        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'three'") }
+        try await desk.store.apply([.accepted(seq: 3)], of: second)
+        #expect(try await desk.store.counts().pending == 1)
+    }
+
     /// The row below the one that was replaced, and the answer about it.
     @Test(arguments: [false, true])
     func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool)
