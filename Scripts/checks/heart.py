@@ -17,7 +17,7 @@ from checks.swift_code import Code
 CLIENT = "Sources/Optimist/"
 INTERFACE = "Documentation/Interface/"
 # The folders of the heart. If files move from one of these into a new folder, add that folder.
-HEART = ("Row", "Push", "Pull", "Engine", "Capture", "Conflict")
+HEART = ("Row", "Apply", "Capture", "Push", "Pull", "Engine")
 LAW = "Row"
 WORD, EDIT, CHANGE = "RemoteRow", "LocalEdit", "RowChange"
 

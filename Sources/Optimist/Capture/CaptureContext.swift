@@ -157,12 +157,6 @@ final class CaptureContext: Sendable {
     }
 }
 
-/// A row, as the engine's tables name it.
-struct RowRef: Hashable, Sendable {
-    let table: Int64
-    let id: DatabaseValue
-}
-
 extension CaptureContext {
     /// Adds to a connection the SQL functions that the triggers call.
     ///
@@ -242,13 +236,5 @@ extension Database {
     /// Makes every later stamp of this writing connection later than a stamp that the engine itself gave.
     func witness(_ stamp: Stamp) throws {
         try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
-    }
-}
-
-extension RowRef? {
-    /// The arguments of a statement about one row, or about all.
-    func arguments(limit: Int) -> StatementArguments {
-        guard let self else { return ["limit": limit] }
-        return ["table": self.table, "id": self.id, "limit": limit]
     }
 }

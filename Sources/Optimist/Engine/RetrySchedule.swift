@@ -25,8 +25,6 @@ struct RetrySchedule: Sendable, Equatable {
 
     /// The number of attempts before the first wait.
     static let promptAttempts = 3
-    /// The longest wait that a server can demand. The limit protects against a wrong value.
-    static let longestDemand = Duration.seconds(3600)
 
     private(set) var phase = Phase.idle
     private(set) var failures = 0
@@ -112,7 +110,7 @@ struct RetrySchedule: Sendable, Equatable {
         if let retryAfter {
             failures += 1
             let least = backoff.delay(afterFailures: failures, using: &random)
-            return begin(now, max(min(retryAfter, Self.longestDemand), least), isDemanded: true)
+            return begin(now, max(min(retryAfter, ServerDemand.ofRequests), least), isDemanded: true)
         }
         if let step, now < step.end { return step.end - now }
         failures += 1

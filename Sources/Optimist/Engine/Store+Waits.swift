@@ -5,10 +5,27 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
+    /// The most rows of the first requests of a run. If an earlier run was cut before the server had answered its last push
+    /// or pull, the network may be too slow for it: half of its rows.
+    func firstLimits() async throws -> SyncMachine.Limits {
+        try await read { db in
+            var limits = SyncMachine.Limits()
+            if let rows = try Meta.int(.unanswered, in: db) { limits.push = max(1, Int(rows) / 2) }
+            if let rows = try Meta.int(.cutPage, in: db) { limits.page = max(1, Int(rows) / 2) }
+            return limits
+        }
+    }
+
+    /// Stores how many rows the pull was to bring at most that a run has cut. Nil: a page has come since.
+    func noteCutPage(_ rows: Int?) async throws {
+        if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
+        try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
+    }
+
     /// The longest wait that the engine resumes from an earlier launch, because the clock may have been set since. A
     /// wait that no server demanded is never longer than the backoff's longest.
     private static func longestWait(isDemanded: Bool) -> Duration {
-        isDemanded ? RetrySchedule.longestDemand : Backoff().ceiling
+        isDemanded ? ServerDemand.ofRequests : Backoff().ceiling
     }
 
     /// Saves a lane's wait for the next launch (S5). A nil `wait` removes it.

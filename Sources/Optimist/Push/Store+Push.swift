@@ -118,23 +118,6 @@ extension Store {
             try Meta.set(.inFlight, to: nil, in: db)
         }
     }
-
-    /// The most rows of the first requests of a run. If an earlier run was cut before the server had answered its last push
-    /// or pull, the network may be too slow for it: half of its rows.
-    func firstLimits() async throws -> SyncMachine.Limits {
-        try await read { db in
-            var limits = SyncMachine.Limits()
-            if let rows = try Meta.int(.unanswered, in: db) { limits.push = max(1, Int(rows) / 2) }
-            if let rows = try Meta.int(.cutPage, in: db) { limits.page = max(1, Int(rows) / 2) }
-            return limits
-        }
-    }
-
-    /// Stores how many rows the pull was to bring at most that a run has cut. Nil: a page has come since.
-    func noteCutPage(_ rows: Int?) async throws {
-        if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
-        try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
-    }
 }
 
 /// Reads the unsent values of the rows of a unit.

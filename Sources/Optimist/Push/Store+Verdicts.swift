@@ -73,11 +73,3 @@ extension Store {
         }
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, rounded up.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-    }
-}

@@ -108,9 +108,3 @@ extension [CounterTotal] {
     /// The clock of the column that holds these totals.
     var latestClock: WriteClock? { map(\.clock).max() }
 }
-
-/// A counter's change as the journal and the rejections keep it: `{"@add": 2}`. The change can be made again later.
-enum CounterChange {
-    static func json(_ added: Int64) -> JSON { ["@add": .int(added)] }
-    static func added(_ json: JSON) -> Int64? { json["@add"]?.int }
-}

@@ -3,11 +3,6 @@
 import GRDB
 import OptimistWire
 
-extension Store {
-    /// The ids under which this device has counted. A remote tells how much each of them has contributed to its sums.
-    func origins() async throws -> [String] { try await read { try DeviceIdentity.origins(in: $0) } }
-}
-
 /// Reads and writes `optimist_counter`: the device's own totals (M3). The triggers write that table while the app
 /// counts.
 struct CounterTable {

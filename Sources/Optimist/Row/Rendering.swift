@@ -25,13 +25,3 @@ struct Rendering: Equatable, Sendable {
     /// Whether the answer came too late to decide anything, so that the row is sent once more.
     var isUndecided = false
 }
-
-/// The change that a rendering makes to the app's table.
-enum RowChange: Equatable, Sendable {
-    case none
-    /// Insert the row, or replace every column of it.
-    case put(JSONObject)
-    /// Set some columns.
-    case set(JSONObject)
-    case delete
-}

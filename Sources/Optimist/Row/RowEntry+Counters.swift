@@ -126,16 +126,3 @@ extension SentRow {
         return values
     }
 }
-
-extension TableLayout {
-    /// The counter columns. The engine asks for them for each row, and most tables have none, which is answered at
-    /// once.
-    var counters: [Column] { rules.counters.isEmpty ? [] : columns.filter(\.isCounter) }
-}
-
-extension TableLayout.Column {
-    var isCounter: Bool {
-        if case .counter = form { return true }
-        return false
-    }
-}

@@ -242,8 +242,3 @@ struct RowEntryTable {
             "The record of unsent changes cannot be read. Nothing was deleted; please report this file.")
     }
 }
-
-extension [UInt8] {
-    /// The bytes as SQLite stores them.
-    var blobValue: DatabaseValue { Data(self).databaseValue }
-}

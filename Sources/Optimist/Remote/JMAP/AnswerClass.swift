@@ -23,7 +23,7 @@ package enum AnswerClass {
             guard let seconds = retryAfter.flatMap({ RetryAfter.seconds($0, since: made) }) else {
                 return .unreachable("HTTP \(status)")
             }
-            return .throttled(after: bounded(seconds, by: RetrySchedule.longestDemand))
+            return .throttled(after: bounded(seconds, by: ServerDemand.ofRequests))
         case (409, "pushRewound"): return .pushRewound
         case (400, "limit"), (413, "limit"): return .tooLarge(isProtocolLimit: true)
         case (413, _): return .tooLarge(isProtocolLimit: false)
@@ -100,7 +100,7 @@ package enum AnswerClass {
                     winner: error.winner))
         default:
             return .retry(
-                after: error.retryAfterSeconds.map { bounded($0, by: PushResults.longestDemand) },
+                after: error.retryAfterSeconds.map { bounded($0, by: ServerDemand.ofRow) },
                 DeferralReason(error.type, column: error.properties.first))
         }
     }

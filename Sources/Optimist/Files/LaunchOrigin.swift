@@ -108,3 +108,14 @@ extension Store {
         capture.settleInherited()
     }
 }
+
+extension DeviceIdentity {
+    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id. The server may
+    /// have any pending value already, because another copy of the file may have sent it.
+    static func renew(in db: Database, makeID: () -> UUID) throws {
+        try LaunchOrigin(db).keep()
+        try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")
+        try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
+        try Meta.set(.node, to: db.lastInsertedRowID, in: db)
+    }
+}

@@ -12,8 +12,6 @@ struct PushResults {
     private static let blockedPauseMilliseconds: Int64 = 30_000
     /// How long a row is held that cannot be sent or taken back: one day.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
-    /// The longest pause that the server can demand, because its answer may be wrong.
-    static let longestDemand = Duration.milliseconds(heldMilliseconds)
 
     let batch: PushBatch
     let verdicts: [RemotePush.Verdict]
@@ -172,10 +170,10 @@ struct PushResults {
         try WaitTable(db).note(reason, of: entry.ref, until: due)
     }
 
-    /// - Parameter wait: The pause that the server asks for, limited to ``longestDemand``. Nil if it names none.
+    /// - Parameter wait: The pause that the server asks for, limited to ``ServerDemand/ofRow``. Nil if it names none.
     private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
         guard let edit = entry.local else { return }
-        let demanded = wait.map { min(max($0, .zero), Self.longestDemand).milliseconds }
+        let demanded = wait.map { min(max($0, .zero), ServerDemand.ofRow).milliseconds }
         entry.local?.wait(until: corrected + (demanded ?? Self.retryPause(after: edit.retries)))
         entry.local?.countRetry()
     }

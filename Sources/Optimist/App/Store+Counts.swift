@@ -42,3 +42,8 @@ extension Store {
     /// - Complexity: O(pending rows), in an index.
     public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0, of: self.layouts) } }
 }
+
+extension Store {
+    /// The ids under which this device has counted. A remote tells how much each of them has contributed to its sums.
+    func origins() async throws -> [String] { try await read { try DeviceIdentity.origins(in: $0) } }
+}

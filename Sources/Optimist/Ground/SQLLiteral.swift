@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 
 /// A value of SQLite's as a text that says its type and has all its bytes: SQL that evaluates to the value.
@@ -118,4 +119,9 @@ enum SQLLiteral {
         }
         return high == nil ? bytes : nil
     }
+}
+
+extension [UInt8] {
+    /// The bytes as SQLite stores them.
+    var blobValue: DatabaseValue { Data(self).databaseValue }
 }

@@ -1,0 +1,17 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+
+/// A row, as the engine's tables name it.
+struct RowRef: Hashable, Sendable {
+    let table: Int64
+    let id: DatabaseValue
+}
+
+extension RowRef? {
+    /// The arguments of a statement about one row, or about all.
+    func arguments(limit: Int) -> StatementArguments {
+        guard let self else { return ["limit": limit] }
+        return ["table": self.table, "id": self.id, "limit": limit]
+    }
+}
