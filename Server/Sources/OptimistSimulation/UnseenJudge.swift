@@ -42,8 +42,13 @@ struct UnseenJudge {
 
     private func hasVanished(_ text: Text, of write: History.Write) -> Bool {
         if server[text.row]?[text.column] == .some(text.value) { return false }
-        if kept[write.device]?[text.row]?.contains(text.value) == true { return false }
-        return !history.writes(of: text.row).contains { wasShown(text, to: $0.write) }
+        let others = history.writes(of: text.row).map(\.write)
+        // Equal values are no conflict (M5). If two devices wrote the same text, the later one hears of its end.
+        let writers = Set(others.filter { $0.cells[text.row]?[text.column] == .some(text.value) }.map(\.device))
+        if writers.union([write.device]).contains(where: { kept[$0]?[text.row]?.contains(text.value) == true }) {
+            return false
+        }
+        return !others.contains { wasShown(text, to: $0) }
     }
 
     /// Whether a write replaced or deleted a text that its device showed. An app of the first version cannot show every
