@@ -50,7 +50,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     }
 
     /// The machine's phase is idle while rows wait, and until the engine hears of a write. If rows are pending, the
-    /// status therefore says `waiting` or `syncing` instead.
+    /// status therefore says `deferred` or `syncing` instead.
     private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
         guard state.phase == .idle, counts.pending > 0 else { return state.phase }
         let sendable = try SendableUnits(
