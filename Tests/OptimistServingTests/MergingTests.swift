@@ -163,6 +163,23 @@ struct MergingTests {
         #expect(store.value(.todo, "content") == "c")
     }
 
+    @Test func `M4 each later write of such a device wins, though it has heard of none of the replacements`() throws {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(-10_000))])
+        func push(_ content: JSON, at clock: WriteClock) -> WriteClock? {
+            store.push([.update(.todo, ["content": content], at: clock)], from: "deviceBB")
+            #expect(store.value(.todo, "content") == content)
+            return store.row(.todo)?.cells["content"]?.clock
+        }
+        _ = push("b", at: .at(31_536_000_000, "deviceBB"))
+        let second = try #require(push("c", at: .at(-5_000, "deviceBB")))
+        _ = push("d", at: .at(-4_000, "deviceBB"))
+        _ = push("b", at: second)
+        let seq = store.seq
+        _ = push("b", at: second)
+        #expect(store.seq == seq)
+    }
+
     @Test func `S3 M4 a delete whose clock ran ahead and that is repeated later is not a new delete`() {
         var store = ModelStore()
         store.schema.types["Todo"]?.editWins = true
@@ -202,6 +219,18 @@ struct MergingTests {
         #expect(store.push([.update(.todo, ["done": false], at: .at(9_500))])[0].isAcceptedAsSent)
         let next = RowOperation.update(.todo, ["content": "d"], at: .at(Self.fiveHours + 1, "deviceBB"))
         #expect(store.push([next])[0].won?.values["content"] == "d", "what its device writes next is new")
+    }
+
+    @Test func `M4 a replacement that the server gave while its clock was ahead moves no later write ahead`() {
+        var store = ModelStore()
+        store.push([.create(.todo, ["content": "a"], at: .at(0))])
+        store.milliseconds += Self.fiveHours
+        store.push([.update(.todo, ["content": "b"], at: .at(31_536_000_000, "deviceBB"))], from: "deviceBB")
+        store.milliseconds -= Self.fiveHours - 10_000
+        store.push([.update(.todo, ["content": "c"], at: .at(9_000, "deviceBB"))], from: "deviceBB")
+        #expect(store.row(.todo)?.cells["content"]?.clock == .at(9_000, "deviceBB"))
+        store.push([.update(.todo, ["content": "d"], at: .at(9_500, "deviceAA"))], from: "deviceAA")
+        #expect(store.value(.todo, "content") == "d")
     }
 
     @Test func `M4 a write without a clock is stamped by the corrected time, not after a clock that is ahead`() {

@@ -97,9 +97,9 @@ struct Stamping {
 
     /// A device's clock, or its replacement if the clock runs ahead.
     ///
-    /// - Parameter standing: The clock of another value that the row has. If it is a replacement, the value is an earlier write
-    ///   of the device that pushes. That device has corrected its clock since, without having heard of the replacement, so its
-    ///   later write may have an earlier clock. It is no late repetition: the pushes of a device come in order.
+    /// - Parameter standing: The clock of another value that the row has. If the device that pushes wrote that value too, and its
+    ///   clock is a replacement or a later one, this write is the later one: the pushes of a device come in order. Its clock
+    ///   may be earlier, because the device has corrected its time without having heard of the replacement.
     private mutating func accept(
         _ given: WriteClock, _ column: String, giver: String, over standing: WriteClock? = nil
     ) -> WriteClock {
@@ -108,12 +108,14 @@ struct Stamping {
                 adjusted.insert(column)
                 return replaced.stamp
             }
+            if let standing, given.device == pusher, standing.device == pusher, standing >= replaced.stamp,
+                given <= standing, !clock.isAhead(standing)
+            {
+                adjusted.insert(column)
+                return WriteClock(stamp: standing.stamp.successor, device: given.device)
+            }
             // The device has corrected its clock since then, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
-            if standing == replaced.stamp, given.device == pusher, !clock.isAhead(given) {
-                adjusted.insert(column)
-                return WriteClock(stamp: replaced.stamp.stamp.successor, device: given.device)
-            }
             // An earlier write of the same device stays earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
             return WriteClock(stamp: min(given.stamp, before), device: given.device)
