@@ -62,12 +62,13 @@ extension LocalEdit {
 
     /// Makes the row wait.
     ///
-    /// - Parameters:
-    ///   - due: Until when, in milliseconds since 1970.
-    ///   - row: The row that it waits for, as `Type:id`.
-    mutating func wait(until due: Int64, for row: String? = nil) {
-        self.due = due
-        if let row { blocked = row }
+    /// - Parameter due: Until when, in milliseconds since 1970.
+    mutating func wait(until due: Int64) { self.due = due }
+
+    /// Makes the row wait for another one, named as `Type:id`. Nil: the other one has no name on the server.
+    mutating func wait(until due: Int64, for row: String?) {
+        wait(until: due)
+        blocked = row
     }
 
     /// Notes that the row was put off once more, so that the next pause is longer.
