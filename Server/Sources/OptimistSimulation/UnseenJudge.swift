@@ -18,7 +18,7 @@ struct UnseenJudge {
         // A server that went back has lost what it knew of replaced values. A device that went back has lost its journal.
         if history.hasServerGoneBack { return [] }
         return history.writes.filter { $0.hasReturned && !history.restored.contains($0.device) }.flatMap { write in
-            texts(of: write).filter { hasVanished($0, of: write) }.map { text in
+            texts(of: write).filter { hasVanished($0) }.map { text in
                 "unseen: \(text.row).\(text.column) = \(text.value) of device \(write.device) is gone, "
                     + "no device that replaced it had it, and it is in no journal"
             }
@@ -40,15 +40,13 @@ struct UnseenJudge {
         }
     }
 
-    private func hasVanished(_ text: Text, of write: History.Write) -> Bool {
+    private func hasVanished(_ text: Text) -> Bool {
         if server[text.row]?[text.column] == .some(text.value) { return false }
-        let others = history.writes(of: text.row).map(\.write)
         // Equal values are no conflict (M5). If two devices wrote the same text, the later one hears of its end.
-        let writers = Set(others.filter { $0.cells[text.row]?[text.column] == .some(text.value) }.map(\.device))
-        if writers.union([write.device]).contains(where: { kept[$0]?[text.row]?.contains(text.value) == true }) {
-            return false
+        return !history.writes(of: text.row).contains { _, write in
+            let wrote = write.cells[text.row]?[text.column] == .some(text.value)
+            return wrote && kept[write.device]?[text.row]?.contains(text.value) == true || wasShown(text, to: write)
         }
-        return !others.contains { wasShown(text, to: $0) }
     }
 
     /// Whether a write replaced or deleted a text that its device showed. An app of the first version cannot show every
