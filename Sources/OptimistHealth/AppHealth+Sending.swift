@@ -40,7 +40,7 @@ extension AppHealth {
             randomness: dependencies.randomness(for: "health.backoff"))
         var seen = 1
         while !Task.isCancelled {
-            do { try await sendNow() } catch {
+            do { try await countEarlierLaunches() } catch {
                 logger.debug("The app's health cannot be kept", metadata: ["error.type": "\(type(of: error))"])
             }
             schedule.found(work: canSend && unsent()?.totals.isEmpty == false)

@@ -149,7 +149,7 @@ public final class AppHealth: Sendable {
 
     /// How the launch before this one ended, as far as it is known. Nil: this is the first, or it is off.
     ///
-    /// A crash counts as a kill until ``sendNow()`` has read the report of it.
+    /// A crash counts as a kill until ``countEarlierLaunches()`` has read the report of it.
     public var previousEnd: LaunchEnd? { ledger.withLock { $0.previousEnd } }
 
     /// Reads the reports of crashes, and counts them and the launches before this one, durably. ``run()`` does so too.
@@ -157,7 +157,7 @@ public final class AppHealth: Sendable {
     /// - Returns: How the launch before this one ended. Nil: this is the first, or it is off.
     /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. They are counted later then.
     @discardableResult
-    public func sendNow() async throws -> LaunchEnd? {
+    public func countEarlierLaunches() async throws -> LaunchEnd? {
         guard let kept else { return nil }
         var found: [(source: Int, reports: [CrashReport])] = []
         for (index, source) in configuration.sources.enumerated() {

@@ -19,13 +19,13 @@ struct LaunchTests {
     ) async throws -> LaunchEnd? {
         do { use(try app.launch(version, process: 41)) }
         if crashes { app.shelf.add(process: 41, at: app.now) }
-        return try await app.launch(next, process: 42, boot: boot).sendNow()
+        return try await app.launch(next, process: 42, boot: boot).countEarlierLaunches()
     }
 
     @Test func `A1 the first launch knows of none before it`() async throws {
         let health = try app.launch()
         #expect(health.previousEnd == nil)
-        #expect(try await health.sendNow() == nil)
+        #expect(try await health.countEarlierLaunches() == nil)
     }
 
     @Test func `A1 an app that said so, or was in the background, ended normally`() async throws {
@@ -78,7 +78,7 @@ struct LaunchTests {
 
     @Test func `A1 a crash loop that never counts anything is counted`() async throws {
         for process in 1...200 { _ = try app.launch(process: Int32(process)) }
-        try await app.launch(process: 201).sendNow()
+        try await app.launch(process: 201).countEarlierLaunches()
         #expect(app.totals.map(\.launches) == [201])
         #expect(app.totals.map(\.abruptEnds) == [200])
     }
@@ -89,7 +89,7 @@ struct LaunchTests {
         for (version, boot) in [("1.0.1", "a"), ("1.0.1", "a"), ("1.0.2", "b")] {
             _ = try app.launch(version, boot: boot)
         }
-        try await app.launch("1.0.2", boot: "b").sendNow()
+        try await app.launch("1.0.2", boot: "b").countEarlierLaunches()
         // The first was killed, the second ended by a restart, the third was killed.
         #expect(app.totals.map(\.launches) == [2, 2])
         #expect(app.totals.map(\.abruptEnds) == [1, 1])
@@ -107,7 +107,7 @@ struct LaunchTests {
     }
 
     @Test func `A2 totals that cannot be read now are not replaced, and the launch is counted later`() async throws {
-        do { try await app.launch().sendNow() }
+        do { try await app.launch().countEarlierLaunches() }
         let file = app.directory.appending(path: "totals.json")
         let aside = app.directory.appending(path: "aside")
         try FileManager.default.moveItem(at: file, to: aside)
@@ -115,20 +115,22 @@ struct LaunchTests {
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
         do {
             let health = try app.launch()
-            await #expect { try await health.sendNow() } throws: { ($0 as? OptimistError)?.code == .healthUnavailable }
+            await #expect { try await health.countEarlierLaunches() } throws: {
+                ($0 as? OptimistError)?.code == .healthUnavailable
+            }
         }
         try FileManager.default.removeItem(at: file)
         try FileManager.default.moveItem(at: aside, to: file)
-        try await app.launch().sendNow()
+        try await app.launch().countEarlierLaunches()
         #expect(app.totals.map(\.launches) == [3])
         #expect(app.totals.map(\.abruptEnds) == [2])
     }
 
     @Test func `A4 if it is off, nothing is kept, and what was kept is deleted`() async throws {
-        do { try await app.launch().sendNow() }
+        do { try await app.launch().countEarlierLaunches() }
         #expect(!app.totals.isEmpty)
         let health = try app.launch(isOn: false)
-        #expect(try await health.sendNow() == nil)
+        #expect(try await health.countEarlierLaunches() == nil)
         health.record(unsentRows: 1)
         await health.run()
         #expect(try FileManager.default.contentsOfDirectory(atPath: app.directory.path).isEmpty)

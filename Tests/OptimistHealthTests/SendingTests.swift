@@ -71,7 +71,7 @@ struct SendingTests {
             return TransportResponse(.ok, "{}")
         }
         let health = try app.launch(transport: transport)
-        try await health.sendNow()
+        try await health.countEarlierLaunches()
         #expect(await !health.sendOnce())
         #expect(await health.sendOnce())
         #expect(health.unsent()?.totals.isEmpty == true)
@@ -114,7 +114,7 @@ struct SendingTests {
             HealthConfiguration(
                 app: "campus", salt: "s", version: AppVersion("1", build: "1"), at: app.directory,
                 server: URL(string: "http://sync.example.org")), transport: transport)
-        try await health.sendNow()
+        try await health.countEarlierLaunches()
         #expect(await !health.sendOnce())
         #expect(transport.requests.isEmpty)
     }

@@ -33,7 +33,7 @@ public struct ParkedRow: Hashable, Sendable {
     /// Why it waits.
     public let reason: Reason
 
-    /// Returns the waiting rows of a database that a store has written, in the order of the server's transactions. You
+    /// Returns the parked rows of a database that a store has written, in the order of the server's transactions. You
     /// can use it in ``Store/observe(_:)``.
     ///
     /// - Parameters:

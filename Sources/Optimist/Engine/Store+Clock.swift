@@ -37,7 +37,7 @@ extension Store {
         }
     }
 
-    /// The due times of waiting rows may follow the old clock. To send a row too early is better than a day too late.
+    /// The due times of deferred rows may follow the old clock. To send a row too early is better than a day too late.
     private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
         for table in ["optimist_edit", "optimist_wait"] {
             try db.execute(

@@ -54,7 +54,7 @@ public actor SyncEngine {
     private var waiters: [Inbox.Waiter] = []
     var lastBatch: PushBatch?
     var asksForRewind = true
-    /// The waiting rows that this run has already logged, by table and reason.
+    /// The deferred rows that this run has already logged, by table and reason.
     var toldWaits: Set<DeferralReason.Place> = []
 
     /// Syncs with a server that speaks JMAP, through a session.

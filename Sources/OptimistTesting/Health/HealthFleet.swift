@@ -160,7 +160,7 @@ public struct HealthFleet: Sendable {
     ) async throws {
         let health = try open(directory, version, shelf, network, time, 99)
         truth.launched(install, version.name)
-        try await health.sendNow()
+        try await health.countEarlierLaunches()
         while await !health.sendOnce() { try Task.checkCancellation() }
         health.willTerminate()
     }
@@ -182,9 +182,9 @@ public struct HealthFleet: Sendable {
     private func settle(_ health: AppHealth, _ random: inout SplitMix64) async throws {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: break
-        case 1: try await health.sendNow()
+        case 1: try await health.countEarlierLaunches()
         default:
-            try await health.sendNow()
+            try await health.countEarlierLaunches()
             _ = await health.sendOnce()
         }
     }

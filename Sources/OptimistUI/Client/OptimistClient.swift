@@ -65,7 +65,7 @@ public final class OptimistClient {
     /// - Parameters:
     ///   - sharesFile: Whether the file is in a container that other processes use too, such as an app group. The client then
     ///     releases all locks before the app is suspended: the system ends a suspended app that holds one. Writes fail with
-    ///     `DatabaseError` from then on, until the app is active again or calls ``syncInBackground(upTo:)``. Default: false.
+    ///     `DatabaseError` from then on, until the app is active again or calls ``syncInBackground(timeout:)``. Default: false.
     ///   - opening: Opens the store and makes its engine. It is called again later if it throws.
     public convenience init(sharesFile: Bool = false, opening: @escaping @Sendable () throws -> Components) {
         self.init(sharesFile: sharesFile, preview: nil, opening: opening)
@@ -123,18 +123,18 @@ public final class OptimistClient {
     /// Sends and receives once, in a background task. Afterwards it releases all locks, if other processes use the file and no
     /// scene is active.
     ///
-    /// - Parameter limit: How long it may take. Default: 25 seconds.
+    /// - Parameter timeout: How long it may take. Default: 25 seconds.
     /// - Returns: What remains, and why.
     /// - Throws: The error with which the store does not open; `CancellationError` if the task was cancelled; `DatabaseError` if
     ///   the counts cannot be read.
     @discardableResult
-    public func syncInBackground(upTo limit: Duration = .seconds(25)) async throws -> SyncOutcome {
+    public func syncInBackground(timeout: Duration = .seconds(25)) async throws -> SyncOutcome {
         await lastStep?.value
         open()
         resume()
         defer { if running == nil { suspend() } }
         guard let components else { throw failure ?? OptimistError(.noStore, "The store is not open.") }
-        return try await components.engine.syncOnce(timeout: limit)
+        return try await components.engine.syncOnce(timeout: timeout)
     }
 
     /// Follows the phases of the app's scenes.

@@ -29,7 +29,7 @@ final class PhoneHealth: Sendable {
     }
 
     /// Counts how the launch before ended, and returns it. Nil: this is the first launch, or it has ended.
-    func settle() async throws -> LaunchEnd? { try await present?.sendNow() }
+    func settle() async throws -> LaunchEnd? { try await present?.countEarlierLaunches() }
 
     /// Sends totals, and notes how many rows are unsent, until ``end(_:)``.
     func follow(_ statuses: SyncStatuses) {
