@@ -49,55 +49,29 @@ struct Journal {
         /// Nil if the row lives on.
         let whole: JSONObject?
 
-        /// What the user loses by a rendering. Nil: nothing.
-        init?(_ rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy? = nil) throws {
-            if rendering.lost != 0 {
-                try self.init(rendering.lost, of: entry, by: rendering.change, in: table, besides: vacancy)
-            } else {
-                try self.init(replaced: rendering, of: entry, in: table, besides: vacancy)
-            }
-        }
-
-        private init?(
-            replaced rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy?
-        ) throws {
-            let next: JSONObject
-            switch rendering.change {
-            case .put(let values), .set(let values): next = values
-            case .none, .delete: return nil
-            }
-            let mask = rendering.replaced & ~rendering.kept
-            guard mask != 0, let values = try table.values(entry.ref.id) else { return nil }
-            let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
-            let columns = table.layout.columns(in: mask).filter { next[$0.name] ?? .null != whole[$0.name] ?? .null }
-            if columns.isEmpty { return nil }
-            reason = .overwritten
-            mine = JSONObject(columns.map { ($0.name, whole[$0.name] ?? .null) })
-            theirs = JSONObject(columns.map { ($0.name, next[$0.name] ?? .null) })
-            self.whole = nil
-        }
-
-        /// Nil if nothing is lost. A value that the next life also has is not lost (M5), and neither is one that no user wrote.
+        /// What the user loses by a change of a row. Nil: nothing. A value that the row has afterwards too is not lost (M5),
+        /// and neither is one that no user wrote.
         ///
         /// - Parameters:
-        ///   - lost: The columns that are unsent and lost.
         ///   - entry: The row's entry before the change.
         ///   - vacancy: The values that are emptied temporarily.
-        init?(
-            _ lost: Int64, of entry: RowEntry, by change: RowChange, in table: AppTable, besides vacancy: Vacancy? = nil
-        ) throws {
-            guard lost != 0, let values = try table.values(entry.ref.id) else { return nil }
-            let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
-            let next: JSONObject? = if case .put(let values) = change { values } else { nil }
-            let edited = table.layout.columns(in: lost).filter { column in
-                if entry.unsentClock(of: column.name) == .ofMigrations { return false }
-                return next.map { $0[column.name] ?? .null != whole[column.name] } ?? true
+        init?(_ rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy? = nil) throws {
+            guard rendering.lost != 0, let values = try table.values(entry.ref.id) else { return nil }
+            let present = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
+            let next: JSONObject? =
+                switch rendering.change {
+                case .put(let values), .set(let values): values
+                case .none, .delete: nil
+                }
+            let lost = table.layout.columns(in: rendering.lost).filter { column in
+                if entry.dirty & column.mask != 0, entry.unsentClock(of: column.name) == .ofMigrations { return false }
+                return next.map { $0[column.name] ?? .null != present[column.name] ?? .null } ?? true
             }
-            if edited.isEmpty { return nil }
-            reason = .deleted
-            mine = entry.kept(JSONObject(edited.map { ($0.name, whole[$0.name] ?? .null) }), in: table.layout)
-            theirs = next.map { next in JSONObject(edited.map { ($0.name, next[$0.name] ?? .null) }) }
-            self.whole = whole
+            if lost.isEmpty { return nil }
+            reason = rendering.endsLife ? .deleted : .overwritten
+            mine = entry.kept(JSONObject(lost.map { ($0.name, present[$0.name] ?? .null) }), in: table.layout)
+            theirs = next.map { next in JSONObject(lost.map { ($0.name, next[$0.name] ?? .null) }) }
+            whole = rendering.endsLife ? present : nil
         }
 
         /// What the user loses of a parked row when a later version of it comes. Nil: nothing, or only values that the

@@ -10,8 +10,8 @@ extension PushResults {
         let sent = batch.sent[index]
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
-        let rendering = settle(&entry, sent, verdicts[index], table)
-        guard let mine = rendering.rejected else { return try entries.save(entry) }
+        let (rendering, outcome) = settle(&entry, sent, verdicts[index], table)
+        guard let mine = outcome.rejected else { return try entries.save(entry) }
         let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, change: rendering.change, mine: mine)
         let number = try RejectionTable(db).insert(
             sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: now)
@@ -140,8 +140,9 @@ extension PushResults {
         var entry = before
         let values = try table.values(before.ref.id) ?? [:]
         guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
-        var undone = TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine)
-        if case .set(let restored) = taken.change {
+        var undone = TakenBack(
+            entry: entry, before: before, kind: taken.kind, change: taken.rendering.change, mine: taken.mine)
+        if case .set(let restored) = taken.rendering.change {
             undone.server = values
             undone.server?.replace(with: restored)
         }

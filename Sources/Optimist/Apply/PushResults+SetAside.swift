@@ -30,9 +30,9 @@ extension PushResults {
         var (entry, clean) = (before, before)
         clean.becomeClean()
         guard before.wasOnServer, let table = tables[before.ref.table], let values = try table.values(before.ref.id),
-            let taken = entry.takeBack(values, current: nil, in: table.layout), taken.change != .delete
+            let taken = entry.takeBack(values, current: nil, in: table.layout), taken.rendering.change != .delete
         else { return clean }
-        if try !db.keepingWhatFits({ try table.make(taken.change, at: before.ref.id) }) {
+        if try !db.keepingWhatFits({ try table.make(taken.rendering.change, at: before.ref.id) }) {
             // The table keeps the user's values, so it does not have the server's.
             clean.remote.withdraw(before.dirty)
             return clean

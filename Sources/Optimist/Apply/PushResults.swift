@@ -74,9 +74,9 @@ struct PushResults {
     private mutating func apply(_ verdict: RemotePush.Verdict, of sent: SentRow) throws {
         guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
         var entry = before
-        let rendering = settle(&entry, sent, verdict, table)
-        postpone(&entry, sent, verdict, rendering)
-        try record(rendering, sent, before, in: table)
+        let (rendering, outcome) = settle(&entry, sent, verdict, table)
+        postpone(&entry, sent, verdict, outcome)
+        try record(rendering, outcome, sent, before, in: table)
         do {
             if verdict.isGone, rendering.change == .delete,
                 try isTooSoon(deletionOf: sent.ref)
@@ -115,10 +115,10 @@ struct PushResults {
         try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
     }
 
-    func settle(_ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable) -> Rendering
-    {
-        entry.settle(
-            sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout, quote: table.quote)
+    func settle(
+        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable
+    ) -> (rendering: Rendering, outcome: Outcome) {
+        entry.settle(sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout)
     }
 
     private mutating func make(
@@ -147,7 +147,7 @@ struct PushResults {
     }
 
     private func postpone(
-        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ rendering: Rendering
+        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ outcome: Outcome
     ) {
         guard entry.isPending else { return }
         switch verdict {
@@ -157,7 +157,7 @@ struct PushResults {
             putOff(&entry, for: nil)
         case .blocked(let by):
             entry.local?.wait(until: corrected + Self.blockedPauseMilliseconds, for: by)
-        case .gone where entry.generation == sent.generation && rendering.isUndecided:
+        case .gone where entry.generation == sent.generation && outcome.isUndecided:
             // The row exists again: this answer came late.
             putOff(&entry, for: nil)
         default: break
@@ -184,15 +184,17 @@ struct PushResults {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
-    private func record(_ rendering: Rendering, _ sent: SentRow, _ before: RowEntry, in table: AppTable) throws {
+    private func record(
+        _ rendering: Rendering, _ outcome: Outcome, _ sent: SentRow, _ before: RowEntry, in table: AppTable
+    ) throws {
         let journal = Journal(db)
         if let loss = try Journal.Loss(rendering, of: before, in: table) {
             try journal.record(loss, of: sent.ref, at: now)
         }
-        if !rendering.overwritten.isEmpty, case .set(let theirs) = rendering.change {
+        if !outcome.overwritten.isEmpty, case .set(let theirs) = rendering.change {
             try journal.record(
-                sent.ref, reason: .overwritten, mine: rendering.overwritten,
-                theirs: JSONObject(theirs.filter { rendering.overwritten[$0.key] != nil }), at: now)
+                sent.ref, reason: .overwritten, mine: outcome.overwritten,
+                theirs: JSONObject(theirs.filter { outcome.overwritten[$0.key] != nil }), at: now)
         }
     }
 

@@ -52,17 +52,18 @@ struct Restoration {
     /// Settles the unsent edits that lose to a later value which the server had. The journal keeps them. If the app's
     /// table cannot take that value, such as a reference to a row that is gone, the edit stays and gets a later stamp.
     private func settleOvertaken(_ entry: inout RowEntry, in table: AppTable) throws {
-        let theirs = entry.overtaking(device: device, in: table.layout)
-        if theirs.isEmpty { return }
+        var yielding = entry
+        let change = yielding.yieldToLater(device: device, in: table.layout).change
+        guard case .set(let theirs) = change else { return }
         let mask = table.layout.mask(of: theirs)
         let mine = try table.values(entry.ref.id, in: mask) ?? [:]
-        if try db.keepingWhatFits({ try table.make(.set(theirs), at: entry.ref.id) }) {
+        if try db.keepingWhatFits({ try table.make(change, at: entry.ref.id) }) {
             let lost = JSONObject(mine.members.filter { theirs[$0.key] != $0.value })
             if !lost.isEmpty {
                 let won = JSONObject(theirs.members.filter { lost[$0.key] != nil })
                 try Journal(db).record(entry.ref, reason: .overwritten, mine: lost, theirs: won, at: milliseconds)
             }
-            entry.clear(mask, in: table.layout)
+            entry = yielding
         } else {
             for column in table.layout.columns(in: mask) { try db.witness(entry.stand(column)) }
         }

@@ -140,9 +140,7 @@ struct RowApplication {
         let rendering =
             switch row.content.tellingUnread(of: ownDevices) {
             case .row(let patch):
-                entry.receive(
-                    patch, asOf: row.hasWaited ? nil : context.head, device: device, in: table.layout,
-                    quote: table.quote)
+                entry.receive(patch, asOf: row.hasWaited ? nil : context.head, device: device, in: table.layout)
             case .deleted(let tombstone): entry.receive(tombstone, device: device, in: table.layout)
             }
         if case .waiting = rendering.placement {
@@ -154,9 +152,7 @@ struct RowApplication {
             return rendering.placement
         }
         if rendering.change == .delete, try mustWait(row) { return .waiting(.deletionTooSoon) }
-        let loss = try known.flatMap {
-            try Journal.Loss(rendering, of: $0, in: table, besides: vacancy)
-        }
+        let loss = try known.flatMap { try Journal.Loss(rendering, of: $0, in: table, besides: vacancy) }
         try make(rendering, of: row, in: table)
         if let loss { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
         if row.isMissing, !entry.isAlive, !entry.isPending {

@@ -119,8 +119,10 @@ struct RowDeletion {
     ) throws {
         let isServers = try going[parent] == true && entry.wasOnServer && !isThereAgain(entry)
         try prepare(deletionOf: child.ref, isServers: isServers, &entries)
-        let lost = try entry.dirty | entry.replaced(endedUnread(child.ref), in: child.table.layout)
-        if let loss = try Journal.Loss(lost, of: entry, by: .delete, in: child.table, besides: vacancy) {
+        let layout = child.table.layout
+        let lost = try entry.dirty | entry.replaced(endedUnread(child.ref), in: layout)
+        let rendering = Rendering(change: .delete, lost: lost, endsLife: true)
+        if let loss = try Journal.Loss(rendering, of: entry, in: child.table, besides: vacancy) {
             try Journal(db).record(loss, of: child.ref, at: milliseconds)
         }
         try park(&entry, unlessServersDeletionOf: parent, in: child.table)
@@ -143,7 +145,7 @@ struct RowDeletion {
         try child.table.make(.delete, at: child.ref.id)
         try UnknownColumns(db).forget(child.ref)
         var entry = before
-        _ = entry.end(entry.remote.generation, clock: nil, in: child.table.layout)
+        entry.end(entry.remote.generation, clock: nil)
         try entries.save(entry)
     }
 
@@ -167,8 +169,7 @@ struct RowDeletion {
             return
         }
         if entry.hasOutlivedItsEnd {
-            _ = entry.end(entry.remote.generation, clock: nil, in: table.layout)
-            return
+            return entry.end(entry.remote.generation, clock: nil)
         }
         entry.becomeClean()
         if entry.isAlive { entry.remote.withdraw() }
@@ -191,8 +192,7 @@ struct RowDeletion {
 
     private func takeBack(_ column: TableLayout.Column, of entry: inout RowEntry, in table: AppTable) throws {
         try journal(entry.ref, table, in: column.mask)
-        try table.make(.set([column.name: entry.baseValue(of: column) ?? .null]), at: entry.ref.id)
-        entry.drop(column.mask, in: table.layout)
+        try table.make(entry.takeBack(column.mask, in: table.layout).change, at: entry.ref.id)
     }
 
     private func journal(_ ref: RowRef, _ table: AppTable, in mask: Int64) throws {

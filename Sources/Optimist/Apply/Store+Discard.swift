@@ -59,10 +59,11 @@ private struct Discard {
         // Forgets a row that cannot be undone by itself. A row that was deleted and then created again would stay unsent. If a
         // life is removed, the rows that the server has below that row are not on this device.
         guard let taken = entry.takeBack(values ?? [:], current: nil, isLost: true, in: table.layout), !entry.isPending,
-            taken.change == .delete ? !entry.isAlive : values != nil
+            taken.rendering.change == .delete ? !entry.isAlive : values != nil
         else { return try forget(ref) }
         rows.append(
-            TakenBack(entry: entry, before: before, kind: taken.kind, change: taken.change, mine: taken.mine))
+            TakenBack(
+                entry: entry, before: before, kind: taken.kind, change: taken.rendering.change, mine: taken.mine))
     }
 
     // MARK: - Undoing

@@ -117,9 +117,6 @@ final class AppTable {
         return values
     }
 
-    /// A value as a literal, as the triggers write it and compare it.
-    func quote(_ column: TableLayout.Column, _ value: JSON) -> String { SQLLiteral.text(of: column.form.stored(value)) }
-
     /// Inserts a row or replaces every column of it.
     private func put(_ values: JSONObject, at id: DatabaseValue) throws {
         var known = stored(values, isWhole: true)

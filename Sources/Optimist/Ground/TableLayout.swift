@@ -27,6 +27,9 @@ struct TableLayout: Sendable, Equatable {
         var reference: Reference?
 
         var mask: Int64 { 1 << bit }
+
+        /// A value as a literal, as the triggers write it and compare it.
+        func literal(_ value: JSON) -> String { SQLLiteral.text(of: form.stored(value)) }
     }
 
     /// The mask of a row's life bit, which is set when an insert or a delete is pending.
@@ -36,6 +39,9 @@ struct TableLayout: Sendable, Equatable {
 
     /// The mask of the life and of every column.
     var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
+
+    /// The mask of the columns that are no counters.
+    var plainMask: Int64 { columns.reduce(0) { $1.isCounter ? $0 : $0 | $1.mask } }
 
     /// The mask of the columns that have a value in `values`.
     func mask(of values: JSONObject) -> Int64 {

@@ -2,26 +2,49 @@
 
 import OptimistWire
 
-/// The effect of an event on one row: how the app's table changes, and what the user loses by that.
-///
-/// Pages and verdicts have the same kinds of effect. ``RowEntry`` decides without the row's values, so this is a change
-/// of the table and not the row itself.
+/// What becomes of a row in the app's table by an event, and what the user loses by that.
 struct Rendering: Equatable, Sendable {
     /// Whether the app's table shows the server's row, merged with unsent edits.
     var placement = Placement.shown
     var change = RowChange.none
-    /// Mask of the columns whose values the user loses. The values go to the journal before the change is made.
-    var lost: Int64 = 0
-    /// Mask of the columns in which another device has replaced the user's value without having read it. The values go
-    /// to the journal before the change is made.
-    var replaced: Int64 = 0
     /// Mask of the columns that stay as they are when the whole row is put again: the user's unsent ones, and those
     /// that the server has accepted later than the received row.
     var kept: Int64 = 0
-    /// The user's own values that the server refused. Nil: it refused nothing.
-    var rejected: JSONObject?
-    /// The user's own values that were sent and lost to newer ones.
-    var overwritten = JSONObject()
-    /// Whether the answer came too late to decide anything, so that the row is sent once more.
-    var isUndecided = false
+    /// Mask of the columns whose values the user loses. The values go to the journal before the change is made.
+    var lost: Int64 = 0
+    /// Whether the life that the table showed has ended.
+    var endsLife = false
+}
+
+extension RowEntry {
+    /// What the app's table must show after an event.
+    ///
+    /// - A row whose life is over goes. A clean row in another life goes too, if nothing of that life is told.
+    /// - A whole row is put. Unsent columns stay as they are.
+    /// - Single values are set.
+    ///
+    /// The user loses an unsent edit that ends without having been settled, and a value that another device has replaced
+    /// or ended without having read it.
+    ///
+    /// - Parameters:
+    ///   - news: What the event said.
+    ///   - before: The entry before the event.
+    func rendering(of news: News, since before: RowEntry, in layout: TableLayout) -> Rendering {
+        var rendering = Rendering()
+        let isOver = !isAlive || (generation != before.generation && !isPending && !news.isWhole)
+        if isOver {
+            if before.isAlive { rendering.change = .delete }
+        } else if news.isWhole {
+            rendering.change = .put(news.values)
+            rendering.kept = (news.later | dirty) & layout.plainMask
+        } else if !news.values.isEmpty {
+            rendering.change = .set(news.values)
+        }
+        if !before.isAlive { return rendering }
+        rendering.endsLife = generation != before.generation
+        let replaced = rendering.endsLife ? ~0 : layout.mask(of: news.values) & ~rendering.kept
+        rendering.lost =
+            before.edited(in: layout) & ~dirty & ~news.settled | before.replaced(news.unread, in: layout) & replaced
+        return rendering
+    }
 }

@@ -11,25 +11,33 @@ extension RowEntry {
     ///
     /// - Parameter head: The server's last transaction when the page was made. The received row is the server's row as
     ///   of that transaction. Nil: unknown.
-    mutating func receive(
-        _ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+    mutating func receive(_ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout)
+        -> Rendering
+    {
+        let before = self
+        guard let news = take(patch, asOf: head, device: device, in: layout) else {
+            return Rendering(placement: .waiting(.belowUnsent))
+        }
+        return rendering(of: news, since: before, in: layout)
+    }
+
+    /// - Returns: Nil: the row must wait, because an unsent life or deletion is above it.
+    private mutating func take(_ patch: RowPatch, asOf head: Int64?, device: String, in layout: TableLayout) -> News? {
         let life = patch.generation ?? 1
         if life == generation { yieldOriginals(to: patch, in: layout) }
         if life == generation, wasOnServer, patch.seq != nil, remote.isElsewhere {
-            return try putAnew(patch, device: device, in: layout, quote: quote)
+            return putAnew(patch, device: device, in: layout)
         }
         if isAbove(life, at: patch.seq) {
             remote.hear(life: life)
-            return Rendering(placement: .waiting(.belowUnsent))
+            return nil
         }
         let isInOrder = (patch.seq ?? .max) >= remote.seq
         // The known transaction may be that of an answer, which may have changed nothing of the row. So the page's head
         // counts too.
         let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
-            if isPending { return try moveUnsent(to: life, patch, device: device, in: layout, quote: quote) }
+            if isPending { return moveUnsent(to: life, patch, device: device, in: layout) }
             generation = 0
             remote.lose()
         }
@@ -40,49 +48,50 @@ extension RowEntry {
             remote.begin(life)
         }
         remote.hear(life: life)
-        if life < generation { return Rendering() }
-        if survives(into: life, in: layout) {
-            return try rejoin(life, patch, device: device, in: layout, quote: quote)
-        }
+        if life < generation { return News() }
+        if survives(into: life, in: layout) { return rejoin(life, patch, device: device, in: layout) }
         if life > generation {
             if isDeletedLater(than: patch, device: device, in: layout) {
                 generation = life + 1
-                return Rendering()
+                return News()
             }
             return begin(life, patch, in: layout)
         }
         if isLater, lacksConfirmedColumn(patch, in: layout) {
-            return try putAnew(patch, isLater: true, device: device, in: layout, quote: quote)
+            return putAnew(patch, isLater: true, device: device, in: layout)
         }
-        let rendering = try mergeColumns(
-            of: patch, isInOrder: isInOrder, isLater: isLater, device: device, in: layout, quote: quote)
+        let news = mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, device: device, in: layout)
         // This device has made the same life too, so the app's table holds it.
         if isFirst { remote.appear() }
         endRestoring(in: layout)
-        return rendering
+        return news
     }
 
     /// Takes the deletion of a row from a page.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
+        let before = self
+        hear(tombstone, device: device, in: layout)
+        return rendering(of: News(unread: tombstone.unread), since: before, in: layout)
+    }
+
+    private mutating func hear(_ tombstone: Tombstone, device: String, in layout: TableLayout) {
         let isForgotten = isForgotten(in: tombstone.generation, at: tombstone.seq)
         remote.hear(seq: tombstone.seq)
         if isRestored, tombstone.generation == generation {
-            if let told = tombstone.clock, isLaterEnd(than: told) { return Rendering() }
+            if let told = tombstone.clock, isLaterEnd(than: told) { return }
             becomeClean()
         }
         confirmEnd(of: tombstone.generation, at: tombstone.clock)
         if isForgotten, isAlive {
             guard isPending else {
                 remote.lose()
-                return end(tombstone.generation, clock: tombstone.clock, unread: tombstone.unread, in: layout)
+                return end(tombstone.generation, clock: tombstone.clock)
             }
             goOnForgotten(in: layout)
             confirmEnd(of: tombstone.generation, at: tombstone.clock)
         }
-        guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else {
-            return Rendering()
-        }
-        return end(tombstone.generation, clock: tombstone.clock, unread: tombstone.unread, in: layout)
+        guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else { return }
+        end(tombstone.generation, clock: tombstone.clock)
     }
 
     /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different
@@ -104,9 +113,8 @@ extension RowEntry {
 
     /// Moves unsent edits from a life that the server has forgotten to the life that the server has.
     private mutating func moveUnsent(
-        to life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+        to life: Int, _ patch: RowPatch, device: String, in layout: TableLayout
+    ) -> News {
         generation = life
         remote.begin(life)
         // An answer to a push of the former life says nothing of this life.
@@ -114,33 +122,24 @@ extension RowEntry {
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
         }
-        return try putAnew(patch, device: device, in: layout, quote: quote)
+        return putAnew(patch, device: device, in: layout)
     }
 
-    /// Deletes the row at once, because the server has deleted it in a later life. The journal keeps what was unsent.
-    ///
-    /// - Parameter unread: The clocks of this device's values that another one has replaced or deleted unread. The
-    ///   journal keeps these values too.
-    mutating func end(
-        _ life: Int, clock: WriteClock?, unread: UnreadClocks = UnreadClocks(), in layout: TableLayout
-    ) -> Rendering {
-        let lost = isAlive ? edited(in: layout) | replaced(unread, in: layout) : 0
-        let rendering = Rendering(change: isAlive ? .delete : .none, lost: lost)
+    /// Ends the row at once, because the server has deleted it in a later life.
+    mutating func end(_ life: Int, clock: WriteClock?) {
         generation = life
         remote.end(life, at: clock)
         counters = [:]
         becomeClean()
-        return rendering
     }
 
-    /// Enters a later life of the row. Nothing of the old life stays, and the journal keeps what was unsent.
-    mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> Rendering {
-        let lost = isAlive ? edited(in: layout) | replaced(patch.unread, in: layout) : 0
+    /// Enters a later life of the row. Nothing of the old life stays.
+    mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> News {
         generation = life
         remote.hear(life: life)
         remote.hear(patch, in: layout)
         becomeClean()
-        return Rendering(change: .put(beginCounters(of: patch, in: layout)), lost: lost)
+        return News(values: beginCounters(of: patch, in: layout), isWhole: true, unread: patch.unread)
     }
 
     /// Whether the server has lost a column that it had. It has then forgotten the row, and got it back from a device
@@ -157,31 +156,26 @@ extension RowEntry {
     ///
     /// - Parameter isLater: Whether the received row has everything that this device sent and the server has answered.
     private mutating func putAnew(
-        _ patch: RowPatch, isLater: Bool = false, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+        _ patch: RowPatch, isLater: Bool = false, device: String, in layout: TableLayout
+    ) -> News {
         let former = remote
-        var rendering = Rendering(replaced: replaced(patch.unread, in: layout))
+        var news = News(values: patch.values, isWhole: true, unread: patch.unread)
         remote.hear(seq: patch.seq)
         remote.hear(life: generation)
         remote.hear(patch, in: layout)
-        var values = patch.values
         for column in layout.columns {
             let isDirty = dirty & column.mask != 0
             if column.isCounter {
-                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
+                news.values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty)
             } else if !isLater, let later = former.clock(of: column, laterThan: patch) {
-                rendering.kept |= column.mask
+                news.later |= column.mask
                 remote.hear(column, at: later)
             } else if isDirty {
-                rendering.kept |= column.mask
-                local?.cover(column, try quote(column, patch.values[column.name] ?? .null))
-                if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
+                cover(column, patch.values[column.name] ?? .null, since: former, device: device)
             }
         }
-        rendering.change = .put(values)
         endRestoring(in: layout)
-        return rendering
+        return news
     }
 
     /// Takes the columns of a patch in the life that the row is in.
@@ -190,16 +184,13 @@ extension RowEntry {
     ///   of. The answer to a push is not, since it has only some columns. An older clock in such a row is not an echo
     ///   of an earlier value: the server has forgotten the row, and got it back from a device that knew less.
     mutating func mergeColumns(
-        of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
-        var taken = JSONObject()
-        var replaced: Int64 = 0
+        of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout
+    ) -> News {
+        var news = News(unread: patch.unread)
         // A page omits the counters of a row in which no device has counted.
-        for column in layout.counters
-        where patch.seq != nil || patch.values[column.name] != nil {
+        for column in layout.counters where patch.seq != nil || patch.values[column.name] != nil {
             let isDirty = dirty & column.mask != 0
-            taken.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
+            news.values.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))
         }
         for (name, value) in patch.values {
             guard let column = layout[column: name], !column.isCounter else { continue }
@@ -208,16 +199,21 @@ extension RowEntry {
             guard clock.map({ isNews($0, of: column, isLater: isLater, isAnswer: isAnswer) }) ?? isInOrder else {
                 continue
             }
-            if isReplaced(column, patch.unread) { replaced |= column.mask }
             remote.hear(column, at: clock)
             if dirty & column.mask != 0 {
-                local?.cover(column, try quote(column, value))
+                local?.cover(column, column.literal(value))
                 noteCovered(column, device: device)
             } else {
-                taken.append(name, value)
+                news.values.append(name, value)
             }
         }
-        return Rendering(change: taken.isEmpty ? .none : .set(taken), replaced: replaced)
+        return news
+    }
+
+    /// Notes the server's value of an unsent column. If the server has written it since, the user has not read it.
+    mutating func cover(_ column: TableLayout.Column, _ server: JSON, since former: RemoteRow, device: String) {
+        local?.cover(column, column.literal(server))
+        if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
     }
 
     /// Whether the device takes a received value.

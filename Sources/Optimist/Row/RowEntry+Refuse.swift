@@ -6,16 +6,15 @@ import OptimistWire
 /// refused it.
 extension RowEntry {
     /// Ends the row, because the server has merged it into another one. The user's edits since then are lost.
-    mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> Rendering {
+    mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> News {
         local?.answer(sentRow.mask)
         guard generation == sentRow.generation else {
             confirmEnd(of: sentRow.generation + 1, answeredAt: nil)
-            return Rendering()
+            return News()
         }
-        let edited = edited(since: sentRow, in: layout)
-        var rendering = end(generation + 1, clock: nil, in: layout)
-        rendering.lost = edited
-        return rendering
+        let settled = sentRow.mask & ~edited(since: sentRow, in: layout)
+        end(generation + 1, clock: nil)
+        return News(settled: settled)
     }
 
     /// Mask of the unsent columns that the user has edited since the row was sent.
@@ -34,7 +33,7 @@ extension RowEntry {
     /// Gives up a row that the server says is gone.
     ///
     /// - Parameter deletion: The deletion as the server tells it. Nil: the server does not say.
-    mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) -> Rendering {
+    mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) {
         local?.answer(sentRow.mask)
         let life = sentRow.generation + sentRow.generation % 2
         let isEnd = deletion.map { $0.generation >= life && $0.generation % 2 == 0 } ?? false
@@ -45,69 +44,63 @@ extension RowEntry {
         } else {
             confirmEnd(of: life, answeredAt: nil)
         }
-        guard generation == sentRow.generation else { return Rendering() }
-        if last == generation {
-            becomeClean()
-            return Rendering()
-        }
+        guard generation == sentRow.generation else { return }
+        if last == generation { return becomeClean() }
         // The user's edit since the push may be later than the deletion. The server decides that when it has the edit.
-        if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return Rendering() }
-        return end(last, clock: told?.clock, in: layout)
+        if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return }
+        end(last, clock: told?.clock)
     }
 
-    mutating func reject(
-        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+    mutating func reject(_ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> Outcome {
         local?.answer(sentRow.mask)
         // Whatever the server answers, other devices may have what it lost. So the life still counts as sent.
         if isRestored { local?.keepLifeSent() }
         // The row may have been deleted with another one meanwhile. Then nothing of it is unsent.
-        guard generation == sentRow.generation, isPending else { return Rendering() }
-        switch sentRow.kind {
-        case .create: return try undoCreate(sentRow, refusal, in: layout, quote: quote)
-        case .delete: return undoDelete(refusal, in: layout)
-        case .update: return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
-        }
+        guard generation == sentRow.generation, isPending else { return Outcome() }
+        var outcome =
+            switch sentRow.kind {
+            case .create: undoCreate(sentRow, refusal, in: layout)
+            case .delete: undoDelete(refusal, in: layout)
+            case .update: undoUpdate(sentRow, refusal, in: layout)
+            }
+        outcome.news.settled = sentRow.mask
+        return outcome
     }
 
     /// Undoes a refused create. A row that the user has changed since stays and is sent again as it is now: the server
     /// has not refused that version.
     private mutating func undoCreate(
-        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
-        if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Rendering() }
+        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout
+    ) -> Outcome {
+        if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Outcome() }
         // Another device made the row too. A page has brought it since, perhaps in a later version than the refusal
         // knows.
         if isKnownToServer, (refusal.current?.seq ?? 0) <= remote.seq {
-            return try undoUpdate(sentRow, refusal, in: layout, quote: quote)
+            return undoUpdate(sentRow, refusal, in: layout)
         }
         let rejected = sentRow.kept(against: refusal.current)
-        if let current = refusal.current {
-            return Rendering(change: bringBack(current, in: layout), rejected: rejected)
-        }
+        if let current = refusal.current { return Outcome(news: bringBack(current, in: layout), rejected: rejected) }
         giveUpUnsentLife()
-        return Rendering(change: .delete, rejected: rejected)
+        return Outcome(rejected: rejected)
     }
 
-    private mutating func undoDelete(_ refusal: RemotePush.Refusal, in layout: TableLayout) -> Rendering {
+    private mutating func undoDelete(_ refusal: RemotePush.Refusal, in layout: TableLayout) -> Outcome {
         guard let current = refusal.current else {
             takeBackDeletion()
-            return Rendering(rejected: [:])
+            return Outcome(rejected: [:])
         }
-        let change = bringBack(current, in: layout)
-        return Rendering(change: change, rejected: change == .none ? nil : [:])
+        let news = bringBack(current, in: layout)
+        return Outcome(news: news, rejected: isAlive ? [:] : nil)
     }
 
     private mutating func undoUpdate(
-        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+        _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout
+    ) -> Outcome {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
             life > generation
         {
-            return undoRevival(life, sentRow, refusal, in: layout)
+            let rejected = sentRow.kept(against: refusal.current)
+            return Outcome(news: undoRevival(life, refusal, in: layout), rejected: rejected)
         }
         let isOvertaken = refusal.current?.seq.map { $0 < remote.seq } ?? false
         // If the refusal tells of a former life, its values no longer count.
@@ -130,7 +123,7 @@ extension RowEntry {
                     value, current?.clocks?[column.name], isReplaced: false, isOvertaken: isOvertaken, of: column)
             }
             if unsentClock(of: column.name) != sentRow.clocks[column.name] {
-                if let server { local?.cover(column, try quote(column, server)) }
+                if let server { local?.cover(column, column.literal(server)) }
                 if remote.clock(of: column) != told { local?.noteUnread(column.mask) }
                 continue
             }
@@ -139,10 +132,12 @@ extension RowEntry {
             cleared |= column.mask
         }
         clear(cleared, in: layout)
-        let isGone = isOver && refusal.current?.seq ?? 0 < remote.seq
-        if isOver, !isGone { remote.goBack(to: generation) }
-        let change =
-            isGone ? end(remote.generation, clock: nil, in: layout).change : restored.isEmpty ? .none : .set(restored)
-        return Rendering(change: change, rejected: mine.isEmpty && !isGone ? nil : mine)
+        guard isOver else { return Outcome(news: News(values: restored), rejected: mine.isEmpty ? nil : mine) }
+        if refusal.current?.seq ?? 0 < remote.seq {
+            end(remote.generation, clock: nil)
+        } else {
+            remote.goBack(to: generation)
+        }
+        return Outcome(news: News(values: restored), rejected: mine.isEmpty && isAlive ? nil : mine)
     }
 }

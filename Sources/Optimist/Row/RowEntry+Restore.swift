@@ -52,15 +52,16 @@ extension RowEntry {
         if isRestored { restoreColumns(besides: ~mask, in: layout) }
     }
 
-    /// The server's former values of columns that the user has edited, where they are later than the unsent edits (M1).
-    func overtaking(device: String, in layout: TableLayout) -> JSONObject {
-        JSONObject(
-            layout.columns(in: dirty).compactMap { column in
-                guard !column.isCounter, let clock = remote.clock(of: column),
-                    clock > unsentClock(of: column.name).clock(device)
-                else { return nil }
-                return (column.name, baseValue(of: column) ?? .null)
-            })
+    /// Ends the unsent edits that are earlier than a value which the server had (M1).
+    mutating func yieldToLater(device: String, in layout: TableLayout) -> Rendering {
+        let before = self
+        let later = layout.columns(in: dirty).filter { column in
+            guard !column.isCounter, let clock = remote.clock(of: column) else { return false }
+            return clock > unsentClock(of: column.name).clock(device)
+        }
+        let theirs = JSONObject(later.map { ($0.name, baseValue(of: $0) ?? .null) })
+        clear(layout.mask(of: theirs), in: layout)
+        return rendering(of: News(values: theirs), since: before, in: layout)
     }
 
     /// Keeps an unsent edit although the server's former value is later.

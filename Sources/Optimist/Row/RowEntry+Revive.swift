@@ -46,14 +46,10 @@ extension RowEntry {
 
     /// Enters the life in which an edit brought the row back. An unsent column stays as it is, and stays unsent, if it
     /// is later than the server's.
-    mutating func rejoin(
-        _ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+    mutating func rejoin(_ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout) -> News {
         guard let former = local else { return begin(life, patch, in: layout) }
         let (counters, told) = (counters, remote)
-        var rendering = begin(life, patch, in: layout)
-        guard case .put(var values) = rendering.change else { return rendering }
+        var news = begin(life, patch, in: layout)
         local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
@@ -63,35 +59,27 @@ extension RowEntry {
             let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {
                 // The server has exactly the value that was sent, so nothing was lost.
-                if theirs == mine { rendering.lost &= ~column.mask }
+                if theirs == mine { news.settled |= column.mask }
                 continue
             }
-            rendering.lost &= ~column.mask
             local?.continue(column, of: former)
             if column.isCounter {
                 self.counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
-                values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
+                news.values[column.name] = takeCounter(column, from: patch, seq: patch.seq, isDirty: true)
             } else {
-                rendering.kept |= column.mask
-                local?.cover(column, try quote(column, patch.values[column.name] ?? .null))
-                if remote.clock(of: column) != told.clock(of: column) { noteCovered(column, device: device) }
+                cover(column, patch.values[column.name] ?? .null, since: told, device: device)
             }
         }
         if dirty == 0 { becomeClean() }
-        rendering.change = .put(values)
-        return rendering
+        return news
     }
 
     /// Makes the row the server's, because the life that the user edited has ended on the server, and the server
     /// refused the edit.
-    mutating func undoRevival(_ life: Int, _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout)
-        -> Rendering
-    {
-        let rejected = sentRow.kept(against: refusal.current)
-        var rendering = refusal.current.map { begin(life, $0, in: layout) } ?? end(life, clock: nil, in: layout)
-        rendering.rejected = rejected
-        rendering.lost &= ~sentRow.mask
-        return rendering
+    mutating func undoRevival(_ life: Int, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> News {
+        if let current = refusal.current { return begin(life, current, in: layout) }
+        end(life, clock: nil)
+        return News()
     }
 
     /// The earliest clock of a row's columns.

@@ -2,6 +2,17 @@
 
 import OptimistWire
 
+/// What a verdict says of a row, and what becomes of the values that were sent.
+struct Outcome: Equatable, Sendable {
+    var news = News()
+    /// The user's own values that the server refused. Nil: it refused nothing.
+    var rejected: JSONObject?
+    /// The user's own values that were sent and lost to newer ones.
+    var overwritten = JSONObject()
+    /// Whether the answer came too late to decide anything, so that the row is sent once more.
+    var isUndecided = false
+}
+
 extension RowEntry {
     /// Applies a verdict (V, S4): clears exactly the versions that were sent, and nothing that was edited meanwhile.
     ///
@@ -9,64 +20,58 @@ extension RowEntry {
     ///   - push: The number of the push that the verdict answers.
     ///   - device: The id of the device that stamped the sent values.
     mutating func settle(
-        _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
-        let rendering = try apply(verdict, to: sent, push: push, device: device, in: layout, quote: quote)
+        _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout
+    ) -> (rendering: Rendering, outcome: Outcome) {
+        let before = self
+        let outcome = apply(verdict, to: sent, push: push, device: device, in: layout)
         // A row that was taken away here while its push was on its way is in the life that the server gave it.
         if !isPending { generation = remote.generation }
-        return rendering
+        return (rendering(of: outcome.news, since: before, in: layout), outcome)
     }
 
     private mutating func apply(
-        _ verdict: RemotePush.Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
-        // The server has since forgotten the life in which the row was sent: see ``moveUnsent(to:_:in:quote:)``.
-        if isAlive, sent.generation > generation { return Rendering() }
+        _ verdict: RemotePush.Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout
+    ) -> Outcome {
+        // The server has since forgotten the life in which the row was sent: see ``moveUnsent(to:_:device:in:)``.
+        if isAlive, sent.generation > generation { return Outcome() }
         // The server has lost the row. It did not delete it.
-        if isRestored, !sent.restores, verdict.isGone { return Rendering(isUndecided: true) }
+        if isRestored, !sent.restores, verdict.isGone { return Outcome(isUndecided: true) }
         switch verdict {
         case .accepted(let seq):
             remote.answer(push)
             noteSeq(seq, of: sent.generation)
-            return try accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout, quote: quote)
+            return accept(sent, RowPatch(), seq: seq, isInOrder: false, device: device, in: layout)
         case .merged(let seq, let won):
             let isInOrder = seq >= remote.seq
             noteSeq(seq, of: won.generation ?? sent.generation)
             if let life = won.generation, life > sent.generation {
-                let rendering = try enter(life, won, after: sent, device: device, in: layout, quote: quote)
+                let news = enter(life, won, after: sent, device: device, in: layout)
                 settleUnlessPending(push)
-                return rendering
+                return Outcome(news: news)
             }
             remote.answer(push)
-            return try accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout, quote: quote)
+            return accept(sent, won, seq: seq, isInOrder: isInOrder, device: device, in: layout)
         case .mergedInto(let seq, _):
             remote.answer(push)
             remote.hear(seq: seq)
-            return becomeOne(sent, in: layout)
+            return Outcome(news: becomeOne(sent, in: layout))
         case .gone(let seq, let deletion):
             if isThereAgain(since: seq, in: sent.generation) {
                 takeBackSent(sent)
-                return Rendering(isUndecided: true)
+                return Outcome(isUndecided: true)
             }
             remote.hear(seq: seq)
-            let rendering = giveUp(sent, deletion, in: layout)
+            giveUp(sent, deletion, in: layout)
             settleUnlessPending(push)
-            return rendering
         case .rejected(let refusal):
-            let rendering = try reject(sent, refusal, in: layout, quote: quote)
-            if rendering.rejected != nil { remote.answer(push) } else { settleUnlessPending(push) }
-            return rendering
-        case .blocked, .groupFailed:
-            takeBackSent(sent)
-            return Rendering()
-        case .lifeUnknown:
-            if hasOutlivedItsEnd, generation == sent.generation { goOnForgotten(in: layout) }
-            return Rendering()
-        case .retry:
-            return Rendering()
+            let outcome = reject(sent, refusal, in: layout)
+            if outcome.rejected != nil { remote.answer(push) } else { settleUnlessPending(push) }
+            return outcome
+        case .blocked, .groupFailed: takeBackSent(sent)
+        case .lifeUnknown: if hasOutlivedItsEnd, generation == sent.generation { goOnForgotten(in: layout) }
+        case .retry: break
         }
+        return Outcome()
     }
 
     /// Notes the push as the last one answered, if nothing of the row is pending. The server did not take what was
@@ -107,19 +112,17 @@ extension RowEntry {
     /// A page may have brought something later meanwhile. A confirmed value is never taken back, and a column that is
     /// no longer dirty takes the value of its base.
     private mutating func accept(
-        _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+        _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout
+    ) -> Outcome {
         let isFirst = remote.generation < sentRow.generation
         if sentRow.kind == .delete { confirmEnd(of: sentRow.generation, answeredAt: sentRow.deletion) }
         remote.hear(life: sentRow.generation)
         local?.answer(sentRow.mask)
-        guard generation == sentRow.generation else { return Rendering() }
+        guard generation == sentRow.generation else { return Outcome() }
         if isFirst, sentRow.kind != .delete {
             remote.accept(sentRow.confirmed(with: won, device: device), of: layout.mask(of: sentRow.values))
         }
-        var rendering = Rendering()
-        var taken = JSONObject()
+        var outcome = Outcome(news: News(settled: sentRow.mask))
         var (answered, cleared): (Int64, Int64) = (0, sentRow.mask & TableLayout.lifeMask)
         for column in layout.columns(in: sentRow.mask) where column.isCounter || dirty & column.mask != 0 {
             guard let edit = sentRow.clocks[column.name] else { continue }
@@ -128,30 +131,29 @@ extension RowEntry {
             if !isDirty { cleared |= column.mask }
             if column.isCounter {
                 let shown = settleCounter(column, sentRow, won, seq: seq, isInOrder: isInOrder, isDirty: isDirty)
-                if let shown { taken.append(column.name, shown) }
+                if let shown { outcome.news.values.append(column.name, shown) }
             } else if let mine = sentRow.values[column.name] {
-                let server = try settleColumn(
-                    column, mine, edit.clock(device), won, seq: seq, isFirst: isFirst, isDirty: isDirty, quote: quote)
+                let server = settleColumn(
+                    column, mine, edit.clock(device), won, seq: seq, isFirst: isFirst, isDirty: isDirty)
                 guard !isDirty, server != mine else { continue }
-                taken.append(column.name, server)
-                if edit.original == nil, edit != .ofMigrations { rendering.overwritten.append(column.name, mine) }
+                outcome.news.values.append(column.name, server)
+                if edit.original == nil, edit != .ofMigrations { outcome.overwritten.append(column.name, mine) }
             }
         }
         clear(cleared, in: layout)
         if isAlive {
-            taken.replace(
-                with: try takeOthers(
-                    of: won, besides: answered, isInOrder: isInOrder, device: device, in: layout, quote: quote))
+            outcome.news.values.replace(
+                with: takeOthers(of: won, besides: answered, isInOrder: isInOrder, device: device, in: layout))
         }
-        if isOver, seq < remote.seq {
+        guard isOver else { return outcome }
+        if seq < remote.seq {
             // The page that told the row's end is later than this answer.
-            rendering.change = end(remote.generation, clock: nil, in: layout).change
-            return rendering
+            end(remote.generation, clock: nil)
+        } else {
+            // The edit has brought the row back.
+            remote.goBack(to: generation)
         }
-        // The edit has brought the row back.
-        if isOver { remote.goBack(to: generation) }
-        if !taken.isEmpty, isAlive { rendering.change = .set(taken) }
-        return rendering
+        return outcome
     }
 
     /// Applies an answer to a column that was sent and is still unsent.
@@ -163,14 +165,14 @@ extension RowEntry {
     /// - Returns: The server's value, which is the base of a later edit.
     private mutating func settleColumn(
         _ column: TableLayout.Column, _ mine: JSON, _ sent: WriteClock, _ won: RowPatch, seq: Int64, isFirst: Bool,
-        isDirty: Bool, quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> JSON {
+        isDirty: Bool
+    ) -> JSON {
         let answer = won.values[column.name]
         let clock = answer == nil ? sent : won.clocks?[column.name]
         let server = settledValue(
             answer ?? mine, clock, isReplaced: answer != nil && isFirst, isOvertaken: seq < remote.seq, of: column)
         guard isDirty else { return server }
-        local?.cover(column, try quote(column, server))
+        local?.cover(column, column.literal(server))
         noteCovered(column, device: sent.device)
         // The server set back the clock of the sent value. The user's edit since must still be later (M4).
         if answer == mine, let clock, let own = unsentClock(of: column.name).ownStamp, clock.stamp >= own {
@@ -185,18 +187,14 @@ extension RowEntry {
     /// - Parameter mask: The columns that the answer has settled.
     /// - Returns: The values that the app's table must show.
     private mutating func takeOthers(
-        of won: RowPatch, besides mask: Int64, isInOrder: Bool, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> JSONObject {
+        of won: RowPatch, besides mask: Int64, isInOrder: Bool, device: String, in layout: TableLayout
+    ) -> JSONObject {
         let others = won.values.members.filter { name, _ in
             guard let column = layout[column: name] else { return false }
             return mask & column.mask == 0 && (isInOrder || !column.isCounter)
         }
         let unsent = RowPatch(generation: generation, clocks: won.clocks, values: JSONObject(others), mine: won.mine)
-        let rendering = try mergeColumns(
-            of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout, quote: quote)
-        if case .set(let values) = rendering.change { return values }
-        return [:]
+        return mergeColumns(of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout).values
     }
 
     /// The server's value of a column after an answer: the answer's value or, if a page was later, the page's.
@@ -218,21 +216,20 @@ extension RowEntry {
 
     /// Applies an answer which says that the server has the row in a later life than the one that was sent.
     private mutating func enter(
-        _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout,
-        quote: (TableLayout.Column, JSON) throws -> String
-    ) rethrows -> Rendering {
+        _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout
+    ) -> News {
         local?.answer(sentRow.mask)
         if life == generation, remote.generation < life {
             // The confirmed clocks of an earlier life no longer count. A page brings those of this life.
             remote.begin(life)
         }
         remote.hear(life: life)
-        guard life > generation else { return Rendering() }
+        guard life > generation else { return News() }
         if isDeletedLater(than: won, device: device, in: layout) {
             generation = life + 1
-            return Rendering()
+            return News()
         }
         return survives(into: life, in: layout)
-            ? try rejoin(life, won, device: device, in: layout, quote: quote) : begin(life, won, in: layout)
+            ? rejoin(life, won, device: device, in: layout) : begin(life, won, in: layout)
     }
 }

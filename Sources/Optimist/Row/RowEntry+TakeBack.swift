@@ -9,32 +9,56 @@ extension RowEntry {
     ///   - values: The row as it is in the app's table.
     ///   - current: The row as the server has it, which is needed to bring a deleted row back at once.
     ///   - isLost: Whether to take back even a row that the server had and has lost.
-    /// - Returns: The unsent part of the row, and the change that undoes it. Nil: it cannot be undone, and nothing has changed.
+    /// - Returns: The unsent part of the row, and what undoes it. Nil: it cannot be undone, and nothing has changed.
     mutating func takeBack(
         _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
-    ) -> (kind: SentRow.Kind, change: RowChange, mine: JSONObject)? {
+    ) -> (kind: SentRow.Kind, rendering: Rendering, mine: JSONObject)? {
         if isRestored, !isLost, edited(in: layout) == 0 { return nil }
+        let before = self
+        var taken = takeUnsent(values, current: current, isLost: isLost, in: layout)
+        // The caller keeps what was unsent, or forgets it at the user's wish.
+        taken.news.settled = layout.fullMask
+        return (taken.kind, rendering(of: taken.news, since: before, in: layout), taken.mine)
+    }
+
+    private mutating func takeUnsent(
+        _ values: JSONObject, current: RowPatch?, isLost: Bool, in layout: TableLayout
+    ) -> (kind: SentRow.Kind, news: News, mine: JSONObject) {
         if !isAlive {
             if let current { return (.delete, bringBack(current, in: layout), [:]) }
             takeBackDeletion()
-            return (.delete, .none, [:])
+            return (.delete, News(), [:])
         }
         guard isRestored ? !isLost : isKnownToServer else {
             let mine = kept(values, in: layout)
             if let current { return (.create, bringBack(current, in: layout), mine) }
             if isRestored { remote.lose() }
             giveUpUnsentLife()
-            return (.create, .delete, mine)
+            return (.create, News(), mine)
         }
         let edited = isRestored ? edited(in: layout) : dirty
-        let unsent = layout.columns(in: edited)
-        let mine = kept(JSONObject(unsent.map { ($0.name, values[$0.name] ?? .null) }), in: layout)
+        let mine = kept(
+            JSONObject(layout.columns(in: edited).map { ($0.name, values[$0.name] ?? .null) }), in: layout)
         // The row has outlived its deletion only because of the edit.
-        if hasOutlivedItsEnd { return (.update, end(remote.generation, clock: nil, in: layout).change, mine) }
-        let restored = JSONObject(unsent.map { ($0.name, baseValue(of: $0) ?? .null) })
-        takeBackCounters(in: edited)
-        drop(edited, in: layout)
-        return (.update, .set(restored), mine)
+        if hasOutlivedItsEnd {
+            end(remote.generation, clock: nil)
+            return (.update, News(), mine)
+        }
+        return (.update, News(values: takeBackColumns(edited, in: layout)), mine)
+    }
+
+    /// Takes back the unsent edits of some columns.
+    mutating func takeBack(_ mask: Int64, in layout: TableLayout) -> Rendering {
+        let before = self
+        return rendering(of: News(values: takeBackColumns(mask, in: layout)), since: before, in: layout)
+    }
+
+    /// - Returns: The server's values of these columns.
+    private mutating func takeBackColumns(_ mask: Int64, in layout: TableLayout) -> JSONObject {
+        let restored = layout.columns(in: mask).map { ($0.name, baseValue(of: $0) ?? .null) }
+        takeBackCounters(in: mask)
+        drop(mask, in: layout)
+        return JSONObject(restored)
     }
 
     /// Takes back the user's deletion without knowing the server's row. Nothing of the row is here, and the device must
@@ -84,20 +108,19 @@ extension RowEntry {
 
     /// Makes the row the server's again. If a page has brought a later version, that version waits and is received
     /// afterwards. If a page has brought the row's end, the row ends.
-    mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> RowChange {
+    mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> News {
         let isOver =
             remote.generation % 2 == 0 && current.generation ?? 1 < remote.generation && current.seq ?? 0 < remote.seq
         becomeClean()
         if isOver {
-            let change: RowChange = isAlive ? .delete : .none
             counters = [:]
             generation = remote.generation
-            return change
+            return News()
         }
         generation = current.generation ?? 1
         remote.hear(seq: current.seq)
         remote.goBack(to: generation)
         remote.hear(current, in: layout)
-        return .put(beginCounters(of: current, in: layout))
+        return News(values: beginCounters(of: current, in: layout), isWhole: true)
     }
 }

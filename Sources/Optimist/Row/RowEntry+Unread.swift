@@ -42,7 +42,8 @@ extension RowEntry {
         }
     }
 
-    /// Mask of the clean columns whose values this user wrote and another device replaced without having read them.
+    /// Mask of the columns whose values this user wrote, where another device has replaced or ended them unread, and no
+    /// later edit stands.
     ///
     /// - Parameter clocks: The clocks of such values that this device gave.
     func replaced(_ clocks: UnreadClocks, in layout: TableLayout) -> Int64 {
@@ -50,9 +51,8 @@ extension RowEntry {
         return layout.columns.reduce(0) { isReplaced($1, clocks) ? $0 | $1.mask : $0 }
     }
 
-    /// Whether this user wrote the value of a clean column, and another device replaced it without having read it.
-    func isReplaced(_ column: TableLayout.Column, _ clocks: UnreadClocks) -> Bool {
-        if clocks.isEmpty || column.isCounter || dirty & column.mask != 0 { return false }
+    private func isReplaced(_ column: TableLayout.Column, _ clocks: UnreadClocks) -> Bool {
+        if column.isCounter || isEdited(column) { return false }
         // The server may have set the value's clock back meanwhile (M4). It names at most one value of a device in a column.
         guard let mine = remote.clock(of: column) else { return false }
         return clocks.contains(device: mine.device, in: column.name)

@@ -261,7 +261,7 @@ struct CounterTests {
             ref: RowRef(table: 1, id: photo.id.databaseValue), generation: 1,
             remote: RemoteRow(generation: 1, presence: .absent), local: edit)
         let patch = RowPatch(generation: 1, clocks: ColumnClocks(), seq: 5, values: ["likes": 8])
-        let reception = entry.receive(patch, device: "Phone", in: layout) { _, _ in "NULL" }
+        let reception = entry.receive(patch, device: "Phone", in: layout)
         #expect(reception.kept == 0)
         #expect(reception.change == .put(["likes": 8, "views": 0]))
     }

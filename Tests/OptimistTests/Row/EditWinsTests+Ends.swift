@@ -103,17 +103,17 @@ extension EditWinsTests {
             ref: entry.ref, kind: .create, generation: 1, mask: edit.dirty, lifeStamp: edit.stamp,
             clocks: ["title": edit.clock(of: "title"), "body": edit.clock(of: "body")],
             values: ["title": "Lake", "body": "a"], sentBefore: edit.sent, restores: true)
-        _ = entry.receive(lake, device: "Phone", in: layout) { _, _ in "" }
+        _ = entry.receive(lake, device: "Phone", in: layout)
         #expect(!entry.isPending)
         let sea = RowPatch(generation: 1, clocks: ColumnClocks(common: clock(5_000)), values: ["title": "Sea"])
-        let settlement = entry.settle(sent, .merged(seq: 6, sea), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        let (settlement, _) = entry.settle(sent, .merged(seq: 6, sea), push: 1, device: "Phone", in: layout)
         #expect(settlement.change == .set(["title": "Sea"]))
         #expect(entry.remote.clocks["title"] == clock(5_000) && !entry.isPending)
     }
 
     private func book(_ verdict: RemotePush.Verdict, of sent: SentRow, _ entry: inout RowEntry, in layout: TableLayout)
     {
-        _ = entry.settle(sent, verdict, push: 1, device: "Phone", in: layout) { _, _ in "" }
+        _ = entry.settle(sent, verdict, push: 1, device: "Phone", in: layout)
     }
 
     @Test(arguments: [40_000, 60_000])
@@ -283,8 +283,8 @@ extension EditWinsTests {
             generation: 1, clocks: ColumnClocks(common: clock(1_000)), seq: seq, values: ["title": "Lake"])
         let refusal = RemotePush.Verdict.rejected(
             RemotePush.Refusal(code: "forbidden", message: "No.", current: current))
-        let settlement = entry.settle(sent, refusal, push: 1, device: "Phone", in: layout) { _, _ in "" }
-        #expect(settlement.rejected == ["title": "late"])
+        let (settlement, outcome) = entry.settle(sent, refusal, push: 1, device: "Phone", in: layout)
+        #expect(outcome.rejected == ["title": "late"])
         #expect(settlement.change == (seq == 2 ? .delete : .set(["title": "Lake"])))
         #expect(entry.isAlive == (seq == 4), "then the server has the row again")
         #expect(!entry.isPending)
@@ -297,7 +297,7 @@ extension EditWinsTests {
         let layout = try #require(phone.store.layout(named: "note"))
         var (entry, sent) = known(in: layout)
         _ = entry.receive(Tombstone(generation: 2, clock: clock(1_500), seq: 3), device: "Phone", in: layout)
-        let settlement = entry.settle(sent, .accepted(seq: seq), push: 1, device: "Phone", in: layout) { _, _ in "" }
+        let (settlement, _) = entry.settle(sent, .accepted(seq: seq), push: 1, device: "Phone", in: layout)
         #expect(settlement.change == (seq == 2 ? .delete : .none))
         #expect(entry.isAlive == (seq == 7))
         #expect(!entry.isPending)
@@ -312,7 +312,7 @@ extension EditWinsTests {
     @Test func `L3 M2 a deletion is told again until the server has none that is earlier`() throws {
         let layout = try #require(phone.store.layout(named: "note"))
         var lost = known(in: layout).entry
-        _ = lost.end(2, clock: clock(30_000), in: layout)
+        lost.end(2, clock: clock(30_000))
         var edited = lost
         lost.restore(in: layout)
         for (told, isOver) in [

@@ -26,7 +26,7 @@ struct RowCasesTests {
     private static let answers: [RowStep] = [
         .accepted, .titleWon, .gone, .refused, .refusedWithRow, .nextLifeWon,
     ]
-    private static let pages: [RowStep] = [.titlePage, .bothPage, .laterEchoPage, .end]
+    private static let pages: [RowStep] = [.titlePage, .bothPage, .laterEchoPage, .unreadPage, .end, .unreadEnd]
 
     /// The events of a state, each of one step or two.
     private static func events(after state: [RowStep], hasClocks: Bool) -> [[RowStep]] {
@@ -89,6 +89,12 @@ struct RowCasesTests {
 
     private static func name(_ steps: [RowStep]) -> String {
         steps.isEmpty ? "nothing" : steps.map { "\($0)" }.joined(separator: " ")
+    }
+
+    @Test func `M7 an edit since the push of a row that the server lost and refuses is kept`() throws {
+        let steps: [RowStep] = [.first, .misfit, .lose, .send, .bodyAgain, .refused]
+        let subject = try #require(Self.subject(after: steps, false, true))
+        #expect(subject.notes.contains(#"lost body "N""#))
     }
 
     /// `OPTIMIST_WRITE_CASES=1` writes the file.

@@ -212,16 +212,17 @@ struct RowLawTests {
         var kept: Int64 = 0
         let change: RowChange
         if event.isAnswer {
-            let settlement = entry.settle(
-                try #require(sent), verdict(event), push: 1, device: "Me", in: layout, quote: quote)
-            (change, kept) = (settlement.change, settlement.kept)
+            let rendering = entry.settle(
+                try #require(sent), verdict(event), push: 1, device: "Me", in: layout
+            ).rendering
+            (change, kept) = (rendering.change, rendering.kept)
         } else {
             let word = try #require(event.word)
             let reception =
                 word.cell == nil
                 ? entry.receive(
                     Tombstone(generation: word.life, clock: clock(word.end), seq: 7), device: "Me", in: layout)
-                : entry.receive(patch(word, seq: seq(event)), device: "Me", in: layout, quote: quote)
+                : entry.receive(patch(word, seq: seq(event)), device: "Me", in: layout)
             (change, kept) = (reception.change, reception.kept)
         }
         switch change {
@@ -268,8 +269,6 @@ struct RowLawTests {
         default: return .accepted(seq: 9)
         }
     }
-
-    private static func quote(_ column: TableLayout.Column, _ value: JSON) -> String { "'\(value.string ?? "")'" }
 
     // MARK: - The table
 

@@ -117,7 +117,7 @@ struct RowSubject {
 
     mutating func receive(_ patch: RowPatch) {
         render { entry, layout in
-            entry.receive(patch, device: Self.device, in: layout, quote: Self.quote)
+            entry.receive(patch, device: Self.device, in: layout)
         }
     }
 
@@ -138,8 +138,8 @@ struct RowSubject {
     mutating func answer(_ verdict: RemotePush.Verdict) {
         guard let sent else { return }
         self.sent = nil
-        render { entry, layout in
-            entry.settle(sent, verdict, push: 1, device: Self.device, in: layout, quote: Self.quote)
+        outcome { entry, layout in
+            entry.settle(sent, verdict, push: 1, device: Self.device, in: layout)
         }
     }
 
@@ -161,23 +161,31 @@ struct RowSubject {
     /// The user gives up what is unsent.
     mutating func discard(_ current: RowPatch?) {
         let values = shown ?? [:]
-        render { entry, layout in
+        outcome { entry, layout in
             guard let taken = entry.takeBack(values, current: current, in: layout) else {
-                return Rendering(isUndecided: true)
+                return (Rendering(), Outcome(isUndecided: true))
             }
-            return Rendering(change: taken.change, rejected: taken.mine)
+            return (taken.rendering, Outcome(rejected: taken.mine))
         }
+    }
+
+    private mutating func outcome(_ event: (inout RowEntry, TableLayout) -> (rendering: Rendering, outcome: Outcome)) {
+        var outcome = Outcome()
+        render { entry, layout in
+            let both = event(&entry, layout)
+            outcome = both.outcome
+            return both.rendering
+        }
+        if let rejected = outcome.rejected { notes.append("rejected \(JSON.object(rejected))") }
+        if !outcome.overwritten.isEmpty { notes.append("overwritten \(JSON.object(outcome.overwritten))") }
+        if outcome.isUndecided { notes.append("undecided") }
     }
 
     private mutating func render(_ event: (inout RowEntry, TableLayout) -> Rendering) {
         let rendering = event(&entry, layout)
         notes = []
         if case .waiting(let reason) = rendering.placement { notes.append("waits \(reason.kind)") }
-        note("lost", rendering.lost)
-        note("replaced", rendering.replaced)
-        if let rejected = rendering.rejected { notes.append("rejected \(JSON.object(rejected))") }
-        if !rendering.overwritten.isEmpty { notes.append("overwritten \(JSON.object(rendering.overwritten))") }
-        if rendering.isUndecided { notes.append("undecided") }
+        note(rendering.endsLife ? "lost" : "replaced", rendering.lost)
         switch rendering.change {
         case .none: break
         case .put(let values):
@@ -196,8 +204,6 @@ struct RowSubject {
         let values = layout.columns(in: mask).map { "\($0.name) \(shown?[$0.name] ?? .null)" }
         if !values.isEmpty { notes.append("\(what) \(values.joined(separator: ", "))") }
     }
-
-    private static func quote(_ column: TableLayout.Column, _ value: JSON) -> String { literal(value) }
 
     private static func literal(_ value: JSON) -> String {
         value.int.map(String.init) ?? value.string.map { "'\($0)'" } ?? "NULL"

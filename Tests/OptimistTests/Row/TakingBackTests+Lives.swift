@@ -349,7 +349,7 @@ extension TakingBackTests {
         let sent = SentRow(
             ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: Stamp(rawValue: 1),
             clocks: [:], values: [:], sentBefore: entry.sent, restores: true)
-        let settlement = entry.settle(sent, .rejected(tooLarge), push: 1, device: "d", in: layout) { _, _ in "" }
+        let (settlement, _) = entry.settle(sent, .rejected(tooLarge), push: 1, device: "d", in: layout)
         #expect(entry.generation == 0 && !entry.isPending, "nothing is known of it")
         #expect(
             TakenBack(entry: entry, before: before, kind: .delete, change: settlement.change, mine: [:]).isUnknown)
