@@ -21,14 +21,15 @@ HEART = ("Row", "Apply", "Capture", "Push", "Pull", "Engine")
 LAW = "Row"
 WORD, EDIT, CHANGE = "RemoteRow", "LocalEdit", "RowChange"
 
-# A file puts rows into the app's tables if it declares or extends one of these types, calls `AppTable.make(_:at:)`, or calls
-# one of the functions of `FITS`. The rule does not depend on the folder.
+# A file puts rows into the app's tables if it declares or extends one of these types, calls `put` or `set` of `AppTable`
+# (with `at:`) or its `delete`, or calls one of the functions of `FITS`. The rule does not depend on the folder.
 APPLIERS = (
-    "DeletionTiming", "Fitting", "Mergers", "PageApplication", "ParkedRows", "PushResults", "Restoration", "RowApplication",
-    "RowDeletion", "TakenBack", "UnknownColumns", "UnseenSettling", "Vacancy")
-MAKES = re.compile(r"\.\s*make\s*\(")
-FITS = re.compile(r"(?<!func )\bkeepingWhatFits\w*\s*[({]|\bVacancy\s*\(\s*of\s*:")
-DECLARES_FITTING = re.compile(r"\bfunc keepingWhatFits\w*")
+    "DeletionTiming", "Door", "Fitting", "PageApplication", "ParkedRows", "Passage", "PushResults", "Restoration",
+    "RowApplication", "TakenBack", "UnknownColumns", "UnseenSettling", "Vacancy")
+MAKES = re.compile(r"\.\s*(?:put|set)\s*\(")
+DELETES = re.compile(r"\btable\??\s*\.\s*delete\s*\(")
+FITS = re.compile(r"(?<!func )\bobstacle\s*\(\s*deferring\s*:|\bVacancy\s*\(\s*of\s*:")
+DECLARES_FITTING = re.compile(r"\bfunc obstacle\(deferring\b")
 
 # The room above the present number of lines or symbols: enough for a fix and its test, too little for a new subsystem.
 ROOM = 0.01
@@ -112,8 +113,8 @@ def count_halves(result, codes, sources):
 
 
 def makes(code):
-    """Whether a file calls `make(_:at:)`."""
-    return any(re.search(r"(?:^|,)\s*at\s*:", code.statement(code.partner.get(match.end() - 1, match.end()))[1])
+    """Whether a file calls `put(_:at:)`, `set(_:at:)` or `delete(_:)` of a table."""
+    return DELETES.search(code.text) or any(re.search(r"(?:^|,)\s*at\s*:", code.statement(code.partner.get(match.end() - 1, match.end()))[1])
                for match in MAKES.finditer(code.text))
 
 

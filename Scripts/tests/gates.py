@@ -231,7 +231,7 @@ final class Engine { var remote: Remote; init(_ it: Remote) { remote = it } }
 enum RowChange { case none; case put(Values); case set(Values); case delete }
 struct Rendering { var change = RowChange.none }
 struct Sent { enum Kind { case delete, update }; var kind: Kind }
-extension Database { func keepingWhatFits(_ work: () -> Void) {} }
+extension Database { func obstacle(deferring: Bool, to work: () -> Void) {} }
 """
 
 
@@ -297,11 +297,11 @@ def finds_who_builds_a_change():
 def counts_the_doors_and_the_rooms():
     """Files that put rows into tables count in any folder; folders that use each other's types are found."""
     plain = measured("").numbers
-    for code in ("func f() { a.keepingWhatFits { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
+    for code in ("func f() { a.obstacle(deferring: true) { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
         assert measured(code).hits["fit"] == [f"{heart.CLIENT}Pull/A.swift"], code
-    for code in ("func f() { a.make(\n    b(c), at: id) }", "}\nextension Fitting {", "func f() { a.keepingWhatFits(b) }"):
+    for code in ("func f() { a.put(\n    b(c), at: id) }", "}\nextension Fitting {", "func f() { a.table.delete(b) }"):
         assert measured(code, "Else").numbers["appliers"] == plain["appliers"] + code.count("\n") + 3, code
-    for code in ("func f() { a.make(b) }", "// a.make(b, at: c)", "func f() { Fitting() }", "func keepingWhatFits() {}"):
+    for code in ("func f() { a.put(b) }", "// a.set(b, at: c)", "func f() { Fitting() }", "func f() { a.delete(b) }"):
         assert measured(code, "Else").numbers["appliers"] == plain["appliers"], code
     assert plain["heart"] == HALVES.count("\n") + 3 and plain["pairs"] == 0, plain
     both = heart.count({f"{heart.CLIENT}{name}.swift": text for name, text in {

@@ -84,9 +84,9 @@ extension Store {
             else { throw Self.unknownConflict(id) }
             let table = AppTable(layout: layout, db: db)
             if try table.values(row[1]) != nil {
-                try table.make(.set(mine), at: row[1])
+                try table.set(mine, at: row[1])
             } else {
-                try table.make(.put(Conflict.object(row[3]) ?? mine), at: row[1])
+                try table.put(Conflict.object(row[3]) ?? mine, at: row[1])
             }
             try Self.remove(id, in: db)
         }

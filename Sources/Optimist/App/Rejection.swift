@@ -116,30 +116,30 @@ extension Store {
 
     /// Writes rows together. If they exchange the values of a unique index, those values are emptied first.
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
-        if try db.keepingWhatFits({ for row in rows { try self.write(row, in: db) } }) { return }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        var door = try Door(layouts, db, at: milliseconds)
+        let work = { (_: inout Door) in for row in rows { try self.write(row, in: db) } }
+        if try door.attempt(deferring: true, work) { return }
         let present = try rows.filter { $0.kind != .create }.map { row in
             let (table, id) = try place(of: row, in: db)
             return RowRef(table: table.layout.number, id: id)
         }
-        let vacancy = try Vacancy(of: present, in: AppTables(layouts, db), db)
-        for row in rows { try write(row, in: db) }
-        try vacancy.restore()
+        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+        try door.exchanging(present, work)
     }
 
     private func write(_ row: Rejection.Dependent, in db: Database) throws {
         let (table, id) = try place(of: row, in: db)
         switch row.kind {
         case .delete:
-            try table.make(.delete, at: id)
+            try table.delete(id)
             if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
-        case .create: try table.make(.put(row.mine), at: id)
+        case .create: try table.put(row.mine, at: id)
         case .update:
-            if try table.contains(id) { return try table.make(.set(row.mine), at: id) }
+            if try table.contains(id) { return try table.set(row.mine, at: id) }
             // The row was deleted meanwhile. It begins a new life with all the values that it had.
             var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.theirs ?? [:]
             whole.replace(with: row.mine)
-            try table.make(.put(whole), at: id)
+            try table.put(whole, at: id)
         }
     }
 

@@ -14,6 +14,11 @@ struct DeletionTiming {
     let references: ReferenceGraph
     let context: PageContext
 
+    init(_ door: Door, _ context: PageContext) {
+        (entries, tables, references) = (door.entries, door.tables, door.references)
+        self.context = context
+    }
+
     /// Whether the deletion of a row must wait.
     ///
     /// - Parameter seq: The server's transaction that deleted the row. Nil: unknown.

@@ -13,7 +13,7 @@ import OptimistWire
 /// unique values and, for a deletion, the rows that refer to it. So an obstacle to one cycle never stops another, and a row
 /// that has moved is put before its former parent is deleted. A row that fits may let in another one, so this is repeated
 /// until nothing changes.
-struct Fitting {
+struct Fitting: RowWork {
     private var rows: RowApplication
     private let db: Database
     private let parked: ParkedRows
@@ -24,6 +24,11 @@ struct Fitting {
     private var applied: [RowRef] = []
     /// Whether a row may be parked. If not, none needs to be removed there.
     private var hasParked = false
+
+    var door: Door {
+        get { rows.door }
+        set { rows.door = newValue }
+    }
 
     /// A row that does not fit.
     private struct Misfit {
@@ -37,7 +42,7 @@ struct Fitting {
         self.rows = rows
         self.db = db
         parked = ParkedRows(db)
-        needs = RowNeeds(tables: rows.tables, references: rows.references)
+        needs = RowNeeds(tables: rows.door.tables, references: rows.door.references)
     }
 
     /// Applies the rows that fit, of these and of the parked ones, and parks the rest.
@@ -67,9 +72,9 @@ struct Fitting {
         for ref in applied { received[ref] = nil }
         applied = []
         if try parked.isEmpty { return [] }
-        let ready = try parked.ready(rows.tables, besides: others, hasMore: rows.context.hasMore)
+        let ready = try parked.ready(door.tables, besides: others, hasMore: rows.context.hasMore)
         // The app may have stopped syncing a table. Its rows stay parked.
-        return ready.filter { rows.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
+        return ready.filter { door.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
     }
 
     // MARK: - Together
@@ -107,7 +112,7 @@ struct Fitting {
     private mutating func attempt(
         _ some: [ReceivedRow], without former: [Misfit], isAll: Bool
     ) throws -> [Misfit]? {
-        let before = (rows, applied.count)
+        let before = self
         let (put, deleted) = (some.filter(\.isAlive), some.filter { !$0.isAlive })
         var (isKept, orphans) = (false, Orphans())
         try db.inSavepoint {
@@ -127,7 +132,8 @@ struct Fitting {
             return .rollback
         }
         if isKept { return nil }
-        undo(to: before)
+        // The device knows again what it knew before.
+        self = before
         try orphans.addRowsBelow(isHere)
         return put.compactMap { row in
             orphans.missing[row.ref].map { Misfit(row: row, reason: .foreignKey, parent: $0) }
@@ -139,9 +145,7 @@ struct Fitting {
         if some.isEmpty { return }
         // A deletion parks rows of the server's that SQLite takes with it.
         hasParked = true
-        let before = (rows, applied.count)
-        if try db.keepingWhatFitsAsItComes({ _ = try place(some) }) { return }
-        undo(to: before)
+        if try attempt({ _ = try $0.place(some) }) { return }
         _ = try fitCycles(among: some)
     }
 
@@ -157,12 +161,6 @@ struct Fitting {
             try park([Misfit(row: row, reason: reason)])
         }
         return allFit
-    }
-
-    /// A savepoint was undone: the device knows again what it knew before that.
-    private mutating func undo(to before: (rows: RowApplication, applied: Int)) {
-        rows = before.rows
-        applied.removeSubrange(before.applied...)
     }
 
     /// Applies a row. Returns the reason if it does not fit, or nil if it does.
@@ -202,21 +200,15 @@ struct Fitting {
 
     /// Applies all rows of a cycle or none. Rows that need each other may exchange their unique values.
     private mutating func fit(cycle: [ReceivedRow]) throws -> Bool {
-        let before = (rows, applied.count)
         var reasons: [RowRef: ParkedReason] = [:]
-        let isKept = try db.keepingWhatFitsAsItComes {
-            let vacancy = try Vacancy(of: cycle.count > 1 ? cycle.map(\.ref) : [], in: rows.tables, db)
-            rows.vacancy = vacancy
+        let isKept = try attempt(exchanging: cycle.count > 1 ? cycle.map(\.ref) : []) { fitting in
             for row in cycle.filter(\.isAlive) + cycle.filter({ !$0.isAlive }) {
-                reasons[row.ref] = try obstacle(to: row)
+                reasons[row.ref] = try fitting.obstacle(to: row)
             }
-            try vacancy.restore()
             // A single row that does not fit has left nothing behind.
             if cycle.count > 1, !reasons.isEmpty { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
         }
-        rows.vacancy = nil
         if isKept, reasons.isEmpty { return true }
-        if !isKept { undo(to: before) }
         let names = Set(cycle.map(\.ref))
         let common = cycle.lazy.compactMap { reasons[$0.ref] }.first
         for row in cycle {
@@ -230,9 +222,9 @@ struct Fitting {
 
     /// The rows that one refers to in the app's table, where an unsent edit may stand.
     private func parents(of ref: RowRef) throws -> [RowRef] {
-        guard let table = rows.tables[ref.table], let values = try table.values(ref.id) else { return [] }
-        return rows.tables.owners(by: values, in: table)
+        guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return [] }
+        return door.tables.owners(by: values, in: table)
     }
 
-    private func isHere(_ ref: RowRef) throws -> Bool { try rows.tables[ref.table]?.contains(ref.id) ?? false }
+    private func isHere(_ ref: RowRef) throws -> Bool { try door.tables[ref.table]?.contains(ref.id) ?? false }
 }

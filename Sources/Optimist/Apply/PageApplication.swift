@@ -78,10 +78,7 @@ struct PageApplication {
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
-        var attempt = oneByOne
-        guard try db.keepingWhatFitsAsItComes({ try attempt.apply(rows) }) else { return false }
-        oneByOne = attempt
-        return true
+        return try oneByOne.attempt { try $0.apply(rows) }
     }
 
     /// - Returns: Whether all rows were applied. If not, the rows before the first one that does not fit were applied.

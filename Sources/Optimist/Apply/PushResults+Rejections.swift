@@ -8,21 +8,27 @@ import OptimistWire
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]
-        guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
+        guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return }
         var entry = before
         let (rendering, outcome) = settle(&entry, sent, verdicts[index], table)
-        guard let mine = outcome.rejected else { return try entries.save(entry) }
-        let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, change: rendering.change, mine: mine)
-        let number = try RejectionTable(db).insert(
-            sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: now)
+        guard let mine = outcome.rejected else { return try door.entries.save(entry) }
+        let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, rendering: rendering, mine: mine)
+        let number = try RejectionTable(door.db).insert(
+            sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: door.milliseconds)
         let others = try companions(of: culprit, at: index)
         for other in others {
-            try RejectionTable(db).insert(
-                other.entry.ref, other.kind, refusal, mine: other.mine, server: other.server, at: now, bundle: number)
+            try RejectionTable(door.db).insert(
+                other.entry.ref, other.kind, refusal, mine: other.mine, server: other.server, at: door.milliseconds,
+                bundle: number)
         }
-        let rows = [culprit] + others
-        try undo(rows)
-        unknown += rows.filter(\.isUnknown).map(\.entry.ref)
+        for (row, _) in try door.takeBack([culprit] + others, device: batch.push.device) { try hold(row.before) }
+    }
+
+    /// Holds a row that cannot be taken back. It stays pending.
+    private mutating func hold(_ entry: RowEntry) throws {
+        var held = entry
+        held.local?.wait(until: corrected + Self.heldMilliseconds)
+        try door.entries.save(held)
     }
 
     // MARK: - Rows that are taken back with it
@@ -44,8 +50,8 @@ extension PushResults {
 
     /// Whether the app wrote some of these rows with `allOrNothing`.
     private func isWhole(_ group: Range<Int>) throws -> Bool {
-        try GroupJoins(db).isWhole(
-            batch.sent[group].compactMap { try entries.entry($0.ref)?.local?.group.rawValue })
+        try GroupJoins(door.db).isWhole(
+            batch.sent[group].compactMap { try door.entries.entry($0.ref)?.local?.group.rawValue })
     }
 
     /// The pending rows that refer to a row, and those that refer to rows that are removed with it.
@@ -54,11 +60,12 @@ extension PushResults {
         var met: Set<RowRef> = [ref]
         var next = [ref]
         while let parent = next.popLast() {
-            for child in try tables.children(of: parent, references) {
+            for child in try door.tables.children(of: parent, door.references) {
                 // A row that the server has lost is removed too, unless only an edit makes it refer to its parent.
-                guard met.insert(child.ref).inserted, let entry = try entries.entry(child.ref), entry.isPending,
-                    let undone = try undone(
-                        entry, current: current(of: child.ref), isLost: !entry.isEdited(child.referrer.column))
+                guard met.insert(child.ref).inserted, let entry = try door.entries.entry(child.ref), entry.isPending,
+                    let undone = try TakenBack(
+                        entry, current: current(of: child.ref), isLost: !entry.isEdited(child.referrer.column), in: door
+                    )
                 else { continue }
                 found.append(undone)
                 if undone.change == .delete { next.append(child.ref) }
@@ -75,8 +82,8 @@ extension PushResults {
         var met: Set<Int> = []
         var next = rows
         while let row = next.popLast() {
-            guard let table = tables[row.entry.ref.table], let restored = row.restored else { continue }
-            let owners = Set(tables.owners(by: restored, in: table))
+            guard let table = door.tables[row.entry.ref.table], let restored = row.restored else { continue }
+            let owners = Set(door.tables.owners(by: restored, in: table))
             for index in group where owners.contains(batch.sent[index].ref) && batch.sent[index].kind == .delete {
                 guard met.insert(index).inserted, try isAsSent(index), let owner = try undone(at: index),
                     owner.restored != nil
@@ -93,7 +100,7 @@ extension PushResults {
 
     /// Whether a row is still in the life that was sent.
     private func isAsSent(_ index: Int) throws -> Bool {
-        try entries.entry(batch.sent[index].ref)?.generation == batch.sent[index].generation
+        try door.entries.entry(batch.sent[index].ref)?.generation == batch.sent[index].generation
     }
 
     /// The rows that were deleted together with a row because they referred to it, when that row is not deleted or replaced
@@ -112,7 +119,7 @@ extension PushResults {
             let row = batch.push.rows[parent]
             for other in group where !met.contains(other) {
                 guard batch.sent[other].kind == .delete, case .groupFailed(_, let current?) = verdicts[other],
-                    let table = tables[batch.sent[other].ref.table],
+                    let table = door.tables[batch.sent[other].ref.table],
                     table.layout.columns.contains(where: {
                         $0.reference?.table == row.table && current.values[$0.name]?.string == row.id
                     }), let undone = try undone(at: other)
@@ -126,84 +133,12 @@ extension PushResults {
     }
 
     private func undone(at index: Int) throws -> TakenBack? {
-        guard let entry = try entries.entry(batch.sent[index].ref), entry.isPending else { return nil }
-        return try undone(entry, current: verdicts[index].current)
+        guard let entry = try door.entries.entry(batch.sent[index].ref), entry.isPending else { return nil }
+        return try TakenBack(entry, current: verdicts[index].current, in: door)
     }
 
     /// The row as the server has it, if the answer to this push says so.
     private func current(of ref: RowRef) -> RowPatch? {
         batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
-    }
-
-    private func undone(_ before: RowEntry, current: RowPatch?, isLost: Bool = false) throws -> TakenBack? {
-        guard let table = tables[before.ref.table] else { return nil }
-        var entry = before
-        let values = try table.values(before.ref.id) ?? [:]
-        guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
-        var undone = TakenBack(
-            entry: entry, before: before, kind: taken.kind, change: taken.rendering.change, mine: taken.mine)
-        if case .set(let restored) = taken.rendering.change {
-            undone.server = values
-            undone.server?.replace(with: restored)
-        }
-        return undone
-    }
-
-    // MARK: - Undoing
-
-    /// Undoes all rows together, including rows that exchange the values of a unique index. If the app's constraints do not
-    /// allow that, undoes each row that can be undone by itself.
-    private mutating func undo(_ rows: [TakenBack]) throws {
-        let ordered = references.order(rows)
-        var refs = Set(rows.map(\.entry.ref))
-        let former = (entries, unknown)
-        if try db.keepingWhatFits({ try make(ordered, among: refs) }) { return }
-        (entries, unknown) = former
-        if try db.keepingWhatFits({ try make(ordered, among: refs, vacating: true) }) { return }
-        (entries, unknown) = former
-        for row in ordered {
-            let before = (entries, unknown)
-            do {
-                try db.inSavepoint {
-                    try make(row, among: refs)
-                    return .commit
-                }
-            } catch let error as DatabaseError where error.isConstraint {
-                (entries, unknown) = before
-                // A row that will be received again stays in the app's table as it is until then.
-                let entry =
-                    row.isUnknown
-                    ? row.entry : try setAside(row.change, row.entry, row.before, reason: ParkedReason(error))
-                try entries.save(entry)
-            }
-            // The row is now in the table in its final state, so it is deleted if the row that it refers to there is deleted.
-            refs.remove(row.entry.ref)
-        }
-    }
-
-    private mutating func make(_ rows: [TakenBack], among others: Set<RowRef>, vacating: Bool = false) throws {
-        let vacancy = try Vacancy(of: vacating ? rows.map(\.entry.ref) : [], in: tables, db)
-        var others = others
-        for row in rows {
-            try make(row, among: others, besides: vacancy)
-            others.remove(row.entry.ref)
-        }
-        try vacancy.restore()
-    }
-
-    /// - Parameter others: The rows that the caller still takes back itself. A row that would be deleted with one of them is
-    ///   not treated as a row below it. If a row was taken back already and is below a row that is removed, it waits until that
-    ///   row is received again.
-    private mutating func make(
-        _ row: TakenBack, among others: Set<RowRef>, besides vacancy: Vacancy? = nil
-    ) throws {
-        if row.change == .delete {
-            var deletion = self.deletion(besides: vacancy)
-            deletion.isTakingBack = true
-            try deletion.prepare(deletionOf: row.entry.ref, isServers: false, sparing: others, &entries)
-            unknown += deletion.unknown
-        }
-        try tables[row.entry.ref.table]?.make(row.change, at: row.entry.ref.id)
-        try entries.save(row.entry)
     }
 }

@@ -13,37 +13,31 @@ struct PushResults {
     /// How long a row is held that cannot be sent or taken back: one day.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
+    private let layouts: [TableLayout]
     let batch: PushBatch
     let verdicts: [RemotePush.Verdict]
-    var entries: RowEntryTable
-    let tables: AppTables
-    let references: ReferenceGraph
-    let db: Database
-    /// The device's time of day, in milliseconds since 1970.
-    let now: Int64
+    var door: Door
     /// The server's time of day. Pauses count from it, because the user may set back the device's clock meanwhile.
     let corrected: Int64
     private var missed: MissedRows
+
     /// The rows that must be received again.
-    var unknown: [RowRef] = []
+    var unknown: [RowRef] { door.unknown }
 
     init(
         _ verdicts: [RemotePush.Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database,
-        at milliseconds: Int64,
-        corrected: Int64
+        at milliseconds: Int64, corrected: Int64
     ) throws {
+        self.layouts = layouts
         self.batch = batch
-        entries = try RowEntryTable(db)
-        tables = AppTables(layouts, db)
-        references = ReferenceGraph(layouts)
-        self.db = db
-        now = milliseconds
         self.corrected = corrected
+        let door = try Door(layouts, db, at: milliseconds)
+        self.door = door
         missed = try MissedRows(layouts, db, at: milliseconds)
-        let (tables, parked, ownDevices) = (tables, ParkedRows(db), try DeviceIdentity.all(in: db))
+        let parked = ParkedRows(db)
         self.verdicts = try verdicts.map { verdict in
-            let verdict = verdict.tellingUnread(of: ownDevices)
-            guard case .blocked(let by) = verdict, let owner = tables.ref(named: by),
+            let verdict = verdict.tellingUnread(of: door.ownDevices)
+            guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
                 try parked.awaitsDeletion(owner)
             else { return verdict }
             // The server no longer knows that row, and would wait for it forever.
@@ -61,58 +55,49 @@ struct PushResults {
             try reject(index, refusal)
         }
         try missed.settle()
-        for (number, refs) in Dictionary(grouping: unknown, by: \.table) {
-            if let table = tables[number] { try Store.receiveAnew(refs, of: table.layout, in: db) }
-        }
+        try Store.receiveAnew(unknown, of: layouts, in: door.db)
         try release()
-        if verdicts.contains(where: \.isBlocked) { try GroupCycles(entries, tables).unite() }
+        if verdicts.contains(where: \.isBlocked) { try GroupCycles(door.entries, door.tables).unite() }
         try postponeUnexplained()
-        try GroupJoins(db).forgetSettled()
-        try WaitTable(db).forgetEnded()
+        try GroupJoins(door.db).forgetSettled()
+        try WaitTable(door.db).forgetEnded()
     }
 
     private mutating func apply(_ verdict: RemotePush.Verdict, of sent: SentRow) throws {
-        guard let table = tables[sent.ref.table], let before = try entries.entry(sent.ref) else { return }
+        guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return }
         var entry = before
         let (rendering, outcome) = settle(&entry, sent, verdict, table)
         postpone(&entry, sent, verdict, outcome)
-        try record(rendering, outcome, sent, before, in: table)
-        do {
-            if verdict.isGone, rendering.change == .delete,
-                try isTooSoon(deletionOf: sent.ref)
-            {
-                entry = try setAsideDeletion(verdict, entry, before, reason: .deletionTooSoon)
-            } else {
-                try make(rendering, of: sent, verdict, in: table)
-            }
-        } catch let error as DatabaseError where error.isConstraint {
-            entry =
-                rendering.change == .delete
-                ? try setAsideDeletion(verdict, entry, before, reason: ParkedReason(error))
-                : try setAside(rendering.change, entry, before, reason: ParkedReason(error))
+        var passage = Passage(before: before, entry: entry, rendering: rendering, overwritten: outcome.overwritten)
+        if case .mergedInto(_, let winner) = verdict, let id = table.layout.idForm.stored(winner) {
+            passage.deletion = .merged(into: id, mayStandIn: true)
         }
-        try entries.save(entry)
+        tell(&passage, verdict)
+        let isTooSoon = try verdict.isGone && rendering.change == .delete && isTooSoon(deletionOf: sent.ref)
+        if let reason = try isTooSoon ? .deletionTooSoon : door.obstacle(to: passage).map(ParkedReason.init) {
+            entry = try door.setAside(passage, reason, device: batch.push.device)
+        }
         try noteWait(entry, verdict)
-        try noteUnknown(verdict, entry, before, in: table)
         if let clocks = entry.local?.clocks, clocks != before.local?.clocks,
             let latest = clocks.values.compactMap(\.ownStamp).max()
         {
-            try db.witness(latest)
+            try door.db.witness(latest)
         }
         try missed.look(at: entry, before: before)
     }
 
-    /// Updates the values that were kept for columns that only newer apps know. They are deleted when their life ends, and the
-    /// server's next life has its own (L1). If a page has already reported that life, that page or a later one has its values
-    /// too.
-    private func noteUnknown(_ verdict: RemotePush.Verdict, _ entry: RowEntry, _ before: RowEntry, in table: AppTable)
-        throws
-    {
-        if !entry.isAlive, !entry.isPending { return try UnknownColumns(db).forget(entry.ref) }
-        guard case .merged(_, let won) = verdict, let life = won.generation, life == entry.generation,
-            before.remote.generation < life, !before.isRestored
-        else { return }
-        try UnknownColumns(db).note(won, at: entry.ref, in: table.layout, present: life, isWhole: true)
+    /// Tells what becomes of the values that were kept for columns that only newer apps know. They are deleted when their
+    /// life ends, and the server's next life has its own (L1). If a page has already reported that life, that page or a later
+    /// one has its values too.
+    private func tell(_ passage: inout Passage, _ verdict: RemotePush.Verdict) {
+        if !passage.entry.isAlive, !passage.entry.isPending {
+            passage.told = .deleted(Tombstone(generation: passage.entry.generation, clock: nil))
+        } else if case .merged(_, let won) = verdict, let life = won.generation, life == passage.entry.generation,
+            passage.before.remote.generation < life, !passage.before.isRestored
+        {
+            passage.told = .row(won)
+            passage.isWhole = true
+        }
     }
 
     func settle(
@@ -121,29 +106,9 @@ struct PushResults {
         entry.settle(sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout)
     }
 
-    private mutating func make(
-        _ rendering: Rendering, of sent: SentRow, _ verdict: RemotePush.Verdict, in table: AppTable
-    ) throws {
-        guard rendering.change == .delete else {
-            return try table.make(rendering.change, at: sent.ref.id, keeping: rendering.kept)
-        }
-        if case .mergedInto(_, let winner) = verdict, let id = table.layout.idForm.stored(winner) {
-            let mergers = Mergers(tables, references, db)
-            if try mergers.unite(sent.ref, with: RowRef(table: sent.ref.table, id: id), &entries) { return }
-        }
-        var deletion = self.deletion()
-        try deletion.delete(sent.ref, &entries)
-    }
-
     /// The answer comes ahead of the pages, which tell what became of the rows below.
     private func isTooSoon(deletionOf ref: RowRef) throws -> Bool {
-        try DeletionTiming(
-            entries: entries, tables: tables, references: references, context: PageContext(hasMore: true)
-        ).isTooSoon(deletionOf: ref, at: nil)
-    }
-
-    func deletion(besides vacancy: Vacancy? = nil) -> RowDeletion {
-        RowDeletion(tables, references, db, at: now, besides: vacancy)
+        try DeletionTiming(door, PageContext(hasMore: true)).isTooSoon(deletionOf: ref, at: nil)
     }
 
     private func postpone(
@@ -167,7 +132,7 @@ struct PushResults {
     /// Stores why the server makes a row wait.
     private func noteWait(_ entry: RowEntry, _ verdict: RemotePush.Verdict) throws {
         guard let due = entry.local?.due, let reason = verdict.waitReason else { return }
-        try WaitTable(db).note(reason, of: entry.ref, until: due)
+        try WaitTable(door.db).note(reason, of: entry.ref, until: due)
     }
 
     /// - Parameter wait: The pause that the server asks for, limited to ``ServerDemand/ofRow``. Nil if it names none.
@@ -184,27 +149,13 @@ struct PushResults {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
-    private func record(
-        _ rendering: Rendering, _ outcome: Outcome, _ sent: SentRow, _ before: RowEntry, in table: AppTable
-    ) throws {
-        let journal = Journal(db)
-        if let loss = try Journal.Loss(rendering, of: before, in: table) {
-            try journal.record(loss, of: sent.ref, at: now)
-        }
-        if !outcome.overwritten.isEmpty, case .set(let theirs) = rendering.change {
-            try journal.record(
-                sent.ref, reason: .overwritten, mine: outcome.overwritten,
-                theirs: JSONObject(theirs.filter { outcome.overwritten[$0.key] != nil }), at: now)
-        }
-    }
-
     /// Releases the rows that waited for a row that is now settled.
     private func release() throws {
         let awaited = try String.fetchSet(
-            db.cachedStatement(sql: "SELECT DISTINCT blocked FROM optimist_edit WHERE blocked IS NOT NULL"))
+            door.db.cachedStatement(sql: "SELECT DISTINCT blocked FROM optimist_edit WHERE blocked IS NOT NULL"))
         if awaited.isEmpty { return }
         for (row, verdict) in zip(batch.push.rows, verdicts) where verdict.isFinal && awaited.contains(row.name) {
-            try db.execute(
+            try door.db.execute(
                 sql: "UPDATE optimist_edit SET due = NULL, blocked = NULL, retries = 0 WHERE blocked = ?",
                 arguments: [row.name])
         }
@@ -214,10 +165,10 @@ struct PushResults {
     private func postponeUnexplained() throws {
         for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
             for sent in batch.sent[group] {
-                try db.cachedStatement(
+                try door.db.cachedStatement(
                     sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?"
                 ).execute(arguments: [corrected + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
-                try WaitTable(db).note(
+                try WaitTable(door.db).note(
                     DeferralReason("groupFailed"), of: sent.ref, until: corrected + Self.retryPauseMilliseconds)
             }
         }

@@ -36,12 +36,8 @@ struct ReceivedRow: Sendable {
 
     var isAlive: Bool { content.isAlive }
 
-    /// Whether a resync did not bring the row, although the server has not said that the row was deleted. The server
-    /// may have the row again later, in its first life and as of any transaction. So the device forgets all of the row
-    /// once it has gone.
-    var isMissing: Bool {
-        if case .deleted(let tombstone) = content { tombstone.seq == nil && tombstone.clock == nil } else { false }
-    }
+    /// Whether a resync did not bring the row.
+    var isMissing: Bool { if case .deleted(let tombstone) = content { tombstone.isMissing } else { false } }
 
     /// Whether the content is the whole row. It is only a part in an answer, or if it was kept for a column until a
     /// migration brought the column.
@@ -51,4 +47,10 @@ struct ReceivedRow: Sendable {
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
     }
+}
+
+extension Tombstone {
+    /// Whether a resync did not bring the row, although the server has not said that the row was deleted. The server
+    /// may have the row again later, in its first life and as of any transaction.
+    var isMissing: Bool { seq == nil && clock == nil }
 }

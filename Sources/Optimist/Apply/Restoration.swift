@@ -5,16 +5,12 @@ import OptimistWire
 
 /// Marks rows as unsent again that the remote has lost, because its database went back (L3).
 struct Restoration {
-    private let db: Database
-    private let milliseconds: Int64
+    private var door: Door
     private let device: String
-    private var entries: RowEntryTable
 
-    init(_ db: Database, at milliseconds: Int64) throws {
-        self.db = db
-        self.milliseconds = milliseconds
+    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
+        door = try Door(layouts, db, at: milliseconds)
         device = try DeviceIdentity.current(in: db)
-        entries = try RowEntryTable(db)
     }
 
     /// Marks all rows of a table as unsent that the remote confirmed after a transaction. They are in the groups in
@@ -23,11 +19,12 @@ struct Restoration {
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
-        let table = AppTable(layout: layout, db: db)
+        guard let table = door.tables[layout.number] else { return false }
+        let db = door.db
         let ids = try DatabaseValue.fetchAll(
             db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND seq > ?", arguments: [layout.number, common])
         for id in ids {
-            guard var entry = try entries.entry(RowRef(table: layout.number, id: id)) else { continue }
+            guard var entry = try door.entries.entry(RowRef(table: layout.number, id: id)) else { continue }
             entry.remote.lose(after: common)
             entry.local?.stopWaiting()
             if entry.hasServersLife, entry.isHere(in: layout) {
@@ -37,7 +34,7 @@ struct Restoration {
                 // The row is sent whole anyway.
                 entry.remote.lose()
             }
-            try entries.save(entry)
+            try door.entries.save(entry)
         }
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
@@ -51,21 +48,17 @@ struct Restoration {
 
     /// Settles the unsent edits that lose to a later value which the server had. The journal keeps them. If the app's
     /// table cannot take that value, such as a reference to a row that is gone, the edit stays and gets a later stamp.
-    private func settleOvertaken(_ entry: inout RowEntry, in table: AppTable) throws {
+    private mutating func settleOvertaken(_ entry: inout RowEntry, in table: AppTable) throws {
         var yielding = entry
-        let change = yielding.yieldToLater(device: device, in: table.layout).change
-        guard case .set(let theirs) = change else { return }
-        let mask = table.layout.mask(of: theirs)
-        let mine = try table.values(entry.ref.id, in: mask) ?? [:]
-        if try db.keepingWhatFits({ try table.make(change, at: entry.ref.id) }) {
-            let lost = JSONObject(mine.members.filter { theirs[$0.key] != $0.value })
-            if !lost.isEmpty {
-                let won = JSONObject(theirs.members.filter { lost[$0.key] != nil })
-                try Journal(db).record(entry.ref, reason: .overwritten, mine: lost, theirs: won, at: milliseconds)
-            }
+        let rendering = yielding.yieldToLater(device: device, in: table.layout)
+        guard case .set(let theirs) = rendering.change else { return }
+        let passage = Passage(before: entry, entry: yielding, rendering: rendering)
+        if try door.attempt(deferring: true, { try $0.pass(passage) }) {
             entry = yielding
         } else {
-            for column in table.layout.columns(in: mask) { try db.witness(entry.stand(column)) }
+            for column in table.layout.columns(in: table.layout.mask(of: theirs)) {
+                try door.db.witness(entry.stand(column))
+            }
         }
     }
 }

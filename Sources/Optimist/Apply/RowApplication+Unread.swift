@@ -9,28 +9,30 @@ extension RowApplication {
     /// with it before that row's turn comes.
     mutating func noteUnread(_ rows: [ReceivedRow]) {
         for row in rows where !row.isAlive {
-            let unread = row.content.unread.of(devices: ownDevices)
-            if !unread.isEmpty { endedUnread[row.ref] = unread }
+            let unread = row.content.unread.of(devices: door.ownDevices)
+            if !unread.isEmpty { door.endedUnread[row.ref] = unread }
         }
     }
 
     /// Removes parked rows whose later versions have come. The journal keeps what those replace unread.
     func forgetParked(_ rows: [ReceivedRow]) throws {
-        let parked = ParkedRows(db)
+        let parked = ParkedRows(door.db)
         if try parked.isEmpty { return }
         for row in rows {
-            if let loss = try unreadLoss(by: row) { try Journal(db).record(loss, of: row.ref, at: milliseconds) }
+            if let loss = try unreadLoss(by: row) {
+                try Journal(door.db).record(loss, of: row.ref, at: door.milliseconds)
+            }
             try parked.remove(row.ref)
         }
     }
 
     private func unreadLoss(by row: ReceivedRow) throws -> Journal.Loss? {
-        let unread = row.content.unread.of(devices: ownDevices)
-        guard !unread.isEmpty, let table = tables[row.ref.table],
-            case .row(let patch)? = try ParkedRows(db).content(row.ref)
+        let unread = row.content.unread.of(devices: door.ownDevices)
+        guard !unread.isEmpty, let table = door.tables[row.ref.table],
+            case .row(let patch)? = try ParkedRows(door.db).content(row.ref)
         else { return nil }
         // The table shows the confirmed values, and the journal takes them from there.
-        let known = try entries.entry(row.ref)?.remote.presence.columns ?? 0
+        let known = try door.entries.entry(row.ref)?.remote.presence.columns ?? 0
         let columns = table.layout.columns.filter { column in
             guard !column.isCounter, known & column.mask == 0, let mine = patch.clocks?[column.name] else {
                 return false

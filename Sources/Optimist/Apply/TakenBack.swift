@@ -3,16 +3,18 @@
 import GRDB
 import OptimistWire
 
-/// A pending row that returns to the server's version: its entry before and after, and the change to the app's table.
+/// A pending row that returns to the server's version: its entry before and after, and what becomes of it in the app's table.
 struct TakenBack {
     let entry: RowEntry
     let before: RowEntry
     let kind: SentRow.Kind
-    let change: RowChange
+    let rendering: Rendering
     /// What the user had written.
     let mine: JSONObject
     /// The row as the server has it, as far as that is known. Nil if nothing is known.
     var server: JSONObject?
+
+    var change: RowChange { rendering.change }
 
     /// The values that return to the server's version. Nil if the row is removed or not changed.
     var restored: JSONObject? {
@@ -28,6 +30,24 @@ struct TakenBack {
     var isUnknown: Bool {
         if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
         return change == .delete && entry.isAlive
+    }
+}
+
+extension TakenBack {
+    /// Takes back everything unsent of a row. Nil: it cannot be undone.
+    ///
+    /// - Parameters:
+    ///   - current: The row as the server has it, if an answer says so.
+    ///   - isLost: Whether to take back even a row that the server had and has lost.
+    init?(_ before: RowEntry, current: RowPatch? = nil, isLost: Bool = false, in door: Door) throws {
+        guard let table = door.tables[before.ref.table] else { return nil }
+        var entry = before
+        let values = try table.values(before.ref.id) ?? [:]
+        guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
+        self.init(entry: entry, before: before, kind: taken.kind, rendering: taken.rendering, mine: taken.mine)
+        guard case .set(let restored) = taken.rendering.change else { return }
+        server = values
+        server?.replace(with: restored)
     }
 }
 

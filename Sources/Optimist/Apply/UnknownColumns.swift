@@ -112,9 +112,9 @@ extension RowApplication {
     ///
     /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
     mutating func applyUnknown(of layout: TableLayout) throws {
-        let (table, parked) = (AppTable(layout: layout, db: db), ParkedRows(db))
-        for (ref, patch) in try UnknownColumns(db).takeKnown(layout) {
-            guard var entry = try entries.entry(ref), entry.isAlive else { continue }
+        let (table, parked) = (AppTable(layout: layout, db: door.db), ParkedRows(door.db))
+        for (ref, patch) in try UnknownColumns(door.db).takeKnown(layout) {
+            guard var entry = try door.entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer || entry.isRestored
             // The values are of another life than the server's. A page brings the values of that one.
@@ -133,7 +133,7 @@ extension RowApplication {
                 try park(patch, of: ref, in: layout, reason: ParkedReason(error))
                 continue
             }
-            guard isUnsent, let written = try entries.entry(ref) else { continue }
+            guard isUnsent, let written = try door.entries.entry(ref) else { continue }
             entry.local?.add(layout.mask(of: patch.values))
             if entry.isRestored {
                 for column in layout.columns where patch.values[column.name] != nil {
@@ -141,7 +141,7 @@ extension RowApplication {
                 }
             }
             entry.counters = written.counters
-            try entries.save(entry)
+            try door.entries.save(entry)
         }
     }
 
@@ -149,7 +149,7 @@ extension RowApplication {
     /// too, and is later. If an answer or a cascade has parked the row, it has only the columns that this app knew
     /// then, and the others are added.
     private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: ParkedReason) throws {
-        let parked = ParkedRows(db)
+        let parked = ParkedRows(door.db)
         var patch = patch
         if let content = try parked.content(ref) {
             guard case .row(let waiting) = content, waiting.generation ?? 1 == patch.generation ?? 1 else { return }

@@ -81,25 +81,32 @@ final class AppTable {
         }
     }
 
-    /// Makes a change. Leaves out values of columns that this app does not know.
+    // MARK: - Changes
+
+    // Each leaves out values of columns that this app does not know, and throws `DatabaseError`. An error of the app's own
+    // triggers or indexes counts as a constraint error.
+
+    /// Inserts a row or replaces every column of it.
     ///
-    /// - Parameter kept: Columns that keep their present values when the whole row is put again. Other changes ignore this.
-    /// - Throws: `DatabaseError`. An error of the app's own triggers or indexes counts as a constraint error.
-    func make(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
-        try DatabaseError.asConstraint { try attempt(change, at: id, keeping: kept) }
+    /// - Parameter kept: Mask of the columns that keep their present values.
+    func put(_ values: JSONObject, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
+        try DatabaseError.asConstraint {
+            guard let mine = try self.values(id, in: kept) else {
+                return try write(counted(values, at: id, isWhole: true), at: id)
+            }
+            var values = values
+            values.replace(with: mine)
+            try write(values, at: id)
+        }
     }
 
-    private func attempt(_ change: RowChange, at id: DatabaseValue, keeping kept: Int64) throws {
-        if case .put(var values) = change, let mine = try self.values(id, in: kept) {
-            values.replace(with: mine)
-            return try put(values, at: id)
-        }
-        switch change {
-        case .none: break
-        case .delete: try deleting.get().execute([id])
-        case .put(let values): try put(counted(values, at: id, isWhole: true), at: id)
-        case .set(let values): try set(counted(values, at: id), at: id)
-        }
+    /// Sets some columns of a row.
+    func set(_ values: JSONObject, at id: DatabaseValue) throws {
+        try DatabaseError.asConstraint { try update(counted(values, at: id), at: id) }
+    }
+
+    func delete(_ id: DatabaseValue) throws {
+        try DatabaseError.asConstraint { try deleting.get().execute([id]) }
     }
 
     /// Adds the amount that a rejection or the journal kept to the present value of a counter. A counter that is not named
@@ -117,8 +124,7 @@ final class AppTable {
         return values
     }
 
-    /// Inserts a row or replaces every column of it.
-    private func put(_ values: JSONObject, at id: DatabaseValue) throws {
+    private func write(_ values: JSONObject, at id: DatabaseValue) throws {
         var known = stored(values, isWhole: true)
         let statement = try puts[known.mask] ?? RowStatement(putSQL(known.mask), in: db)
         puts[known.mask] = statement
@@ -126,12 +132,12 @@ final class AppTable {
         try statement.execute(known.values)
     }
 
-    /// Sets some columns. A null that the table forbids becomes the table's own default, as it does when a whole row is put.
-    private func set(_ values: JSONObject, at id: DatabaseValue) throws {
+    /// A null that the table forbids becomes the table's own default, as it does when a whole row is put.
+    private func update(_ values: JSONObject, at id: DatabaseValue) throws {
         let isForbidden = values.contains { name, value in value.isNull && layout[column: name]?.isNullable == false }
         if isForbidden, var whole = try self.values(id) {
             whole.replace(with: values)
-            return try put(whole, at: id)
+            return try write(whole, at: id)
         }
         var known = stored(values, isWhole: false)
         if known.mask == 0 { return }

@@ -36,41 +36,38 @@ extension Database {
         try execute(sql: "PRAGMA defer_foreign_keys = ON")
         let value = try work()
         if !heldBefore { return value }
-        if !holdsForeignKeys {
-            throw DatabaseError(
-                resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: "FOREIGN KEY constraint failed")
-        }
+        if !holdsForeignKeys { throw DatabaseError.foreignKey }
         try execute(sql: "PRAGMA defer_foreign_keys = OFF")
         return value
     }
 
-    /// Does some work, and undoes it if a constraint forbids it. Foreign keys are checked at the end of the work.
+    /// Does some work, and undoes it if a constraint forbids it.
     ///
-    /// - Returns: Whether the work was kept.
-    func keepingWhatFits(_ work: () throws -> Void) throws -> Bool {
-        try deferringForeignKeys { try keepingWhatFitsAsItComes(work) }
-    }
-
-    /// Does some work, and undoes it if a constraint forbids it. Foreign keys are checked when their table says so.
+    /// Deferring foreign keys makes SQLite prepare every statement again, which takes longer than writing a few rows.
     ///
-    /// Deferring them makes SQLite prepare every statement again, which takes longer than writing a few rows.
-    ///
-    /// - Returns: Whether the work was kept.
-    func keepingWhatFitsAsItComes(_ work: () throws -> Void) throws -> Bool {
-        var fits = false
+    /// - Parameter deferring: Whether foreign keys are checked at the end of the work, and not when their table says so.
+    /// - Returns: The error of the constraint. Nil: the work was kept.
+    func obstacle(deferring: Bool, to work: () throws -> Void) throws -> DatabaseError? {
+        if deferring { return try deferringForeignKeys { try obstacle(deferring: false, to: work) } }
+        var found: DatabaseError?
         try inSavepoint {
             do {
                 try work()
-                fits = holdsForeignKeys
-            } catch let error as DatabaseError where error.isConstraint {}
-            return fits ? .commit : .rollback
+                if !holdsForeignKeys { found = .foreignKey }
+            } catch let error as DatabaseError where error.isConstraint { found = error }
+            return found == nil ? .commit : .rollback
         }
-        return fits
+        return found
     }
 }
 
 extension DatabaseError {
     var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
+
+    /// A foreign key does not hold at the end of some work.
+    static var foreignKey: DatabaseError {
+        DatabaseError(resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: "FOREIGN KEY constraint failed")
+    }
 
     /// Runs a change to one of the app's tables. If a trigger, an index on an expression or a generated column of the app
     /// fails, that counts as a constraint error, and so does a cascade that goes deeper than SQLite's 1,000 levels: such an

@@ -31,7 +31,7 @@ extension Store {
         // A table may have no state, for example during a resync. The device then knows it as of the last epoch that
         // was noted.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
-        var restoration = try Restoration(db, at: milliseconds)
+        var restoration = try Restoration(layouts, db, at: milliseconds)
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
         var wentBack = false
         for progress in tableProgress {

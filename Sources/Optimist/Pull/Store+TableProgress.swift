@@ -109,9 +109,16 @@ extension Store {
         }
     }
 
-    /// Makes the device receive some rows of a table again. A running snapshot goes on if it has not reached these rows
+    /// Makes the device receive some rows again. A running snapshot goes on if it has not reached these rows
     /// yet. If it always started over, repeated refusals would let no snapshot come to its end.
-    static func receiveAnew(_ refs: [RowRef], of layout: TableLayout, in db: Database) throws {
+    static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
+        for (number, refs) in Dictionary(grouping: refs, by: \.table) {
+            guard let layout = layouts.first(where: { $0.number == number }) else { continue }
+            try receiveAnew(refs, of: layout, in: db)
+        }
+    }
+
+    private static func receiveAnew(_ refs: [RowRef], of layout: TableLayout, in db: Database) throws {
         let progress = try TableProgress.fetchAll([layout.name], in: db).first
         guard let progress, refs.allSatisfy({ progress.isToBring(layout.idForm.wire($0.id)) }) else {
             return try startResync(of: layout.name, mayBeForgotten: false, in: db)

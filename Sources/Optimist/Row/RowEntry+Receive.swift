@@ -67,7 +67,7 @@ extension RowEntry {
         return news
     }
 
-    /// Takes the deletion of a row from a page.
+    /// Takes the deletion of a row from a page. Nothing is known of a missing row once it has gone.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let before = self
         hear(tombstone, device: device, in: layout)
@@ -90,8 +90,10 @@ extension RowEntry {
             goOnForgotten(in: layout)
             confirmEnd(of: tombstone.generation, at: tombstone.clock)
         }
-        guard tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) else { return }
-        end(tombstone.generation, clock: tombstone.clock)
+        if tombstone.generation > generation, !outlives(tombstone, device: device, in: layout) {
+            end(tombstone.generation, clock: tombstone.clock)
+        }
+        if tombstone.isMissing, !isAlive, !isPending { generation = 0 }
     }
 
     /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different

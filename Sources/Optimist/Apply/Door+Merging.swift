@@ -5,17 +5,7 @@ import OptimistWire
 
 /// Merges two rows into one, after the server has decided that they are one by a unique index (M6). References to the
 /// loser become references to the winner.
-struct Mergers {
-    private let tables: AppTables
-    private let references: ReferenceGraph
-    private let db: Database
-
-    init(_ tables: AppTables, _ references: ReferenceGraph, _ db: Database) {
-        self.tables = tables
-        self.references = references
-        self.db = db
-    }
-
+extension Door {
     /// Makes the rows that refer to one row refer to another.
     ///
     /// - Throws: `DatabaseError` of a constraint.
@@ -34,24 +24,19 @@ struct Mergers {
     /// Removes the loser. If the device has not received the winner yet, the loser stands in for it.
     ///
     /// - Returns: Whether this could be done. No row can refer to a winner that this device has deleted.
-    func unite(_ loser: RowRef, with winner: RowRef, _ entries: inout RowEntryTable) throws -> Bool {
-        var united = entries
-        let isDone = try db.keepingWhatFits { try replace(loser, by: winner, &united) }
-        if isDone { entries = united }
-        return isDone
+    mutating func unite(_ loser: RowRef, with winner: RowRef) throws -> Bool {
+        try attempt(deferring: true) { try $0.replace(loser, by: winner) }
     }
 
-    private func replace(_ loser: RowRef, by winner: RowRef, _ entries: inout RowEntryTable) throws {
+    private mutating func replace(_ loser: RowRef, by winner: RowRef) throws {
         guard let table = tables[loser.table] else { return }
         try repoint(from: loser, to: winner.id)
-        if try table.contains(winner.id) { return try table.make(.delete, at: loser.id) }
-        if try entries.entry(winner) != nil { return try table.make(.delete, at: loser.id) }
+        if try table.contains(winner.id) || entries.entry(winner) != nil { return try table.delete(loser.id) }
         try DatabaseError.asConstraint {
             try db.cachedStatement(sql: "\(table.updateSQL) id = ? WHERE id = ?")
                 .execute(arguments: [winner.id, loser.id])
         }
         // The row shows the loser's values until the winner itself comes.
-        let entry = RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent))
-        try entries.save(entry)
+        try entries.save(RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent)))
     }
 }

@@ -1,0 +1,116 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// Sets aside what the app's tables cannot take yet. One row never makes all results of a push fail (S8).
+extension Door {
+    /// Parks what the server says of a row, because the app's constraints forbid it or because a deletion comes too
+    /// soon. The app's table does not count as having it.
+    ///
+    /// - Parameter device: The id under which this device stamped what was unsent.
+    /// - Returns: The row's entry.
+    mutating func setAside(_ passage: Passage, _ reason: ParkedReason, device: String) throws -> RowEntry {
+        guard let table = tables[passage.ref.table] else { return passage.before }
+        try record(Journal.Loss(passage.rendering, of: passage.before, in: table), passage)
+        var aside = passage
+        switch passage.rendering.change {
+        case .put(let values): aside.entry = try park(values, isWhole: true, passage.entry, in: table, reason)
+        case .set(let values): aside.entry = try park(values, isWhole: false, passage.entry, in: table, reason)
+        case .none, .delete: aside.entry = try parkDeletion(passage, in: table, reason, device: device)
+        }
+        try entries.save(aside.entry)
+        try noteUnknown(aside, in: table)
+        return aside.entry
+    }
+
+    // MARK: - Values
+
+    private func park(
+        _ values: JSONObject, isWhole: Bool, _ settled: RowEntry, in table: AppTable, _ reason: ParkedReason
+    ) throws -> RowEntry {
+        var parked = settled
+        let patch: RowPatch
+        if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(settled.ref), waiting.seq != nil,
+            waiting.generation ?? 1 == settled.generation
+        {
+            // The parked version of the row is more complete than the app's table.
+            patch = waiting.taking(parked.withdraw(values, isWhole: false, in: table.layout), in: table.layout)
+        } else if let whole = try isWhole ? values : served(values, settled, in: table) {
+            patch = parked.withdraw(whole, isWhole: true, in: table.layout)
+        } else {
+            patch = parked.withdraw(values, isWhole: false, in: table.layout)
+        }
+        try park(.row(patch), of: settled, reason)
+        return parked
+    }
+
+    /// Parks an answer, unless a later version from a page is already parked.
+    private func park(_ content: RemotePage.Row.Content, of settled: RowEntry, _ reason: ParkedReason) throws {
+        let parked = ParkedRows(db)
+        if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {
+            return
+        }
+        try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
+    }
+
+    /// Returns the whole row as the server has it, when an answer sets some of its values. The deletions among these results
+    /// may remove the row from the table before those values fit.
+    private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
+        guard let present = try table.values(settled.ref.id) else { return nil }
+        var whole = settled.served(present, in: table.layout)
+        whole.replace(with: values)
+        return whole
+    }
+
+    // MARK: - Deletions
+
+    /// Parks the deletion of a row that the server has deleted. Until it can be made, the row stays, without its unsent edits.
+    private mutating func parkDeletion(
+        _ passage: Passage, in table: AppTable, _ reason: ParkedReason, device: String
+    ) throws -> RowEntry {
+        let (entry, before) = (passage.entry, passage.before)
+        var tombstone = Tombstone(
+            generation: entry.generation, clock: entry.remote.clocks.common, seq: entry.remote.seq)
+        if case .merged(let winner, _) = passage.deletion { tombstone.mergedInto = table.layout.idForm.wire(winner) }
+        try park(.deleted(tombstone), of: entry, reason)
+        var waiting = try withoutUnsent(before, in: table)
+        waiting.remote.answer(entry.remote.lastAnsweredPush)
+        waiting.confirmEndedLife(of: before, device: device, until: entry.remote.seq, in: table.layout)
+        waiting.remote.goBack(to: before.generation)
+        return waiting
+    }
+
+    /// Returns the entry without its unsent edits. The app's table gets the server's values too, if the app's constraints allow
+    /// that.
+    private mutating func withoutUnsent(_ before: RowEntry, in table: AppTable) throws -> RowEntry {
+        var (entry, clean) = (before, before)
+        clean.becomeClean()
+        guard before.wasOnServer, let values = try table.values(before.ref.id),
+            let taken = entry.takeBack(values, current: nil, in: table.layout), taken.rendering.change != .delete
+        else { return clean }
+        // What the server had lost and has deleted now is no longer sent.
+        entry.becomeClean()
+        let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
+        if try attempt(deferring: true, { try $0.make(passage, in: table) }) { return entry }
+        // The table keeps the user's values, so it does not have the server's.
+        clean.remote.withdraw(before.dirty)
+        return clean
+    }
+}
+
+extension RowPatch {
+    /// Returns the row with the values that a later answer sets.
+    func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
+        var patch = self
+        for (name, value) in answer.values {
+            if layout[column: name]?.isCounter != true, let theirs = answer.clocks?[name] {
+                if values[name] != nil, let mine = clocks?[name], mine > theirs { continue }
+                patch.clocks?.exceptions[name] = theirs
+            }
+            patch.values[name] = value
+            patch.mine[name] = answer.mine[name]
+        }
+        return patch
+    }
+}
