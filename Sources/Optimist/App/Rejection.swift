@@ -81,99 +81,6 @@ extension Store {
         try await read { try Rejection.fetchAll($0) }
     }
 
-    /// Writes the rejected values again, with those of its dependents, as a new write of the user, and forgets the rejection.
-    ///
-    /// - Parameters:
-    ///   - rejection: A rejection of this store.
-    ///   - edits: Values that replace the rejected ones, by column. Default: none.
-    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or `unknownColumn` if the
-    ///   table has no column of an edit's name; `DatabaseError` if the row cannot be written; otherwise as
-    ///   ``Store/write(allOrNothing:_:)``. The rejection then stays.
-    public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async throws {
-        let id = rejection.id
-        try await write { db in
-            guard let rejection = try RejectionTable(db).all(id).first else { throw Self.unknown(id) }
-            try self.requireColumns(of: edits, in: rejection.table)
-            var values = rejection.mine
-            values.replace(with: edits)
-            let refused = Rejection.Dependent(
-                table: rejection.table, rowID: rejection.rowID, kind: rejection.kind, mine: values,
-                theirs: rejection.theirs, number: id)
-            try self.write([refused] + rejection.dependents, in: db)
-            try RejectionTable(db).remove(id)
-        }
-    }
-
-    private func requireColumns(of edits: JSONObject, in table: String) throws {
-        guard let layout = layout(named: table) else { return }
-        let unknown = edits.members.map(\.key).filter { layout[column: $0] == nil }
-        if unknown.isEmpty { return }
-        throw OptimistError(
-            .unknownColumn,
-            "The table \(table) has no column \(unknown.joined(separator: ", ")) that syncs. The rejection stays: retry it with columns of the table."
-        )
-    }
-
-    /// Writes rows together. If they exchange the values of a unique index, those values are emptied first.
-    private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
-        var door = try Door(layouts, db, at: milliseconds)
-        let work = { (_: inout Door) in for row in rows { try self.write(row, in: db) } }
-        if try door.attempt(deferring: true, work) { return }
-        let present = try rows.filter { $0.kind != .create }.map { row in
-            let (table, id) = try place(of: row, in: db)
-            return RowRef(table: table.layout.number, id: id)
-        }
-        try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
-        try door.exchanging(present, work)
-    }
-
-    private func write(_ row: Rejection.Dependent, in db: Database) throws {
-        let (table, id) = try place(of: row, in: db)
-        switch row.kind {
-        case .delete:
-            try table.delete(id)
-            if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
-        case .create: try table.put(row.mine, at: id)
-        case .update:
-            if try table.contains(id) { return try table.set(row.mine, at: id) }
-            // The row was deleted meanwhile. It begins a new life with all the values that it had.
-            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.theirs ?? [:]
-            whole.replace(with: row.mine)
-            try table.put(whole, at: id)
-        }
-    }
-
-    /// The server's values of a row that is parked. Nil if the row is not parked.
-    private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject? {
-        guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return nil }
-        return patch.values
-    }
-
-    /// Deletes a row that the server has and this device does not, which no trigger can capture. Such a row exists while a
-    /// refused deletion is undone but the pages that bring the row back have not arrived.
-    private func deleteUnseen(_ ref: RowRef, in db: Database) throws {
-        var entries = try RowEntryTable(db)
-        let known = try entries.entry(ref)
-        guard known?.isAlive != false,
-            let marks = try Row.fetchOne(
-                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
-                arguments: [ref.table, ref.id])
-        else { return }
-        // If the row's creation was never answered, the device has no entry for it once its refused deletion is undone.
-        var entry = known ?? RowEntry(ref: ref, generation: 1)
-        if known == nil { entry.remote.goBack(to: entry.generation) }
-        entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
-        try entries.save(entry)
-    }
-
-    private func place(of row: Rejection.Dependent, in db: Database) throws -> (table: AppTable, id: DatabaseValue) {
-        guard let layout = layout(named: row.table), let id = layout.idForm.stored(row.rowID) else {
-            throw OptimistError(
-                .unknownRejection, "The table \(row.table) is not synced any more. The rejection stays.")
-        }
-        return (AppTable(layout: layout, db: db), id)
-    }
-
     /// Forgets a rejection, and with it what the user wrote.
     ///
     /// - Parameter rejection: A rejection of this store.
@@ -186,7 +93,7 @@ extension Store {
         }
     }
 
-    private static func unknown(_ id: Rejection.ID) -> OptimistError {
+    static func unknown(_ id: Rejection.ID) -> OptimistError {
         OptimistError(.unknownRejection, "There is no rejection \(id): it was retried or discarded already.")
     }
 }

@@ -309,7 +309,7 @@ public final class Store: Sendable {
             capture.begin(as: author, milliseconds: correctedMilliseconds, collecting: collecting || isChecked)
             defer { capture.begin(as: .user, milliseconds: 0) }
             let changes = db.totalChangesCount
-            let value = try namingRefusedRows(capture) { try updates(db) }
+            let value = try capture.namingRefusedRows(of: layouts) { try updates(db) }
             if db.totalChangesCount != changes { try Self.notifyChanges(in: unreported, db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             try GroupJoins(db).insert(capture.joins)

@@ -1,8 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import GRDB
-import OptimistWire
-
 /// When the server read some rows, and whether it has more to come after them.
 struct PageContext: Sendable {
     /// Whether later pages bring more of the changes that the server has by now.
@@ -12,24 +9,4 @@ struct PageContext: Sendable {
     var lagging: Set<Int64> = []
     /// The server's last transaction when the rows were read. Nil: unknown.
     var head: Int64?
-}
-
-extension PageContext {
-    /// The context of a page of some tables. Nothing is still to come for a table that the remote no longer keeps.
-    ///
-    /// - Parameter served: The tables that the remote keeps. Nil: all.
-    init(of page: RemotePage, to tables: [String], _ layouts: [TableLayout], served: Set<String>?, in db: Database)
-        throws
-    {
-        hasMore = page.hasMore
-        let others = layouts.filter { !tables.contains($0.name) }
-        lagging = try TableProgress.lagging(behind: page.cursor, of: others, served: served, in: db)
-        head = try Meta.guarantees(in: db).state(of: page.head)?.seq
-    }
-
-    /// The context of a part of a snapshot. The changes come after it.
-    init(of page: RemoteSnapshot, in db: Database) throws {
-        hasMore = true
-        head = try Meta.guarantees(in: db).state(of: page.head)?.seq
-    }
 }

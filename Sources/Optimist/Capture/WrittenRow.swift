@@ -72,11 +72,11 @@ enum RefusedRow: Equatable, Sendable {
     }
 }
 
-extension Store {
+extension CaptureContext {
     /// Runs a transaction. If it fails because a row is refused, throws an error that tells the app where, and what to do.
-    func namingRefusedRows<T>(_ capture: CaptureContext, _ transaction: () throws -> T) throws -> T {
+    func namingRefusedRows<T>(of layouts: [TableLayout], _ transaction: () throws -> T) throws -> T {
         do { return try transaction() } catch let error as DatabaseError {
-            guard let refused = capture.refused, error.message == refused.message else { throw error }
+            guard let refused, error.message == refused.message else { throw error }
             throw refused.error(in: layouts)
         }
     }

@@ -54,7 +54,7 @@ extension SyncEngine {
             let answer = try await remote.push(check)
             try Task.checkCancellation()
             let duration = roundTrip()
-            store.confirmedNoRewind()
+            store.countUnderOwnID()
             try await store.correctClock(by: answer.serverTime, roundTrip: duration)
         } catch RemoteFailure.refused, RemoteFailure.tooLarge, RemoteFailure.forbidden, RemoteFailure.protocolError {
             asksForRewind = false

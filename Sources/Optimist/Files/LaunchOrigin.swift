@@ -83,39 +83,3 @@ struct LaunchOrigin {
             sql: "DELETE FROM optimist_node WHERE own = 3 AND number NOT IN (SELECT node FROM optimist_counter)")
     }
 }
-
-extension Store {
-    /// Returns a push without rows, which asks whether the server has already seen a later push. If it has, it refuses this
-    /// one. Nil if there is nothing to ask, because nothing counts here or the server has confirmed the file in this launch.
-    func rewindCheck() async throws -> RemotePush? {
-        if capture.launchOrigin == nil { return nil }
-        return try await read { db in
-            RemotePush(number: try Meta.int(.push, in: db) ?? 0, device: try DeviceIdentity.current(in: db), rows: [])
-        }
-    }
-
-    /// Notes that the file did not go back. From now on the device counts under its own id.
-    func confirmedNoRewind() {
-        capture.count(under: nil)
-        capture.settleInherited()
-    }
-
-    /// Takes a new device id, because another database may go on under the present one (L3). Pending rows stay pending, and
-    /// totals stay under the ids that they were counted under.
-    func renewDeviceID() async throws {
-        try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID) }
-        capture.count(under: nil)
-        capture.settleInherited()
-    }
-}
-
-extension DeviceIdentity {
-    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id. The server may
-    /// have any pending value already, because another copy of the file may have sent it.
-    static func renew(in db: Database, makeID: () -> UUID) throws {
-        try LaunchOrigin(db).keep()
-        try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")
-        try db.execute(sql: "INSERT INTO optimist_node(device, own) VALUES (?, 1)", arguments: [make(makeID)])
-        try Meta.set(.node, to: db.lastInsertedRowID, in: db)
-    }
-}

@@ -72,4 +72,23 @@ extension Store {
             }
         }
     }
+
+    /// The verdicts of a push that the device may believe. If the answer is of another life of the remote's database
+    /// than the one that this device knows, its verdicts do not count until the device knows how the two lives are
+    /// related. A database that went back may have lost a row that is edited here, and not deleted it. It may also lose
+    /// what it takes now, before the device pulls that. So the device sends such a row once more.
+    func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
+        guard let epoch = answer.epoch else { return answer.verdicts }
+        let (tableProgress, latest) = try await read { db in
+            (try TableProgress.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)
+        }
+        guard tableProgress.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
+        return zip(batch.push.rows, answer.verdicts).map { row, verdict in
+            let known = tableProgress.first { $0.table == row.table }?.state?.epoch ?? latest
+            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull, .restarted)
+        }
+    }
+
+    /// How long such a row waits if no page comes. The next page releases it.
+    private static let pauseForPull = Duration.seconds(1)
 }

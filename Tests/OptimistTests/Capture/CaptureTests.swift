@@ -216,7 +216,7 @@ struct CaptureTests {
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets', done = 1") }
         try await store.write { try $0.execute(sql: "UPDATE todo SET done = 0") }
         #expect(try await store.dirtyColumns(todo) == ["content", "done"])
-        store.confirmedNoRewind()
+        store.countUnderOwnID()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x', done = 1") }
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Tickets', done = 0") }
         #expect(try await store.pendingCount() == 0)

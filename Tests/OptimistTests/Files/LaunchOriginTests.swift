@@ -216,7 +216,7 @@ struct LaunchOriginTests {
         try relaunch(phone)
         try await count(3, on: phone)
         _ = try await server.push(try #require(try await phone.store.rewindCheck()))
-        phone.store.confirmedNoRewind()
+        phone.store.countUnderOwnID()
         let batch = try #require(try await phone.next())
         let verdicts = try await server.push(batch.push)
         try await phone.execute("UPDATE photo SET likes = likes + \(added)")
@@ -230,7 +230,7 @@ struct LaunchOriginTests {
         let store = phone.store
         try await store.write { [photo] db in
             try db.execute(sql: "UPDATE photo SET likes = likes + 1")
-            store.confirmedNoRewind()
+            store.countUnderOwnID()
             try Photo(title: "Hill", likes: 1).insert(db)
             try db.execute(sql: "UPDATE photo SET likes = likes + 1 WHERE id = ?", arguments: [photo.id])
         }

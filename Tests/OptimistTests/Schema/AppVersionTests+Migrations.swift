@@ -44,7 +44,7 @@ extension AppVersionTests {
         let conflicts = try await device.store.conflicts()
         #expect(conflicts.first?.mine == ["name": "mine"] && conflicts.first?.theirs == ["name": "theirs"])
 
-        device.store.confirmedNoRewind()
+        device.store.countUnderOwnID()
         try await device.execute("UPDATE thing SET name = 'pending' WHERE name = 'edited'")
         #expect(try await device.store.pendingCount() == 0, "what the server holds of it was kept under its new name")
         #expect(

@@ -61,7 +61,7 @@ struct ColumnBitsTests {
         for letters in ["d", "de", "def", "defg"] {
             let last = String(letters.suffix(1))
             try device.open([Later.self], migrate: Self.changing(letters))
-            device.store.confirmedNoRewind()
+            device.store.countUnderOwnID()
             let layout = device.store.layouts[0]
             #expect(Set(layout.columns.map(\.bit)).count == 40 && layout.columns.allSatisfy { 1...62 ~= $0.bit })
             let id = try #require(try await device.rows("wide").keys.first.flatMap(UUID.init))

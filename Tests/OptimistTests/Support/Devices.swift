@@ -179,7 +179,7 @@ extension Device {
         guard let check = try await store.rewindCheck() else { return }
         do {
             _ = try await server.push(check)
-            store.confirmedNoRewind()
+            store.countUnderOwnID()
         } catch RemoteFailure.pushRewound { try await store.renewDeviceID() }
     }
 
