@@ -72,9 +72,6 @@ let package = Package(
     products: [
         .library(name: "OptimistServer", targets: ["OptimistServer"]),
         .library(name: "OptimistPostgres", targets: ["OptimistPostgres"]),
-        .library(name: "OptimistGazetteer", targets: ["OptimistGazetteer"]),
-        .library(name: "OptimistLab", targets: ["OptimistLab"]),
-        .library(name: "OptimistProxy", targets: ["OptimistProxy"]),
         .executable(name: "optimist", targets: ["OptimistCommandLine"]),
     ],
     dependencies: [

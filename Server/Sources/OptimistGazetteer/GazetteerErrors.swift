@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistCore
+package import OptimistCore
 
 /// Why there is no gazetteer. The message says what to do.
 extension OptimistError.Code {
     /// The file is missing, is something else, or is of another version's format.
-    public static let notAGazetteer = Self("notAGazetteer")
+    package static let notAGazetteer = Self("notAGazetteer")
     /// A file of GeoNames' cannot be read, or is not the one that was expected.
-    public static let unreadableGeoNames = Self("unreadableGeoNames")
+    package static let unreadableGeoNames = Self("unreadableGeoNames")
     /// The file could not be written. One that was there before is there still, unchanged.
-    public static let gazetteerNotWritten = Self("gazetteerNotWritten")
+    package static let gazetteerNotWritten = Self("gazetteerNotWritten")
 }

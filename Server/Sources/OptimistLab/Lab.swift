@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import Hummingbird
-public import Logging
+package import Logging
 import NIOCore
 import OptimistCore
 import OptimistLoopback
@@ -17,27 +17,27 @@ import Synchronization
 ///
 /// Everything is real: the phones are clients as an app has them, with database files of their own; the server is the one of
 /// `optimist serve`, or three processes of it on one database; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
-public final class Lab: Sendable {
+package final class Lab: Sendable {
     /// The settings of a lab.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The folder of all files. The lab makes it if it is missing.
-        public var folder: URL
+        package var folder: URL
         /// The port of the page on 127.0.0.1. Zero: any free one. Default: 8080.
-        public var port: Int
+        package var port: Int
         /// The file that the server names places from. Default: a few places that come with the lab.
-        public var gazetteer: URL?
+        package var gazetteer: URL?
         /// The PostgreSQL that three server processes share. Default: nil, and one server with a directory.
-        public var database: LabDatabase?
+        package var database: LabDatabase?
         /// A folder of photos to show. Default: nil, and drawn figures.
-        public var photos: URL?
+        package var photos: URL?
         /// Receives what the lab, its server and its phones log.
-        public var logger: Logger
+        package var logger: Logger
         /// Receives what the lab waits for, such as "its server", if its page is not there after ten seconds. Default: nothing
         /// is told.
-        public var onDelay: @Sendable (String) -> Void
+        package var onDelay: @Sendable (String) -> Void
 
         /// Makes a configuration. Each property says its default.
-        public init(
+        package init(
             at folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
             logger: Logger, onDelay: @escaping @Sendable (String) -> Void = { _ in }
         ) {
@@ -55,14 +55,14 @@ public final class Lab: Sendable {
     private let start = Mutex<Reminder?>(nil)
 
     /// Makes a lab. Nothing starts before ``run(onStart:)``.
-    public init(_ configuration: Configuration) { self.configuration = configuration }
+    package init(_ configuration: Configuration) { self.configuration = configuration }
 
     /// Runs the lab until the task is cancelled or the process is asked to end.
     ///
     /// - Parameter onStart: Gets the port of the page once that is there. The phones may be opening then: the page says so, and
     ///   requests about phones wait for them.
     /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
-    public func run(onStart tell: @escaping @Sendable (Int) -> Void) async throws {
+    package func run(onStart tell: @escaping @Sendable (Int) -> Void) async throws {
         let reminder = Reminder(configuration.onDelay)
         start.withLock { $0 = reminder }
         defer { reminder.end() }

@@ -20,18 +20,18 @@ public struct PostgresDatabase: Sendable {
     /// It may name several hosts: the server uses the one that takes writes. It may set libpq's parameters, for example
     /// `connect_timeout`, which is 3 seconds for each host if the URL does not set it. To use another schema of the database,
     /// add `options=-csearch_path%3DNAME`.
-    public var url: String
+    package var url: String
     /// How many connections a process uses for requests at most. Default: 16.
     ///
     /// The initializer raises a number below 1 to 1. Do not set a lower one later: no request could run. A process opens
     /// up to two more connections: one hears the other processes, and one is open while this process does the
     /// housekeeping.
-    public var maxConnections: Int
+    package var maxConnections: Int
     /// How many requests of a process may wait for a connection at a time. The server answers further ones with 503. Default:
     /// 1,000.
     ///
     /// The initializer raises a number below 0 to 0. A request for which a connection is free does not wait.
-    public var maxWaiting: Int
+    package var maxWaiting: Int
 
     /// Names a database. It connects to nothing, and does not check the URL.
     ///
@@ -48,7 +48,7 @@ public struct PostgresDatabase: Sendable {
     }
 
     /// The URL without the password, safe to show and to log. A password among the parameters becomes `…`.
-    public var place: String { DatabaseURL(url).place }
+    package var place: String { DatabaseURL(url).place }
 }
 
 extension ServerStorage {

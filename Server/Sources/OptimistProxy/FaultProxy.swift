@@ -2,7 +2,7 @@
 
 import NIOCore
 import NIOPosix
-public import OptimistCore
+package import OptimistCore
 
 /// A network that is as bad as you say: a TCP proxy on this machine between a client and a server.
 ///
@@ -18,9 +18,9 @@ public import OptimistCore
 /// ```
 ///
 /// Every method may be called from any thread. A proxy runs until ``shutdown()``, even if it is no longer referenced.
-public final class FaultProxy: Sendable {
+package final class FaultProxy: Sendable {
     /// The port of 127.0.0.1 that clients connect to.
-    public let port: Int
+    package let port: Int
 
     private let exchange: Exchange
     private let listener: Listener
@@ -43,7 +43,7 @@ public final class FaultProxy: Sendable {
     ///   - conditions: The network to begin with. Default: nothing is wrong with it.
     ///   - seed: Starts every draw. The same seed draws the same losses for the same chunks.
     /// - Throws: `OptimistError` with code `cannotListen`, when the port is taken or not allowed.
-    public static func start(
+    package static func start(
         listenPort: Int = 0, upstream: (host: String, port: Int), conditions: NetworkConditions = .online,
         seed: UInt64 = .random(in: .min ... .max)
     ) async throws -> FaultProxy {
@@ -59,7 +59,7 @@ public final class FaultProxy: Sendable {
     ///   - conditions: The network to begin with. Default: nothing is wrong with it.
     ///   - seed: Starts every draw. The same seed draws the same losses for the same chunks.
     /// - Throws: `OptimistError` with code `cannotListen`, when the port is taken or not allowed.
-    public static func start(
+    package static func start(
         listenPort: Int = 0, upstreams: [(host: String, port: Int)], conditions: NetworkConditions = .online,
         seed: UInt64 = .random(in: .min ... .max)
     ) async throws -> FaultProxy {
@@ -72,17 +72,17 @@ public final class FaultProxy: Sendable {
     }
 
     /// What the network is like now. Values out of their range have been brought into it.
-    public var conditions: NetworkConditions { exchange.conditions }
+    package var conditions: NetworkConditions { exchange.conditions }
 
     /// The counts of bytes and connections so far.
-    public var counters: ProxyCounters { exchange.counters }
+    package var counters: ProxyCounters { exchange.counters }
 
     /// Changes the network. When this returns it holds for every connection: going offline has reset them all and
     /// closed the port, and the end of a stall has set them in motion. A chunk that was already delayed keeps its
     /// delay.
     ///
     /// - Throws: `OptimistError` with code `cannotListen`, when another program took the port while this was offline.
-    public func setConditions(_ conditions: NetworkConditions) async throws {
+    package func setConditions(_ conditions: NetworkConditions) async throws {
         exchange.conditions = conditions
         if conditions.isOffline { await listener.close() } else { try await listener.open() }
         await exchange.forEachConnection { $0.conditionsChanged() }
@@ -93,37 +93,37 @@ public final class FaultProxy: Sendable {
     ///
     /// As the response counts the first bytes that the server sends on a connection after a request that passed
     /// after this call. An event stream that is already open is left alone. Several calls add up.
-    public func dropNextResponses(_ count: Int) { exchange.dropNextResponses(count) }
+    package func dropNextResponses(_ count: Int) { exchange.dropNextResponses(count) }
 
     /// Resets every open connection, and returns when that is done. New ones are let in as before.
-    public func resetAll() async { await exchange.forEachConnection { $0.reset() } }
+    package func resetAll() async { await exchange.forEachConnection { $0.reset() } }
 
     /// Stops listening and resets every open connection. May be called twice.
-    public func shutdown() async {
+    package func shutdown() async {
         await listener.close()
         await resetAll()
         end.succeed()
     }
 
     /// Returns when the proxy has been shut down. Cancelling the caller does not stop the proxy.
-    public func closed() async { try? await end.futureResult.get() }  // It never fails.
+    package func closed() async { try? await end.futureResult.get() }  // It never fails.
 }
 
 /// What a ``FaultProxy`` has seen since it was started.
-public struct ProxyCounters: Codable, Equatable, Sendable {
+package struct ProxyCounters: Codable, Equatable, Sendable {
     /// Connections accepted, those included that were reset at once.
-    public internal(set) var connections = 0
+    package internal(set) var connections = 0
     /// Bytes handed on to the server.
-    public internal(set) var requestBytes = 0
+    package internal(set) var requestBytes = 0
     /// Bytes handed on to clients.
-    public internal(set) var responseBytes = 0
+    package internal(set) var responseBytes = 0
     /// Connections that were broken, whether by the conditions, by a call, by a peer or because the server was down.
-    public internal(set) var resets = 0
+    package internal(set) var resets = 0
     /// Responses swallowed by ``FaultProxy/dropNextResponses(_:)``. Each is also a reset.
-    public internal(set) var droppedResponses = 0
+    package internal(set) var droppedResponses = 0
 }
 
 extension OptimistError.Code {
     /// A local port could not be opened: it is taken, or not allowed.
-    public static let cannotListen = OptimistError.Code("cannotListen")
+    package static let cannotListen = OptimistError.Code("cannotListen")
 }

@@ -6,28 +6,28 @@ import Foundation
 ///
 /// When it changes conditions, nil leaves one unchanged, except that a ``profile`` first sets them all. Numbers out of
 /// range are brought into it.
-public struct NetworkConditionsPatch: Codable, Equatable, Sendable {
+package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
     /// Sets all conditions to those of a named network. Read: the named network that has exactly these.
-    public var profile: NetworkConditions.Profile?
+    package var profile: NetworkConditions.Profile?
     /// The latency of a round trip, in milliseconds.
-    public var latencyMs: Double?
+    package var latencyMs: Double?
     /// The most additional latency, in milliseconds.
-    public var jitterMs: Double?
+    package var jitterMs: Double?
     /// Bytes per second; 0 is unlimited.
-    public var bandwidth: Int?
+    package var bandwidth: Int?
     /// How likely a connection is lost, in percent.
-    public var lossPercent: Double?
+    package var lossPercent: Double?
     /// The most bytes written at once; 0 does not slice.
-    public var sliceBytes: Int?
+    package var sliceBytes: Int?
     /// Whether nothing moves.
-    public var stalled: Bool?
+    package var stalled: Bool?
     /// Whether there is no network.
-    public var offline: Bool?
+    package var offline: Bool?
     /// How many bytes a server answers on a connection before it is closed; -1 does not close it.
-    public var truncateResponsesAfterBytes: Int?
+    package var truncateResponsesAfterBytes: Int?
 
     /// Makes a patch, by default one that changes nothing.
-    public init(
+    package init(
         profile: NetworkConditions.Profile? = nil, latencyMs: Double? = nil, jitterMs: Double? = nil,
         bandwidth: Int? = nil, lossPercent: Double? = nil, sliceBytes: Int? = nil, stalled: Bool? = nil,
         offline: Bool? = nil, truncateResponsesAfterBytes: Int? = nil
@@ -44,7 +44,7 @@ public struct NetworkConditionsPatch: Codable, Equatable, Sendable {
     }
 
     /// All of a network's conditions. ``profile`` is there when a profile has exactly these.
-    public init(_ conditions: NetworkConditions) {
+    package init(_ conditions: NetworkConditions) {
         self.init(
             profile: NetworkConditions.Profile.allCases.first { $0.conditions == conditions },
             latencyMs: conditions.latency.milliseconds,
@@ -60,7 +60,7 @@ public struct NetworkConditionsPatch: Codable, Equatable, Sendable {
 
 extension NetworkConditions {
     /// Returns these conditions with what the patch says. Values out of their range are brought into it.
-    public func applying(_ patch: NetworkConditionsPatch) -> NetworkConditions {
+    package func applying(_ patch: NetworkConditionsPatch) -> NetworkConditions {
         var result = patch.profile?.conditions ?? self
         if let latency = patch.latencyMs { result.latency = .milliseconds(clamping: latency) }
         if let jitter = patch.jitterMs { result.jitter = .milliseconds(clamping: jitter) }

@@ -3,33 +3,33 @@
 /// How a network behaves: how slow, how narrow, how unreliable.
 ///
 /// The default, ``online``, adds nothing. Every field may be combined with every other.
-public struct NetworkConditions: Hashable, Sendable {
+package struct NetworkConditions: Hashable, Sendable {
     /// How much longer a round trip takes: half of it is added on the way to the server, half on the way back. Opening
     /// a connection is not delayed. Default: zero.
-    public var latency: Duration
+    package var latency: Duration
     /// The most additional latency, drawn for each chunk and again split in halves. Bytes keep their order: a chunk
     /// never overtakes an earlier one. Default: zero.
-    public var jitter: Duration
+    package var jitter: Duration
     /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
-    public var bandwidth: Int?
+    package var bandwidth: Int?
     /// How likely a connection is lost, in percent (`0...100`): drawn once when it is opened and once for each chunk
     /// that arrives from either side. A chunk is what one read from a socket gave, so at most 64 KB; a short request
     /// is one and its answer another. A lost connection is reset in both directions, and the chunk it was lost
     /// with is not delivered. Default: 0.
-    public var lossPercent: Double
+    package var lossPercent: Double
     /// The most bytes written at once, so that a peer sees messages in pieces. Nil, the default, does not slice.
-    public var sliceBytes: Int?
+    package var sliceBytes: Int?
     /// A black hole: connections are accepted and stay open, and nothing moves in either direction. Bytes under way are
     /// kept, and move on when the stall ends. Default: false.
-    public var isStalled: Bool
+    package var isStalled: Bool
     /// No network: open connections are reset, and new ones refused. Default: false.
-    public var isOffline: Bool
+    package var isOffline: Bool
     /// Closes a connection, in the ordinary way, once the server has answered so many bytes on it, counted since
     /// it was opened. Nil, the default, does not.
-    public var truncateResponsesAfterBytes: Int?
+    package var truncateResponsesAfterBytes: Int?
 
     /// Makes conditions, by default those of a perfect network. The proxy brings numbers out of range into it.
-    public init(
+    package init(
         latency: Duration = .zero, jitter: Duration = .zero, bandwidth: Int? = nil, lossPercent: Double = 0,
         sliceBytes: Int? = nil, isStalled: Bool = false, isOffline: Bool = false,
         truncateResponsesAfterBytes: Int? = nil
@@ -49,7 +49,7 @@ public struct NetworkConditions: Hashable, Sendable {
 
 extension NetworkConditions {
     /// The networks that have a name.
-    public enum Profile: String, CaseIterable, Codable, Sendable {
+    package enum Profile: String, CaseIterable, Codable, Sendable {
         /// ``NetworkConditions/online``
         case online
         /// ``NetworkConditions/fourG``
@@ -62,7 +62,7 @@ extension NetworkConditions {
         case offline
 
         /// The conditions of this network.
-        public var conditions: NetworkConditions {
+        package var conditions: NetworkConditions {
             switch self {
             case .online: .online
             case .fourG: .fourG
@@ -74,18 +74,18 @@ extension NetworkConditions {
     }
 
     /// Adds nothing.
-    public static let online = NetworkConditions()
+    package static let online = NetworkConditions()
     /// A good mobile network: 60–80 ms, 12 Mbit/s.
-    public static let fourG = NetworkConditions(
+    package static let fourG = NetworkConditions(
         latency: .milliseconds(60), jitter: .milliseconds(20), bandwidth: 1_500_000)
     /// A slow mobile network: 300–400 ms, 1.6 Mbit/s.
-    public static let threeG = NetworkConditions(
+    package static let threeG = NetworkConditions(
         latency: .milliseconds(300), jitter: .milliseconds(100), bandwidth: 200_000)
     /// A lift, a train: 400–800 ms, 400 kbit/s, one chunk in ten takes its connection down with it.
-    public static let flaky = NetworkConditions(
+    package static let flaky = NetworkConditions(
         latency: .milliseconds(400), jitter: .milliseconds(400), bandwidth: 50_000, lossPercent: 10)
     /// No network at all.
-    public static let offline = NetworkConditions(isOffline: true)
+    package static let offline = NetworkConditions(isOffline: true)
 }
 
 // MARK: - Limits

@@ -16,7 +16,7 @@ import OptimistLoopback
 /// | `GET /counters` | ``ProxyCounters`` |
 /// | `POST /drop-next-responses {"count"}` | ``FaultProxy/dropNextResponses(_:)`` |
 /// | `POST /reset` | ``FaultProxy/resetAll()`` |
-public struct ProxyAdmin: Sendable {
+package struct ProxyAdmin: Sendable {
     private let proxy: FaultProxy
     private let port: Int
 
@@ -25,7 +25,7 @@ public struct ProxyAdmin: Sendable {
     /// - Parameters:
     ///   - proxy: The proxy whose conditions it shows and changes.
     ///   - port: A port of 127.0.0.1; 0 takes a free one.
-    public init(proxy: FaultProxy, port: Int) {
+    package init(proxy: FaultProxy, port: Int) {
         self.proxy = proxy
         self.port = port
     }
@@ -34,7 +34,7 @@ public struct ProxyAdmin: Sendable {
     ///
     /// - Parameter listening: Called once, with the port, when requests are answered.
     /// - Throws: `OptimistError` with code `cannotListen`.
-    public func run(listening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }) async throws {
+    package func run(listening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }) async throws {
         var logger = Logger(label: "optimist.proxy")
         logger.logLevel = .critical  // Cancelling it is how it ends, not a failure.
         let application = Application(

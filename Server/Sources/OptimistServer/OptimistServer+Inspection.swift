@@ -1,26 +1,26 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistServing
-public import OptimistWire
+package import OptimistWire
 
 /// What an operator may read: all of it. Not reachable over the network.
 extension OptimistServer {
     /// An account.
-    public struct AccountSummary: Hashable, Sendable {
+    package struct AccountSummary: Hashable, Sendable {
         /// The account's id, as the protocol has it.
-        public let id: String
+        package let id: String
         /// The email address that it was made with.
-        public let email: String
+        package let email: String
     }
 
     /// A row as the server holds it.
-    public struct InspectedRow: Sendable {
+    package struct InspectedRow: Sendable {
         /// The row's id, a lower-case UUID.
-        public let id: String
+        package let id: String
         /// The transaction that last changed the row.
-        public let seq: Int64
+        package let seq: Int64
         /// The row's columns, with their clocks.
-        public let patch: RowPatch
+        package let patch: RowPatch
     }
 
     /// Returns the health of the app that reports it.
@@ -29,7 +29,7 @@ extension OptimistServer {
     /// Returns all accounts, by email address.
     ///
     /// - Throws: The database's error.
-    public func accounts() async throws -> [AccountSummary] {
+    package func accounts() async throws -> [AccountSummary] {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }
 
@@ -40,7 +40,7 @@ extension OptimistServer {
     ///   - type: The present name of the type.
     ///   - limit: The most rows to return. Default: a page.
     /// - Throws: An error if there is no such account, or if the database fails.
-    public func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
+    package func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
         try await storage.rows.read(account: account) { snapshot in
             let living = try snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: .max)
@@ -52,5 +52,5 @@ extension OptimistServer {
     }
 
     /// How many connections listen for changes.
-    public var listenerCount: Int { pokes.count }
+    package var listenerCount: Int { pokes.count }
 }

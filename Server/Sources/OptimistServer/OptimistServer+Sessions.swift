@@ -3,24 +3,24 @@
 /// What an operator may know of sessions, and do to them. Not reachable over the network.
 extension OptimistServer {
     /// The sign-in of one device.
-    public struct SessionSummary: Hashable, Sendable {
+    package struct SessionSummary: Hashable, Sendable {
         /// The session's id.
-        public let id: String
+        package let id: String
         /// The account's id.
-        public let account: String
+        package let account: String
         /// How often the device exchanged its tokens for the next pair.
-        public let refreshes: Int
+        package let refreshes: Int
         /// Why the session ended, in the protocol's words, such as `revoked`. Nil: it has not ended.
-        public let endReason: String?
+        package let endReason: String?
         /// Whether the server still accepts the access token that it was found by.
-        public let acceptsToken: Bool
+        package let acceptsToken: Bool
     }
 
     /// Returns the session that an access token was made for, also when the token has expired or the session has ended.
     ///
     /// - Returns: Nil when the token is none of this server's.
     /// - Throws: When the database fails.
-    public func session(accessToken: String) async throws -> SessionSummary? {
+    package func session(accessToken: String) async throws -> SessionSummary? {
         guard let (record, isLetIn) = try await registry.session(accessToken: accessToken) else { return nil }
         return SessionSummary(
             id: record.id, account: record.account, refreshes: record.generation - 1, endReason: record.ended?.rawValue,
@@ -32,12 +32,12 @@ extension OptimistServer {
     /// A session that has ended already stays as it is.
     ///
     /// - Throws: When the database fails; then nothing has ended.
-    public func revoke(_ session: SessionSummary) async throws {
+    package func revoke(_ session: SessionSummary) async throws {
         _ = try await registry.revoke(account: session.account, session: session.id)
     }
 
     /// Refuses an access token from now on, as if its time had passed, until the server is started again.
     ///
     /// Its session goes on: the device has to refresh, as it would have had to later.
-    public func expire(accessToken: String) { registry.expire(accessToken: accessToken) }
+    package func expire(accessToken: String) { registry.expire(accessToken: accessToken) }
 }

@@ -170,7 +170,7 @@ public final class OptimistServer: Service {
 
     /// How many connections a server may have at once on this machine. Raises the process's limit of open files first, as
     /// far as the system allows: some begin with 256.
-    public static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
+    package static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
 
     private var resetDelivery: [any Service] {
         guard let forgetful = registry.forgetful, let deliver = configuration.deliverReset else { return [] }

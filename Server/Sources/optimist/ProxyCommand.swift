@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import ArgumentParser  // Public for the conformance of a public type, below.
+import ArgumentParser
 import Foundation
 import OptimistCore
-public import OptimistProxy
+import OptimistProxy
 
 /// `optimist proxy`: a bad network between any client and any server.
 struct ProxyCommand: AsyncParsableCommand {

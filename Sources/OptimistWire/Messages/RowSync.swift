@@ -83,6 +83,11 @@ public struct SyncState: Hashable, Sendable, CustomStringConvertible {
         self.begun = begun
     }
 
+    /// The later of two states of an account. A state of another epoch is later: the database may have gone back with it.
+    public func followed(by other: SyncState) -> SyncState {
+        epoch == other.epoch && seq > other.seq ? self : other
+    }
+
     public var description: String {
         if let begun { return "\(epoch).\(seq).\(offset).\(begun)" }
         return offset == 0 ? "\(epoch).\(seq)" : "\(epoch).\(seq).\(offset)"

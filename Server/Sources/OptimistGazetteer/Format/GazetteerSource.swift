@@ -3,19 +3,19 @@
 import GRDB
 
 /// Where a gazetteer's data is from.
-public struct GazetteerSource: Hashable, Sendable {
+package struct GazetteerSource: Hashable, Sendable {
     /// The text that an app must show to users who see the names.
-    public let attribution: String
+    package let attribution: String
     /// The licence's name and address.
-    public let licence: String
+    package let licence: String
     /// Where the files can be downloaded.
-    public let origin: String
+    package let origin: String
     /// The names of the files that were imported.
-    public let files: String
+    package let files: String
     /// The day of the data's latest change, as `2026-01-31`. Empty if no place says one.
-    public let date: String
+    package let date: String
     /// Names what was imported and how: the same for the same files in the same format, and another one else.
-    public let version: String
+    package let version: String
 
     /// The source of GeoNames' data.
     init(files: [String], date: String, fingerprint: Fingerprint) {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import GRDB
 
 /// Makes a gazetteer's file from the files that GeoNames publishes, unpacked.
@@ -9,16 +9,16 @@ import GRDB
 /// their source, see ``GazetteerSource/attribution``.
 ///
 /// The files are read as a stream. In memory are the ids of the places, and at most 64 MB of the file that is written.
-public struct GazetteerImport: Sendable {
+package struct GazetteerImport: Sendable {
     /// `cities500.txt`, or one of its like with fewer places.
-    public var cities: URL
+    package var cities: URL
     /// `admin1CodesASCII.txt`. Nil: no areas.
-    public var areas: URL?
+    package var areas: URL?
     /// `alternateNamesV2.txt`. Nil: local names only.
-    public var names: URL?
+    package var names: URL?
 
     /// Makes an import. By default it has no areas and local names only.
-    public init(cities: URL, areas: URL? = nil, names: URL? = nil) {
+    package init(cities: URL, areas: URL? = nil, names: URL? = nil) {
         self.cities = cities
         self.areas = areas
         self.names = names
@@ -32,7 +32,7 @@ public struct GazetteerImport: Sendable {
     /// - Returns: The number of places found, and the lines that could not be read.
     /// - Throws: `OptimistError` with code `unreadableGeoNames` when a file cannot be read or is another one than expected;
     ///   `gazetteerNotWritten`; `CancellationError`.
-    public func run(to file: URL) throws -> ImportReport {
+    package func run(to file: URL) throws -> ImportReport {
         try GazetteerDraft.write(to: file) { db in
             var pass = ImportPass(db: db)
             try pass.readCities(GeoNamesFile(url: cities, kind: .cities))

@@ -1,37 +1,37 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The results of an import.
-public struct ImportReport: Sendable {
+package struct ImportReport: Sendable {
     /// How many populated places there are, sections included.
-    public internal(set) var places = 0
+    package internal(set) var places = 0
     /// How many sections stand for a place.
-    public internal(set) var sections = 0
+    package internal(set) var sections = 0
     /// How many administrative areas there are.
-    public internal(set) var areas = 0
+    package internal(set) var areas = 0
     /// How many names in a language there are, of places and areas: one for each in each language.
-    public internal(set) var names = 0
+    package internal(set) var names = 0
     /// The unreadable lines of each file that has some.
-    public internal(set) var unreadable: [UnreadableLines] = []
+    package internal(set) var unreadable: [UnreadableLines] = []
     /// Where the data is from.
-    public internal(set) var source: GazetteerSource
+    package internal(set) var source: GazetteerSource
 }
 
 /// The lines of a file that could not be read. The import skipped them.
-public struct UnreadableLines: Sendable {
+package struct UnreadableLines: Sendable {
     /// One line.
-    public struct Line: Sendable {
+    package struct Line: Sendable {
         /// Counted from 1.
-        public let line: Int
+        package let line: Int
         /// The fault, as the end of a sentence.
-        public let reason: String
+        package let reason: String
     }
 
     /// The file's name.
-    public let file: String
+    package let file: String
     /// How many lines could not be read.
-    public private(set) var count = 0
+    package private(set) var count = 0
     /// The first 20 of them.
-    public private(set) var first: [Line] = []
+    package private(set) var first: [Line] = []
 
     init(file: String) { self.file = file }
 

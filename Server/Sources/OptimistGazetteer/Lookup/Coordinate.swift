@@ -3,14 +3,14 @@
 import Foundation
 
 /// A point on Earth, in degrees.
-public struct Coordinate: Hashable, Sendable {
+package struct Coordinate: Hashable, Sendable {
     /// -90 at the South Pole, 90 at the North Pole.
-    public let latitude: Double
+    package let latitude: Double
     /// -180 to 180. Both name the same meridian.
-    public let longitude: Double
+    package let longitude: Double
 
     /// Nil unless both are finite and in range.
-    public init?(latitude: Double, longitude: Double) {
+    package init?(latitude: Double, longitude: Double) {
         guard abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
         self.latitude = latitude
         self.longitude = longitude
@@ -24,7 +24,7 @@ public struct Coordinate: Hashable, Sendable {
     /// The length of the great circle to another point, in metres.
     ///
     /// > Source: Sinnott, "Virtues of the Haversine", Sky and Telescope 68, 1984.
-    public func distanceMeters(to other: Coordinate) -> Double {
+    package func distanceMeters(to other: Coordinate) -> Double {
         let latitudes = sin((other.latitude - latitude).radians / 2)
         let longitudes = sin((other.longitude - longitude).radians / 2)
         let haversine =

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import GRDB
 import OptimistCore
 
@@ -17,19 +17,19 @@ import OptimistCore
 ///
 /// Any thread may ask; one question is answered at a time. The file is kept open: an import that replaces it is seen by
 /// the next gazetteer that is opened.
-public final class Gazetteer: Sendable {
+package final class Gazetteer: Sendable {
     /// Where the data is from.
-    public let source: GazetteerSource
+    package let source: GazetteerSource
     private let queue: DatabaseQueue
 
     /// How far away a place may be, unless a question says otherwise.
-    public static let standardReachMeters = 50_000.0
+    package static let standardReachMeters = 50_000.0
 
     /// Opens a file for reading only.
     ///
     /// - Throws: `OptimistError` with code `notAGazetteer` when it is missing, something else, or of another version's
     ///   format.
-    public init(at file: URL) throws {
+    package init(at file: URL) throws {
         queue = try GazetteerFormat.open(file)
         source = try queue.read(GazetteerSource.init)
     }
@@ -43,7 +43,7 @@ public final class Gazetteer: Sendable {
     ///   - reachMeters: How far away the place may be, in meters. A negative number stops the program.
     /// - Returns: Nil if there is no place so near.
     /// - Throws: `DatabaseError` if the file cannot be read.
-    public func place(
+    package func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
     ) throws -> NamedPlace? {
         try queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
@@ -52,7 +52,7 @@ public final class Gazetteer: Sendable {
     /// The same, without blocking the thread.
     ///
     /// - Throws: `DatabaseError` if the file cannot be read; `CancellationError`.
-    public func place(
+    package func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
     ) async throws -> NamedPlace? {
         try await queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }

@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// A language as GeoNames' data has it: two or three lower-case letters.
-public struct LanguageCode: Hashable, Sendable {
+package struct LanguageCode: Hashable, Sendable {
     /// The letters, such as `ja`.
-    public let text: String
+    package let text: String
 
     /// Reads the language of a tag such as `ja`, `zh-Hant-TW` or `EN_us`; region and script are left out.
     ///
     /// Nil unless it begins with two or three letters.
-    public init?(_ tag: some StringProtocol) {
+    package init?(_ tag: some StringProtocol) {
         let letters = tag.utf8.prefix { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
         guard (2...3).contains(letters.count) else { return nil }
         let text = String(decoding: letters, as: UTF8.self).lowercased()

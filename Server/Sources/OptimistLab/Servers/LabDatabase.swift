@@ -3,11 +3,11 @@
 import Foundation
 import Logging
 import OptimistCore
-public import OptimistPostgres
+package import OptimistPostgres
 import OptimistServer
 
 /// The PostgreSQL that the servers of a lab share.
-public enum LabDatabase: Sendable {
+package enum LabDatabase: Sendable {
     /// A database that is there. The lab kills servers, and leaves the database alone.
     case shared(PostgresDatabase)
     /// A primary and a standby that the lab makes in its folder, with the programs of this machine's PostgreSQL. They end

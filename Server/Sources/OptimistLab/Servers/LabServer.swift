@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
-public import Logging
-public import OptimistPostgres
-public import OptimistServer
+package import Foundation
+package import Logging
+package import OptimistPostgres
+package import OptimistServer
 import OptimistSession
 import OptimistTesting
 import ServiceLifecycle
 import UnixSignals
 
 /// A server process of a lab whose servers share a database. The lab starts it: see ``LabDatabase``.
-public struct LabServer: Sendable {
+package struct LabServer: Sendable {
     private let database: PostgresDatabase
     private let secret: ServerKeys
     private let content: Int
@@ -25,7 +25,7 @@ public struct LabServer: Sendable {
     ///   - gazetteer: The file that places are named from.
     ///   - port: The port to listen on at 127.0.0.1. Zero: any free one.
     ///   - logger: Receives what the server logs.
-    public init(
+    package init(
         database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, port: Int, logger: Logger
     ) {
         self.database = database
@@ -40,7 +40,7 @@ public struct LabServer: Sendable {
     ///
     /// - Parameter onStart: Gets the port once it listens.
     /// - Throws: `OptimistError` with a sentence that says what to do.
-    public func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
+    package func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: port, storage: .postgres(database, secret: secret), schema: .planner, gazetteer: gazetteer,

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import Hummingbird
 import Logging
-public import OptimistCore
+package import OptimistCore
 import OptimistServing
-public import OptimistWire
+package import OptimistWire
 import ServiceLifecycle
 
 /// Carries out an operator's orders about accounts, whether or not a server runs.
@@ -13,16 +13,16 @@ import ServiceLifecycle
 /// One process has a data directory. While no server has it, an order opens it and is carried out there. A server that
 /// runs takes orders at a socket in its directory, which only the directory's owner can open: it alone knows who listens,
 /// so that devices hear at once what was done.
-public enum AccountOffice {
+package enum AccountOffice {
     /// Where a running server takes orders: HTTP over a Unix socket, `POST /orders`.
-    public static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
+    package static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
 
     /// Carries out an order in a directory that no server has.
     ///
     /// - Returns: What there is to say, in the form in which the server's socket says it.
     /// - Throws: `OptimistError` with code `dataInUse` when a server has the directory: ask it at its socket. With code
     ///   `unreadableData` when there is no server's data, and as the order's own errors.
-    public static func carryOut(
+    package static func carryOut(
         _ order: AccountOrder, at directory: URL, dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
         let file = try ServerDatabase.existingFile(in: directory)

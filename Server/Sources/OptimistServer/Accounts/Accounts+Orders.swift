@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-public import OptimistCore
+package import OptimistCore
 import OptimistWire
 
 /// What an operator wants done to the data of a server: `optimist account …` and `optimist health --remove`.
-public enum AccountOrder: Codable, Hashable, Sendable {
+package enum AccountOrder: Codable, Hashable, Sendable {
     /// All accounts, with the number of their sessions.
     case list
     /// An invitation to sign up, good for so many days.
@@ -26,7 +26,7 @@ public enum AccountOrder: Codable, Hashable, Sendable {
 
 extension OptimistError.Code {
     /// No account has the address, the account has no such session, or the app no such signature.
-    public static let notFound = Self("account.notFound")
+    package static let notFound = Self("account.notFound")
 }
 
 extension Accounts {

@@ -1,19 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import GRDB
 import OptimistCore
 
 /// Copies a server's data directory, also while the server runs, and puts a copy in place.
-public enum DataBackup {
+package enum DataBackup {
     /// A finished copy.
-    public struct Report: Sendable {
+    package struct Report: Sendable {
         /// The number of accounts in the copy.
-        public var accounts: Int
+        package var accounts: Int
         /// The number of rows in the copy, with deleted ones.
-        public var rows: Int
+        package var rows: Int
         /// The size of the database, in bytes.
-        public var bytes: Int
+        package var bytes: Int
     }
 
     private static let database = DirectoryManifest.database
@@ -32,7 +32,7 @@ public enum DataBackup {
     ///     nothing.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data, the target exists or is in the data
     ///   directory, or the copy is not sound; `diskTrouble` if the disk is full or fails.
-    public static func backUp(
+    package static func backUp(
         _ directory: URL, to target: URL, begun: (URL) -> Void = { _ in }
     ) throws -> Report {
         let source = try ServerDatabase.existingFile(in: directory)
@@ -67,7 +67,7 @@ public enum DataBackup {
     ///   - directory: The data directory to make, outside the backup.
     ///   - begun: As ``backUp(_:to:begun:)``.
     /// - Throws: As ``backUp(_:to:begun:)``, and with code `unreadableData` if a file is a link or a pipe, or is damaged.
-    public static func restore(
+    package static func restore(
         _ backup: URL, to directory: URL, begun: (URL) -> Void = { _ in }
     ) throws -> Report {
         let manifest = try DirectoryManifest(of: backup)

@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import GRDB
 import OptimistCore
 
 /// Checks a server's data: the file, its tables and indexes, and that the tables agree with each other.
-public enum DataCheck {
+package enum DataCheck {
     /// Checks the data in a directory, also while the server runs. It changes nothing, and blocks the thread.
     ///
     /// - Returns: A sentence for each problem, at most 100. None: the data is sound.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data, or no database at all.
-    public static func problems(of directory: URL) throws -> [String] {
+    package static func problems(of directory: URL) throws -> [String] {
         try problems(in: ServerDatabase.existingFile(in: directory))
     }
 

@@ -1,18 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import Foundation
+package import Foundation
 import GRDB
 import OptimistCore
 
 /// Rewrites a server's database, so that no trace of deleted data is left in it.
-public enum DataVacuum {
+package enum DataVacuum {
     /// Rewrites the database of a server that does not run, so that nothing that was deleted is left in its files. It
     /// blocks the thread, and needs twice the space of the database meanwhile.
     ///
     /// - Returns: The size of the database and its write-ahead log before and after it, in bytes.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is no
     ///   data or it cannot be read, `diskTrouble` if the disk is full or fails. The data is as it was then.
-    public static func run(at directory: URL) throws -> (before: Int, after: Int) {
+    package static func run(at directory: URL) throws -> (before: Int, after: Int) {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
         defer { lock.release() }

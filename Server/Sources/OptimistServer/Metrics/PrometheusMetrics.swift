@@ -21,7 +21,7 @@ import Synchronization
 /// > Source: Prometheus, "Exposition formats", text-based format 0.0.4.
 public final class PrometheusMetrics: MetricsFactory {
     /// How many combinations of name and labels there are at most.
-    public static let maxSeries = 5_000
+    package static let maxSeries = 5_000
 
     /// A name and labels, as the text has them.
     struct SeriesKey: Hashable {

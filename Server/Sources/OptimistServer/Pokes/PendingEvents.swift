@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistWire
+import OptimistWire
 
 /// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
 ///
@@ -56,12 +56,5 @@ enum ServerEvent: Hashable, Sendable {
             let data: JSON = ["reason": .string(reason)]
             return "event: session\ndata: \(data)\n\n"
         }
-    }
-}
-
-extension SyncState {
-    /// The later of two states of an account. A state of another epoch is later: the database may have gone back with it.
-    package func followed(by other: SyncState) -> SyncState {
-        epoch == other.epoch && seq > other.seq ? self : other
     }
 }

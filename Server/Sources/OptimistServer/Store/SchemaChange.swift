@@ -7,7 +7,7 @@
 /// `unique:contact.email+name`. `optimist serve --accept` reads that text, and a refusal prints it.
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
     /// What changes.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// A type or a column is gone, and no other has its name as a former one.
         case drop
         /// A column holds values of another type, or refers to another type of rows.
@@ -19,14 +19,14 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What changes.
-    public var kind: Kind
+    package var kind: Kind
     /// The type's name: the former name of a type that is gone, the present name of any other.
-    public var type: String
+    package var type: String
     /// The columns' names. Empty: the type itself.
-    public var columns: [String]
+    package var columns: [String]
 
     /// Makes a change, unchecked.
-    public init(_ kind: Kind, _ type: String, _ columns: String...) { self.init(kind, type, columns: columns) }
+    package init(_ kind: Kind, _ type: String, _ columns: String...) { self.init(kind, type, columns: columns) }
 
     init(_ kind: Kind, _ type: String, columns: [String]) {
         self.kind = kind
