@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import OptimistCore
 import OptimistSession
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension AppHealth {
     /// How long a launch may stand before it looks for new reports again.

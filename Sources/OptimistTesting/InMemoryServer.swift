@@ -3,8 +3,8 @@
 public import Foundation
 public import Optimist
 import OptimistCore
-public import OptimistServing
-public import OptimistWire
+@_spi(Internals) package import OptimistServing
+@_spi(Internals) public import OptimistWire
 
 /// A server in memory, for tests of an app and of Optimist: it decides as the real one does, with the same code, and fails
 /// when it is told to.
@@ -54,11 +54,22 @@ public final class InMemoryServer: Sendable {
     /// - Parameters:
     ///   - schema: What the rows look like.
     ///   - validate: Refuses rows. Default: none.
-    ///   - workBudget: How much work one push may be. Default: any amount, so that tests end the same way on every machine.
     ///   - now: The server's time of day. Clocks of devices more than 60 s ahead of it are replaced. Default: the real one.
-    public init(
-        schema: Schema, validate: @escaping Validation = { _ in nil },
-        workBudget: WorkBudget = .unlimited, now: @escaping @Sendable () -> Date = { Date() }
+    public convenience init(
+        schema: Schema, validate: @escaping Validation = { _ in nil }, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        // Any amount of work is allowed, so that tests end the same way on every machine.
+        self.init(schema: schema, validate: validate, workBudget: .unlimited, now: now)
+    }
+
+    /// - Parameters:
+    ///   - schema: What the rows look like.
+    ///   - validate: Refuses rows.
+    ///   - workBudget: How much work one push may be.
+    ///   - now: The server's time of day.
+    package init(
+        schema: Schema, validate: @escaping Validation = { _ in nil }, workBudget: WorkBudget,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let settings = ServingSettings(
             schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: workBudget

@@ -4,7 +4,7 @@ public import OptimistWire
 
 extension Schema {
     /// A sample for tests: the to-dos of a planner.
-    public static let planner = Schema(
+    @_spi(Internals) public static let planner = Schema(
         id: "planner", version: 1,
         types: [
             "todo": TypeSchema(columns: [

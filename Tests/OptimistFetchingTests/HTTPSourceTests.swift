@@ -8,7 +8,7 @@ import OptimistTesting
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))
 struct HTTPSourceTests {

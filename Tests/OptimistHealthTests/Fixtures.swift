@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import OptimistSession
 import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 @testable import OptimistCore
 @testable import OptimistHealth

@@ -2,7 +2,7 @@
 
 import Foundation
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20)))

@@ -2,7 +2,7 @@
 
 import Foundation
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistHealth

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import OptimistSession
 import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistCore

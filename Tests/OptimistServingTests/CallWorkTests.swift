@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistWire
 
 /// What the texts and the references of a request may cost.
 @Suite(.timeLimit(.minutes(20)))

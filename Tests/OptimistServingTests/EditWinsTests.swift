@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistWire
 
 /// Types whose rows an edit brings back, if it is later than their delete.
 @Suite(.timeLimit(.minutes(20)))

@@ -3,7 +3,7 @@
 import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// A server that went back, and the devices that heal it.
 @Suite(.timeLimit(.minutes(20)))

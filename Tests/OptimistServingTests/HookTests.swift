@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Dispatch
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistCore

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@testable import OptimistWire
 
 /// Rows that are created, deleted and created again.
 @Suite(.timeLimit(.minutes(20)))

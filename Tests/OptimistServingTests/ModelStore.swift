@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@testable import OptimistWire
 
 /// The server's decisions over an account in memory, without the protocol.
 struct ModelStore {

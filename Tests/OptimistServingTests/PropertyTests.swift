@@ -2,11 +2,11 @@
 
 import Foundation
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import TestForm
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// Pushes of several devices in any order, some of them twice.
 @Suite(.serialized, .timeLimit(.minutes(20)))

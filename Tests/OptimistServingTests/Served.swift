@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// A service over a store in memory, for one account, with the time and the epochs in the test's hands.
 final class Served: Sendable {

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistWire
 
 /// The protocol over the store in memory: what requests carry of groups, counters and rows that became one.
 @Suite(.timeLimit(.minutes(20)))

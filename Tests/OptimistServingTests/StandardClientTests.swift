@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// Clients that know RFC 8620 and nothing else.
 @Suite(.timeLimit(.minutes(20)))

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// How long deleted rows are remembered, and what those hear who were away for longer.
 @Suite(.timeLimit(.minutes(20)))

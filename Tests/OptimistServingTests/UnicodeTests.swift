@@ -2,11 +2,11 @@
 
 import Foundation
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import TestForm
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// Texts of all of Unicode, with zero characters and combining marks, wherever the protocol has a text.
 @Suite(.timeLimit(.minutes(60)))

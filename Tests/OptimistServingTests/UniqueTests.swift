@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
 import TestForm
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistWire
 
 @Suite(.timeLimit(.minutes(20)))
 struct UniqueTests {

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistWire
 
 /// What a request may cost, with the time in the test's hands.
 @Suite(.timeLimit(.minutes(20)))

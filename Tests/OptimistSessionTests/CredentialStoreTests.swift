@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistTesting
 import Testing
 
 @testable import OptimistCore
 @testable import OptimistSession
+@_spi(Internals) @testable import OptimistTesting
 
 @Suite(.timeLimit(.minutes(20)))
 struct CredentialStoreTests {

@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistSession
 import Testing
+
+@testable import OptimistSession
 
 @Suite(.timeLimit(.minutes(20)))
 struct EventStreamParserTests {

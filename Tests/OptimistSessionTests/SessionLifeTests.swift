@@ -2,11 +2,11 @@
 
 import Foundation
 import HTTPTypes
-import OptimistSession
 import OptimistTesting
 import Testing
 
 @testable import OptimistCore
+@testable import OptimistSession
 
 @Suite(.timeLimit(.minutes(20)))
 struct SessionLifeTests {

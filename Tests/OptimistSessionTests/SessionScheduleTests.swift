@@ -3,11 +3,11 @@
 import Foundation
 import HTTPTypes
 import OptimistSession
-import OptimistTesting
 import TestForm
 import Testing
 
 @testable import OptimistCore
+@_spi(Internals) @testable import OptimistTesting
 
 /// A session whose account changes while its token is renewed and requests come and go, in every order that a seed draws.
 @Suite(.timeLimit(.minutes(20)))

@@ -3,8 +3,8 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import TestForm
 import Testing
 

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistTesting
 import Testing
 
 @testable import OptimistCore
+@_spi(Internals) @testable import OptimistTesting
 
 @Suite("The simulated scheduler", .timeLimit(.minutes(20)))
 struct SchedulerTests {

@@ -3,7 +3,7 @@
 import GRDB
 import Optimist
 import OptimistCore
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// The record of these tests.
 struct Todo: Codable, Identifiable, SyncedRecord {

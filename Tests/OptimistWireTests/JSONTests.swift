@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistWire
 import Testing
+
+@_spi(Internals) @testable import OptimistWire
 
 @Suite(.timeLimit(.minutes(20)))
 struct JSONTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import OptimistWire
+@_spi(Internals) @testable import OptimistWire
 
 @Suite(.timeLimit(.minutes(20)))
 struct RulesTests {

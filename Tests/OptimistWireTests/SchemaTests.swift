@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
 import Testing
+
+@_spi(Internals) @testable import OptimistWire
 
 @Suite(.timeLimit(.minutes(20)))
 struct SchemaTests {

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// Another process of an app, such as its extension, which tests start with `OtherProcess ROLE FILE` and kill.
 @main

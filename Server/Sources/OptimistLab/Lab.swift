@@ -9,7 +9,7 @@ import OptimistLoopback
 import OptimistProxy
 import OptimistServer
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Synchronization
 

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistServing
-package import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) package import OptimistWire
 
 /// What an operator may read: all of it. Not reachable over the network.
 extension OptimistServer {

@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import OptimistCore
 import OptimistGazetteer
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 public import ServiceLifecycle
 import Synchronization

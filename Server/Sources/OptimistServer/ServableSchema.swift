@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 extension Schema {
     /// The schema of orders that read no rows.

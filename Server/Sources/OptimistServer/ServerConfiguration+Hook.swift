@@ -2,7 +2,7 @@
 
 import Logging
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 
 extension ServerConfiguration {
     /// Nil: the app is not told of transactions.

@@ -4,8 +4,8 @@ import CoreMetrics
 public import Foundation
 public import Logging
 public import OptimistCore
-public import OptimistServing
-public import OptimistWire
+@_spi(Internals) public import OptimistServing
+@_spi(Internals) public import OptimistWire
 
 /// The settings of a server. Every default is right for one machine.
 public struct ServerConfiguration: Sendable {

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import Synchronization
 
 /// The files as the judges read them: as another process would, by connections that end with the process whose file it is.

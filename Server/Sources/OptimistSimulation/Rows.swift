@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A row by table and id, as the judges name it.
 struct RowName: Hashable, Comparable, CustomStringConvertible {

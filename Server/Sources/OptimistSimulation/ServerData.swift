@@ -2,8 +2,8 @@
 
 import GRDB
 import OptimistCore
-import OptimistServing
-import OptimistTesting
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
 
 /// What a world's server keeps its rows in, as the world and its judges handle it.
 protocol ServerData: Sendable {

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistServer
-import OptimistServing
-import OptimistTesting
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
 import Synchronization
 
 /// The embedded store, in a file on a disk that fails as the world wants it to. Every start begins an epoch.

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistPostgres
-import OptimistServing
-import OptimistTesting
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Synchronization
 

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// The result of one run.
 package struct RunReport: Sendable {

@@ -5,7 +5,7 @@ import GRDB
 import Optimist
 import OptimistCore
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 
 /// What happens to a world from outside.

@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistSession
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 
 /// When the judges look, and at what.
 extension World {

@@ -2,7 +2,7 @@
 
 import GRDB
 import Optimist
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// What the apps are told of their sync.
 extension World {

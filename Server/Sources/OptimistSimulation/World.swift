@@ -4,9 +4,9 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
-import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// Devices, a server, the networks between them and those who use them: everything that a plan happens to.

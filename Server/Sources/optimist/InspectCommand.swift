@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Foundation
-import Optimist
+@_spi(Internals) import Optimist
 import OptimistCore
 import OptimistServer
 import OptimistWire

@@ -2,10 +2,10 @@
 
 import ArgumentParser
 import Foundation
-import Optimist
+@_spi(Internals) import Optimist
 import OptimistCore
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// `optimist schema`: the server's schema from an app's database.
 struct SchemaCommand: AsyncParsableCommand {

@@ -4,8 +4,8 @@ import Foundation
 import OptimistCore
 import OptimistServer
 import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 
 /// The schema that a server with a data directory starts with: from the file that was named, or from `schema.json` in the
 /// directory, or the one that the data remembers. Only a directory without a schema gets a sample.

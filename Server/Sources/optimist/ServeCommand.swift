@@ -7,7 +7,7 @@ import Metrics
 import OptimistCore
 import OptimistPostgres
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import ServiceLifecycle
 import UnixSignals
 

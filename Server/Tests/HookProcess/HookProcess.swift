@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 import OptimistServing
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 
 /// A server with hooks in a process of its own, for tests that kill it.

@@ -5,9 +5,9 @@ import HTTPTypes
 import Logging
 import Optimist
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing

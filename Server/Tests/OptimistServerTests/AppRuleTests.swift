@@ -3,8 +3,8 @@
 import AppRules
 import OptimistCore
 import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

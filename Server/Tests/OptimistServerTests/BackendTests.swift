@@ -3,7 +3,7 @@
 import InMemoryTracing
 import Instrumentation
 import Metrics
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Logging
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 import Testing
 

@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

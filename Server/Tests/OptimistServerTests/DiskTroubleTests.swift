@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 import OptimistServing
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import TestForm
 import Testing

@@ -5,8 +5,8 @@ import Hummingbird
 import Logging
 import OptimistCore
 import OptimistSession
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import TestForm
 import Testing
 

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistServing
 import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistWire
 import Synchronization
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 #if canImport(CDispatch)
     // In its module the compiler finds `timespec` on Linux.

@@ -2,8 +2,8 @@
 
 import CoreMetrics
 import Metrics
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import TestForm
 import Testing
 

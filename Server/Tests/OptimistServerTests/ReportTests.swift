@@ -2,14 +2,14 @@
 
 import Logging
 import OptimistCore
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Synchronization
 import TestForm
 import Testing
 
 @testable import OptimistServer
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// What the app is told of transactions that are durable.
 @Suite(.timeLimit(.minutes(20)))

@@ -2,7 +2,7 @@
 
 import OptimistCore
 import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

@@ -2,8 +2,8 @@
 
 import Foundation
 import Logging
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

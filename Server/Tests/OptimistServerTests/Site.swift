@@ -7,9 +7,9 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import OptimistCore
-import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Synchronization
 import Testing
 

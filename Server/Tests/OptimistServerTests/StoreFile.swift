@@ -2,9 +2,9 @@
 
 import Foundation
 import GRDB
-import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistServer

@@ -2,8 +2,8 @@
 
 import Foundation
 import GRDB
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Synchronization
 import Testing
 

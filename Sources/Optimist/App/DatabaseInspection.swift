@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistWire
 
 /// The contents of a device's database, read without changing it and without the app's code.
-public struct DatabaseInspection: Sendable {
+@_spi(Internals) public struct DatabaseInspection: Sendable {
     /// The version of the engine's tables.
     public let version: Int
     /// The id of the device in the protocol: 1 to 64 ASCII letters and digits.

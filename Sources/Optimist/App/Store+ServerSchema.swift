@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// Refuses to sync a table with a unique index that the server does not have or cannot enforce. Otherwise two

@@ -4,7 +4,7 @@ public import Foundation
 public import GRDB
 public import Logging
 public import OptimistCore
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// An app's data on this device: its own SQLite tables, and beside them the changes that are not yet on the server.
 ///

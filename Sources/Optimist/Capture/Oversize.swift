@@ -3,7 +3,7 @@
 import GRDB
 import GRDBSQLite
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A row that is too large to be sent. The store refuses it at the write, before it is queued (S9).
 ///

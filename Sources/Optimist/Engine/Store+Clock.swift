@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// The assumed coarseness of a clock, in milliseconds.

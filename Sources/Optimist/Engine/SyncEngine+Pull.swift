@@ -3,7 +3,7 @@
 import Foundation
 import Logging
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension SyncEngine {
     /// What one run of the engine remembers about its pulls.

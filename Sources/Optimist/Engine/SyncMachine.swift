@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Decides what the sync engine does next. Pure: no clock, no disk, no network.
 ///

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// How the database stores a UUID: as 16 bytes, or as lower-case text.
 enum UUIDForm: Sendable, Equatable {

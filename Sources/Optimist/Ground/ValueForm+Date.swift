@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension ValueForm.DateForm {
     init(_ strategy: DatabaseDateEncodingStrategy) {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The lives of the remote's database, as this device knew them and as the remote tells them now (L3). Pure.
 ///

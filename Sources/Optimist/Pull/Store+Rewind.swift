@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// Handles a remote whose database went back (L3). The tables go back to the last point that they have in common

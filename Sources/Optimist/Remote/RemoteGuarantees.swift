@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What a remote promises beyond the requirements of ``Remote``. Default: nothing, which is always safe.
 ///

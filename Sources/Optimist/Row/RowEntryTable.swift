@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Reads and writes `optimist_remote` and `optimist_edit` within one transaction.
 struct RowEntryTable {

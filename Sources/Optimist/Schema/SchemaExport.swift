@@ -3,7 +3,7 @@
 public import Foundation
 import GRDB
 import OptimistCore
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 extension Schema {
     /// Reads from an app's database what a server needs to know about its tables.
@@ -15,7 +15,7 @@ extension Schema {
     /// are those of the app that last opened the database: see ``SyncRules/columns``.
     ///
     /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
-    public init(exporting url: URL, id: String, version: Int = 1) throws {
+    @_spi(Internals) public init(exporting url: URL, id: String, version: Int = 1) throws {
         let file = StoreFile(url: url)
         guard FileManager.default.fileExists(atPath: url.path) else {
             throw OptimistError(.notADatabase, "There is no file \(url.path).")

@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// A server's schema, brought up to date with an app's database.
 ///
 /// The database adds tables, columns, unique indexes and, from ``SyncRules``, former names. What the schema already
 /// says stays, because a database cannot express everything: types, sizes, which columns are required, what happens on
 /// collisions. Tables and columns that the database does not have stay too, because older apps may have them.
-public struct SchemaUpdate: Sendable {
+@_spi(Internals) public struct SchemaUpdate: Sendable {
     /// The schema for the server. Its version is one higher than before if anything else changed.
     public private(set) var schema: Schema
     /// The changes made, and the remaining differences between schema and database, as one sentence each.

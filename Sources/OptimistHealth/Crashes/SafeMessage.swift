@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// Removes values from a signature, so that it holds no personal data.
 public enum SafeMessage {

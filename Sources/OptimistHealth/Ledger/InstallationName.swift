@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 #if canImport(CryptoKit)
     import CryptoKit

@@ -28,7 +28,7 @@ public final class DiskCache: Sendable {
     static let largestShared = 64 << 10
 
     /// How long nothing is written after a write has failed: 10 seconds.
-    public static let pauseAfterFailure: Duration = .seconds(10)
+    package static let pauseAfterFailure: Duration = .seconds(10)
 
     /// Touches no file: the folder is made by the first write, and looked through by the first use.
     ///
@@ -60,7 +60,7 @@ public final class DiskCache: Sendable {
     /// Returns what is stored under a key, or nil: it never was, has gone, is too old or is damaged.
     ///
     /// An entry that has expired is returned too. See ``DiskEntry/expiresAt``.
-    public func entry(for key: String) -> DiskEntry? { stored(for: key)?.entry }
+    @_spi(Internals) public func entry(for key: String) -> DiskEntry? { stored(for: key)?.entry }
 
     /// Stores an entry in place of the one that the key had.
     ///
@@ -68,7 +68,7 @@ public final class DiskCache: Sendable {
     ///   failure, or somebody stored something newer or removed everything at the same time. What the key had before
     ///   is gone in any case.
     @discardableResult
-    public func store(_ entry: DiskEntry, for key: String) -> Bool {
+    @_spi(Internals) public func store(_ entry: DiskEntry, for key: String) -> Bool {
         let outcome = write(entry, for: key, replacing: nil)
         if outcome == .failed { remove(key) }  // What the caller has replaced must not be found again.
         return outcome == .stored
@@ -84,7 +84,7 @@ public final class DiskCache: Sendable {
     /// - Returns: False if there is no such entry, it was replaced at the same time, or it could not be written: the
     ///   entry then stays as it was.
     @discardableResult
-    public func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
+    package func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
         refresh(key, to: Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified)) { _ in true }
     }
 
@@ -103,7 +103,7 @@ public final class DiskCache: Sendable {
     /// The record's mark is cleared in its file. That needs no room on a full disk, every other cache sees it when it
     /// reads the record next, and no later file has to stay for as long as an earlier one. It does not remove what
     /// another cache has stored under the key since this one looked through the folder.
-    public func remove(_ key: String) {
+    package func remove(_ key: String) {
         let digest = XXH64.hash(key)
         settle(withIndex { $0.remove(digest) })
     }

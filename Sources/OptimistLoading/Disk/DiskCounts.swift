@@ -8,13 +8,13 @@ public struct DiskCounts: Sendable {
     public var entries = 0
     /// The size of the files that this cache knows, in bytes, including entries that are no longer valid.
     public var bytes = 0
-    /// Reads that found a sound entry, also by ``DiskCache/refresh(_:expiresAt:etag:lastModified:)``.
+    /// Reads that found a sound entry, also those that a source confirmed.
     public var hits = 0
     /// Reads that found none, for whatever reason.
     public var misses = 0
     /// Entries that were torn, truncated or changed when they were read. Each was a miss, too.
     public var damagedEntries = 0
-    /// Writes that failed. After one, the cache writes nothing for ``DiskCache/pauseAfterFailure``.
+    /// Writes that failed. After one, the cache writes nothing for 10 seconds.
     public var failedWrites = 0
     /// Why the last failed write failed, in words to show. Nil if none failed.
     public var lastFailure: OptimistError?

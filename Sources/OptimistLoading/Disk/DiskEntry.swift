@@ -3,7 +3,7 @@
 public import Foundation
 
 /// The bytes that a ``DiskCache`` keeps under a key, and how long their source said that they are good.
-public struct DiskEntry: Sendable, Equatable {
+@_spi(Internals) public struct DiskEntry: Sendable, Equatable {
     /// The value as the source sent it.
     public var bytes: [UInt8]
     /// When the source last sent or confirmed these bytes.
@@ -38,7 +38,7 @@ extension DiskEntry {
     }
 }
 
-extension DiskEntry: CustomStringConvertible {
+@_spi(Internals) extension DiskEntry: CustomStringConvertible {
     /// Leaves the bytes out: they may be what people wrote, and descriptions end up in logs.
     public var description: String { "\(bytes.count) bytes stored at \(storedAt)" }
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Settles collisions: two living rows with the same unique values (M6). The first row in commit order wins.
 extension Consequences {

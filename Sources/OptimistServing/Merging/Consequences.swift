@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide. Finds
 /// the operations that are not allowed.

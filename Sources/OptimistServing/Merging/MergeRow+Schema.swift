@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension MergeRow {
     /// Adapts the row to a schema in which other columns are counters than before.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension RowEvaluation {
     /// Checks the values of a patch. A value that is too large is `tooLarge`; any other value that a column cannot hold

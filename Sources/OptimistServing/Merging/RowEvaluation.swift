@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Decides how operations change one row, without regard to other rows. It reads and stores nothing.
 struct RowEvaluation {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The server's own clock during one evaluation. It stamps writes that have no clock, and replaces clocks that are far ahead.
 struct ServerClock: Sendable {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension SetEvaluation {
     /// Lets the app refuse or amend each unit that has not failed, before other rows are taken into account.

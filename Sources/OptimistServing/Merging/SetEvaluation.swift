@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Decides how a push changes the rows that it names and the rows that depend on them. It reads from a snapshot; the
 /// caller stores the result.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The largest sizes of answers, in bytes, so that the memory of a request is bounded.
 enum AnswerLimit {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Translates between current names and the names in the client's version of the schema. Most clients know the current
 /// names, and nothing changes for them.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Apps whose schema differs from the server's: newer apps, for example during a rollout, and apps whose developer
 /// forgot to update the server or the version number.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// `T/changes` with `snapshot`: the living rows of a type in the order of their ids, page by page.
 ///

@@ -4,14 +4,14 @@ public import OptimistWire
 
 /// An app's word on what a client is about to write.
 ///
-/// The service calls ``willApply`` within the account's transaction, once for each group that changes something, or for each
+/// The service calls `willApply` within the account's transaction, once for each group that changes something, or for each
 /// row that has no group. Nothing of the group is stored before the call returns.
 ///
 /// - If it returns amendments, their columns are stored with the group, and devices get them back.
 /// - If it throws a `RowFault`, every row of the group is refused with its code, and the device shows a rejection.
-/// - If it throws another error, or returns an amendment that is not possible or that ``ServingSettings/rowValidation`` refuses,
+/// - If it throws another error, or returns an amendment that is not possible or that `ServingSettings.rowValidation` refuses,
 ///   the group is put off, and the device tries it again.
-/// - If it does not return within ``deadline``, its task is cancelled, and the group is put off together with the groups of
+/// - If it does not return within `deadline`, its task is cancelled, and the group is put off together with the groups of
 ///   the request that it has not seen yet.
 ///
 /// The other groups of the request are applied in each case. The function may be called again for a group, because a
@@ -22,11 +22,11 @@ public struct GroupHook: Sendable {
     public typealias WillApply = @Sendable (WrittenGroup) async throws -> [RowAmendment]
 
     /// Looks at a group.
-    public var willApply: WillApply
+    var willApply: WillApply
     /// How long the calls of one request may take together. Default: 2 seconds.
-    public var deadline: Duration
+    var deadline: Duration
     /// Is told why a group was put off. Default: ignores it.
-    public var onFailure: @Sendable (Failure) -> Void
+    @_spi(Internals) public var onFailure: @Sendable (Failure) -> Void
 
     /// Why a group was put off.
     public enum Failure: Sendable {
@@ -39,7 +39,12 @@ public struct GroupHook: Sendable {
         case badAmendment(RowKey)
     }
 
-    /// Makes a hook. Each property says its default.
+    /// Makes a hook.
+    ///
+    /// - Parameters:
+    ///   - deadline: How long the calls of one request may take together. Default: 2 seconds.
+    ///   - onFailure: Is told why a group was put off. Default: ignores it.
+    ///   - willApply: Looks at a group.
     public init(
         deadline: Duration = .seconds(2), onFailure: @escaping @Sendable (Failure) -> Void = { _ in },
         willApply: @escaping WillApply

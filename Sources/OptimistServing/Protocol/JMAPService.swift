@@ -2,13 +2,13 @@
 
 public import Foundation
 import OptimistCore
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// Answers JMAP requests: it reads a request, carries it out in the store, and writes the answer. The caller notifies
 /// the clients that listen for changes.
 ///
 /// Any task may use it. Nothing here depends on HTTP, on passwords or on a database.
-public final class JMAPService: Sendable {
+@_spi(Internals) public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
     private let now: @Sendable () -> Date
@@ -169,7 +169,7 @@ public final class JMAPService: Sendable {
 
 // MARK: - For the session resource and the event source
 
-extension JMAPService {
+@_spi(Internals) extension JMAPService {
     /// The current state of an account.
     ///
     /// - Throws: ``StoreError/noAccount``, or the store's error.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 extension Request {
     /// Reads a request, and refuses a request that no method call should see.
@@ -90,7 +90,7 @@ extension RequestProblem {
     }
 
     /// A `limit` problem. By default its status is 413, on which the client halves its request.
-    public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
+    @_spi(Internals) public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
         .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
     }
 

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// The settings of a ``JMAPService``, the same for every request.
-public struct ServingSettings: Sendable {
+@_spi(Internals) public struct ServingSettings: Sendable {
     /// Checks a write to one row beyond the rules of the schema. Nil: the write is allowed.
     ///
     /// The service calls it before it merges the row, within the account's transaction, perhaps more than once. A

@@ -3,7 +3,7 @@
 import OptimistWire
 
 /// What the `/set` calls of a request did, for an operator's figures. It holds no value of a row.
-public struct SetReport: Sendable {
+@_spi(Internals) public struct SetReport: Sendable {
     /// A row that was not applied.
     public struct Refusal: Hashable, Sendable {
         /// The row, under the current name of its type.

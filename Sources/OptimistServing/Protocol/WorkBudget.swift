@@ -7,7 +7,7 @@ import OptimistCore
 /// Writes run one after another, so all requests wait for the longest one. The service refuses a request that exceeds
 /// its budget with the protocol's `limit` error, and keeps nothing of it. A device then sends halves, down to the row
 /// that is too much.
-public struct WorkBudget: Sendable {
+@_spi(Internals) public struct WorkBudget: Sendable {
     /// The time limit. Nil: there is none.
     let limit: Duration?
     /// The number of steps of a ``WorkMeter`` up to which no request is refused, however long they take.
@@ -69,7 +69,7 @@ public struct WorkBudget: Sendable {
 }
 
 /// Why the service gives up a request before it is done. The error says nothing about the rows.
-public enum WorkStopped: Error {
+@_spi(Internals) public enum WorkStopped: Error {
     /// The request was more work than the budget allows.
     case overBudget
     /// The caller of the request was cancelled.
@@ -79,7 +79,7 @@ public enum WorkStopped: Error {
 /// Counts the work of one request, and ends the request if the work is too much or the caller no longer waits.
 ///
 /// A meter belongs to one transaction, and only the transaction's thread uses it.
-public final class WorkMeter {
+@_spi(Internals) public final class WorkMeter {
     private let budget: WorkBudget
     private let caller: WorkCaller
     private let start: Duration

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// A transaction of an account that is durable, for what follows from it: a mail, a webhook, a search index.
 public struct AppliedTransaction: Sendable {
@@ -23,7 +23,7 @@ public struct AppliedRow: Sendable {
     public let isNew: Bool
 }
 
-extension AccountSnapshot {
+@_spi(Internals) extension AccountSnapshot {
     /// The transactions that the app has not been told of yet, in order. Types that the schema does not have are left out.
     ///
     /// - Parameters:

@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The epochs of the database, with one account's position in each.
 ///
 /// A new epoch begins whenever the database may have gone back. States of earlier epochs stay valid up to the account's
 /// seq when the next epoch began: what a device received before that is still true.
-public struct Epochs: Hashable, Sendable {
+@_spi(Internals) public struct Epochs: Hashable, Sendable {
     /// An epoch and the account's seq when it began.
     struct Epoch: Hashable, Sendable {
         var name: String

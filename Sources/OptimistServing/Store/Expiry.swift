@@ -10,7 +10,7 @@ public import Foundation
 ///
 /// The server never forgets epochs. If it did not know a device's epoch, the device would conclude that the server had
 /// lost everything, and would send again rows that were deleted long ago.
-public struct Expiry: Hashable, Sendable {
+@_spi(Internals) public struct Expiry: Hashable, Sendable {
     /// The server forgets rows that were deleted before this day.
     public var deletedBefore: Int
     /// The server forgets the push numbers of devices that last pushed before this day, at least 365 days ago. If the database of such a

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The rows of one account in memory, in the order of their changes.
 struct InMemoryAccount: Sendable {

@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// A store in memory, for tests and simulations, that follows every rule of ``SyncStore``. Its rows are lost when it is
 /// deallocated.
 ///
 /// Each call runs its work at once, on the caller's thread and under the store's lock, so the same calls in the same
 /// order give the same rows. Work must not call the store again while it runs, because the lock is not recursive.
-public final class InMemorySyncStore: SyncStore {
+@_spi(Internals) public final class InMemorySyncStore: SyncStore {
     /// All accounts with their rows, as a backup holds them.
     public struct Contents: Sendable {
         var accounts: [String: InMemoryAccount] = [:]

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// An index entry of a living row. The store finds the row by the row that it refers to, or by its unique values.
-public struct IndexEntry: Hashable, Sendable {
+@_spi(Internals) public struct IndexEntry: Hashable, Sendable {
     /// The name of the index, unique within the row's type. The same name always means the same columns.
     public var index: String
     /// The key by which the store finds the row.
@@ -18,7 +18,7 @@ public struct IndexEntry: Hashable, Sendable {
 
 extension UniqueIndex {
     /// The index's name in entries. It begins with "@", as no column's name does.
-    public var name: String { "@" + columns.joined(separator: ",") }
+    @_spi(Internals) public var name: String { "@" + columns.joined(separator: ",") }
 
     /// The row's key. Nil if one of the columns is null.
     func key(of row: MergeRow) -> IndexKey? {
@@ -36,12 +36,12 @@ extension TypeSchema {
     var hasIndexes: Bool { !uniqueIndexes.isEmpty || columns.values.contains { $0.target != nil } }
 
     /// The names of the indexes that have rows of this type.
-    public var indexNames: Set<String> {
+    @_spi(Internals) public var indexNames: Set<String> {
         Set(columns.filter { $0.value.target != nil }.keys).union(uniqueIndexes.map(\.name))
     }
 
     /// The index entries of a row. A deleted row has none.
-    public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
+    @_spi(Internals) public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
         guard row.isAlive, hasIndexes else { return [] }
         var entries: Set<IndexEntry> = []
         for (column, definition) in columns where definition.target != nil {

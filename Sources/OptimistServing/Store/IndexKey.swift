@@ -4,7 +4,7 @@
 ///
 /// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison treats a composed and a decomposed
 /// letter as equal, so a row that changes from one to the other would still be found under its former value.
-public struct IndexKey: Sendable {
+@_spi(Internals) public struct IndexKey: Sendable {
     /// The id of the row that is referred to, or the canonical JSON of the unique values.
     public let text: String
 
@@ -12,7 +12,7 @@ public struct IndexKey: Sendable {
     public init(_ text: String) { self.text = text }
 }
 
-extension IndexKey: Hashable, Comparable {
+@_spi(Internals) extension IndexKey: Hashable, Comparable {
     public static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
     public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
 

@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A position in the order of an account's changes: the first change that a device has not received.
 ///
 /// The store numbers a transaction's rows from zero, over all types. A row keeps its number until it changes again, so
 /// a device that has received the rows below a number misses none when other rows change again.
-public struct LogPosition: Hashable, Comparable, Sendable {
+@_spi(Internals) public struct LogPosition: Hashable, Comparable, Sendable {
     /// The transaction, counted from 1.
     public var seq: Int64
     /// The number of the row within the transaction, counted from 0.

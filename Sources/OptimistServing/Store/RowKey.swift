@@ -14,7 +14,7 @@ public struct RowKey: Hashable, Sendable {
     }
 
     /// Reads the wire form. Returns nil unless there is text on both sides of a colon.
-    public init?(_ text: String) {
+    init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         self.init(String(parts[0]), String(parts[1]))

@@ -3,7 +3,7 @@
 import OptimistWire
 
 /// The stored form of a row: the JSON that pages send, and the data that no page shows.
-extension StoredRow {
+@_spi(Internals) extension StoredRow {
     /// The row's JSON in a page.
     public func content(id: String) -> [UInt8] {
         if row.isAlive { return JSON.object(patch().json(id: id)).bytes }

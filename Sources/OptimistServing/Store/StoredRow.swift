@@ -3,7 +3,7 @@
 public import OptimistWire
 
 /// A row as the server keeps it: its merge state, and its position in the account's order.
-public struct StoredRow: Sendable {
+@_spi(Internals) public struct StoredRow: Sendable {
     /// The row as merging sees it.
     public var row: MergeRow
     /// What only the server remembers about the row.
@@ -44,7 +44,7 @@ public struct StoredRow: Sendable {
 }
 
 /// What only the server remembers about a row.
-public struct RowMemory: Hashable, Sendable {
+@_spi(Internals) public struct RowMemory: Hashable, Sendable {
     /// The id of the row that this row, now deleted, was merged into. Nil: none.
     public var mergedInto: String?
     /// The life of that other row at the merge. Nil: unknown.
@@ -71,7 +71,7 @@ public struct RowMemory: Hashable, Sendable {
 }
 
 /// A clock that ran ahead, and the clock that replaced it. With it the server recognises a repetition of the write.
-public struct ReplacedClock: Hashable, Sendable {
+@_spi(Internals) public struct ReplacedClock: Hashable, Sendable {
     /// The clock that the device gave.
     public var given: WriteClock
     /// The clock that the server put in its place.

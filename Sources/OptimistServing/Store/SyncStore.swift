@@ -6,7 +6,7 @@ public import OptimistWire
 ///
 /// A store keeps the rows of each account in the order of their transactions. It decides nothing: between a
 /// transaction's reads and its writes, the value `SetEvaluation` works out what a push does.
-public protocol SyncStore: Sendable {
+@_spi(Internals) public protocol SyncStore: Sendable {
     /// The current epoch of the database, as far as this process knows: 1 to 64 ASCII letters and digits. A new one begins
     /// whenever the database may have gone back.
     var epoch: String { get }
@@ -39,7 +39,7 @@ public protocol SyncStore: Sendable {
 /// time uses it.
 ///
 /// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and what ``meter`` throws.
-public protocol AccountSnapshot {
+@_spi(Internals) public protocol AccountSnapshot {
     /// Counts the work of the request for which the snapshot was opened. A store steps the meter for each row that it
     /// reads or writes, and rethrows its error. Nil: the work is not counted.
     var meter: WorkMeter? { get nonmutating set }
@@ -107,7 +107,7 @@ public protocol AccountSnapshot {
 }
 
 /// A snapshot under the account's lock, with functions that write rows.
-public protocol AccountTransaction: AccountSnapshot {
+@_spi(Internals) public protocol AccountTransaction: AccountSnapshot {
     /// Notes the number of a device's push.
     ///
     /// - Parameters:
@@ -140,7 +140,7 @@ public protocol AccountTransaction: AccountSnapshot {
 }
 
 /// A row that a transaction writes.
-public struct RowChange: Sendable {
+@_spi(Internals) public struct RowChange: Sendable {
     /// The row.
     public var key: RowKey
     /// The row as merging leaves it.
@@ -156,7 +156,7 @@ public struct RowChange: Sendable {
 }
 
 /// A row in the order of changes, with its JSON unparsed.
-public struct LoggedRow: Sendable {
+@_spi(Internals) public struct LoggedRow: Sendable {
     /// The row's id.
     public var id: String
     /// The row's position in the order of changes.
@@ -189,7 +189,7 @@ public struct LoggedRow: Sendable {
 }
 
 /// Some living rows, up to a limit of rows and bytes.
-public struct LivingRows: Sendable {
+@_spi(Internals) public struct LivingRows: Sendable {
     /// The rows that fit.
     public var rows: [LoggedRow] = []
     /// Whether there are further rows, which did not fit.
@@ -219,7 +219,7 @@ public struct LivingRows: Sendable {
 }
 
 /// Some rows in the order of changes.
-public struct ChangePage: Sendable {
+@_spi(Internals) public struct ChangePage: Sendable {
     /// The rows, in the order of changes.
     public var rows: [LoggedRow]
     /// The position of the first row that did not fit. Nil: all rows fitted.
@@ -243,7 +243,7 @@ public struct ChangePage: Sendable {
 }
 
 /// Why a store could not carry out a call.
-public enum StoreError: Error {
+@_spi(Internals) public enum StoreError: Error {
     /// The account does not exist, or was deleted.
     case noAccount
     /// The row's stored content is not in the form that the server writes.

@@ -3,7 +3,7 @@
 public import Foundation
 
 /// Forgets old deleted rows in all accounts. It works in batches, so that no writer waits for more than one batch.
-public struct TombstoneSweep: Sendable {
+@_spi(Internals) public struct TombstoneSweep: Sendable {
     private let store: any SyncStore
     private let tombstoneDays: Int
     /// How many rows one transaction removes.

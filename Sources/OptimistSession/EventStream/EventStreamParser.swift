@@ -3,13 +3,13 @@
 /// Reads server-sent events from bytes that come in chunks of any size.
 ///
 /// > Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
-public struct EventStreamParser: Sendable {
+package struct EventStreamParser: Sendable {
     /// The most bytes of one line, and of the data of one event. A longer one is an error.
-    public let limitBytes: Int
+    package let limitBytes: Int
     /// The id of the last event that had one. Send it as `Last-Event-ID` when connecting again. Empty before the first.
-    public private(set) var lastEventID = ""
+    package private(set) var lastEventID = ""
     /// How long the server asks a client to wait before it connects again. Nil until the server says it.
-    public private(set) var retry: Duration?
+    package private(set) var retry: Duration?
 
     private var line: [UInt8] = []
     private var event: [UInt8] = []
@@ -25,19 +25,19 @@ public struct EventStreamParser: Sendable {
     /// Makes a parser for the beginning of a stream.
     ///
     /// - Parameter limitBytes: Default: 1 MiB.
-    public init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
+    package init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
 
     /// One event, complete with its blank line.
-    public struct Event: Hashable, Sendable {
+    package struct Event: Hashable, Sendable {
         /// The event's type: `message` if the server names none.
-        public var event: String
+        package var event: String
         /// The data, with a line feed between its lines.
-        public var data: String
+        package var data: String
         /// The last id that the server gave, in this event or in an earlier one. Empty if it gave none.
-        public var id: String
+        package var id: String
 
         /// Makes an event, for tests.
-        public init(event: String = "message", data: String, id: String = "") {
+        package init(event: String = "message", data: String, id: String = "") {
             self.event = event
             self.data = data
             self.id = id
@@ -45,7 +45,7 @@ public struct EventStreamParser: Sendable {
     }
 
     /// A line or an event is longer than the limit. The parser cannot read the stream any further.
-    public struct LimitExceeded: Error {}
+    package struct LimitExceeded: Error {}
 
     /// Takes the next bytes of the stream, and returns the events that they complete.
     ///
@@ -53,7 +53,7 @@ public struct EventStreamParser: Sendable {
     ///
     /// - Parameter bytes: A chunk of any length, cut anywhere.
     /// - Throws: ``LimitExceeded``.
-    public mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
+    package mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
         var events: [Event] = []
         for byte in bytes {
             if isPartOfMark(byte) { continue }

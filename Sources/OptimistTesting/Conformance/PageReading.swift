@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What one reader has received so far, page after page. Pure.
 struct PageReading {

@@ -6,19 +6,19 @@ public import Foundation
 /// from any thread.
 public struct DiskMount: Sendable {
     /// The disk.
-    public let disk: SimulatedDisk
+    let disk: SimulatedDisk
     let number: Int
 
     /// The address of a file on this disk, for this process to open.
     ///
     /// - Parameter name: One component, such as `planner.sqlite`. Another mount's address of that name is the same
     ///   file.
-    public func url(_ name: String) -> URL {
+    @_spi(Internals) public func url(_ name: String) -> URL {
         URL(filePath: "\(SimulatedVFS.prefix)\(disk.number)/\(number)/\(name)", directoryHint: .notDirectory)
     }
 
     /// Whether the process lives: it was not killed, and its disk lost no power.
-    public var isAlive: Bool { disk.withState { $0.mounts[number].isAlive } }
+    var isAlive: Bool { disk.withState { $0.mounts[number].isAlive } }
 
     /// How often the process asked for this so far.
     public func count(of operation: DiskOperation) -> Int {
@@ -57,13 +57,13 @@ public struct DiskMount: Sendable {
     public func crash(atChange count: Int) { disk.withState { $0.mounts[number].fuse = max(count, 1) - 1 } }
 
     /// Ends the process: its handles fail from now on and change nothing; what it has written stays.
-    public func kill() {
+    @_spi(Internals) public func kill() {
         let watchers = disk.withState { $0.die(number) }
         for watcher in watchers { watcher() }
     }
 
     /// Does something as soon as the process dies, by its own crash or by a power loss.
-    public func onDeath(_ action: @escaping @Sendable () -> Void) {
+    @_spi(Internals) public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = disk.withState { state in
             if state.mounts[number].isAlive { state.mounts[number].deathWatch.append(action) }
             return !state.mounts[number].isAlive

@@ -18,7 +18,7 @@ import OptimistCore
 /// Files live as long as the disk. Several mounts see the same files, as several processes do. Safe to use from any thread.
 ///
 /// > Note: The first disk registers an SQLite VFS as the default one. It hands every other path to the system's.
-public final class SimulatedDisk: Sendable {
+@_spi(Internals) public final class SimulatedDisk: Sendable {
     /// What a handle of SQLite's is, besides its file.
     struct OpenFile {
         let file: Int

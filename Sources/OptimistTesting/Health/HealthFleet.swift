@@ -4,7 +4,7 @@ public import Foundation
 import OptimistCore
 import OptimistHealth
 public import OptimistSession
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// Simulated installations of an app, which keep and send their health with the real code, to any server.
 ///
@@ -15,7 +15,7 @@ public import OptimistWire
 /// var fleet = HealthFleet(app: "campus", at: folder, server: server, transport: transport, seed: 1)
 /// try await fleet.run(installs: 50, launches: 6, versions: [.init("1.0.1", crashRate: 0.2), .init("1.0.2", crashRate: 0.02)])
 /// ```
-public struct HealthFleet: Sendable {
+@_spi(Internals) public struct HealthFleet: Sendable {
     /// A version of the app, and how it fares.
     public struct Version: Sendable {
         /// The name, such as `1.0.1`.

@@ -43,7 +43,7 @@ public struct LinkConditions: Sendable, Hashable {
 }
 
 /// A kind of trouble that a message met.
-public enum NetworkTrouble: String, Sendable, Hashable, CaseIterable {
+@_spi(Internals) public enum NetworkTrouble: String, Sendable, Hashable, CaseIterable {
     /// The device had no network.
     case offline
     /// The request was lost.

@@ -3,7 +3,7 @@
 import HTTPTypes
 import Optimist
 import OptimistCore
-public import OptimistSession
+import OptimistSession
 
 /// The network between one device and the simulated server.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -25,7 +25,7 @@ public final class SimulatedLink: Sendable {
     ///   - scheduler: Runs the simulation.
     ///   - server: The server at the other end.
     ///   - seed: Decides what happens to each message, and nothing else.
-    public init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
+    init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server
         state = Mutex(State(random: SplitMix64(seed: seed)))
@@ -38,12 +38,12 @@ public final class SimulatedLink: Sendable {
     }
 
     /// How often each kind of trouble was met.
-    public var troubles: [NetworkTrouble: Int] { state.withLock { $0.troubles } }
+    @_spi(Internals) public var troubles: [NetworkTrouble: Int] { state.withLock { $0.troubles } }
     /// How many requests were sent.
     public var requests: Int { state.withLock { $0.requests } }
 
     /// The transport of one process on the device. It works no more when the process is dead.
-    public func transport(for process: SimulatedProcess) -> some Transport {
+    func transport(for process: SimulatedProcess) -> some Transport {
         SimulatedTransport(link: self, process: process)
     }
 

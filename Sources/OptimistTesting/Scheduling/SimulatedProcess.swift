@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 public import Foundation
-public import OptimistCore
+package import OptimistCore
 
 /// One launch of a program in a simulation: it runs tasks until it is killed, and then nothing of it ever runs again.
 ///
-/// Made by ``SimulatedScheduler/process(_:)``. A device that starts again is a new process with the same disk.
+/// Made by `SimulatedScheduler.process(_:)`. A device that starts again is a new process with the same disk.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     /// The name that the test gave to it, for messages.
-    public let name: String
+    let name: String
     let number: Int
     private let scheduler: SimulatedScheduler
 
@@ -33,13 +33,13 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     }
 
     /// Whether it has not been killed.
-    public var isAlive: Bool { state.withLock { $0.isAlive } }
+    @_spi(Internals) public var isAlive: Bool { state.withLock { $0.isAlive } }
     /// How many jobs it has run.
     public var jobs: Int { state.withLock { $0.jobs } }
 
     /// Starts a task in this process. Its child tasks, and the actors that it calls, run here too.
     @discardableResult
-    public func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    @_spi(Internals) public func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let id = state.withLock { state in
             state.lastTask += 1
             return state.lastTask
@@ -68,10 +68,10 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     public func kill(afterJobs count: Int) { state.withLock { $0.fuse = max(count, 0) } }
 
     /// Whether it has died of ``kill(afterJobs:)``, and of nothing before.
-    public var hasDiedAtCount: Bool { state.withLock { $0.hasDiedAtCount } }
+    @_spi(Internals) public var hasDiedAtCount: Bool { state.withLock { $0.hasDiedAtCount } }
 
     /// Does something as soon as the process is killed.
-    public func onDeath(_ action: @escaping @Sendable () -> Void) {
+    @_spi(Internals) public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = state.withLock { state in
             if state.isAlive { state.deathWatch.append(action) }
             return !state.isAlive
@@ -107,7 +107,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
     /// - Parameters:
     ///   - seed: Starts every draw of the code's, its ids too.
     ///   - wallClock: The time of day on this device. Default: 2026-01-01 and what has passed since.
-    public func dependencies(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Dependencies {
+    package func dependencies(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Dependencies {
         let ids = Mutex(SplitMix64(seed: seed ^ 0x1D5))
         return Dependencies(
             clock: SimulatedClock(scheduler: scheduler, process: self), now: wallClock ?? scheduler.wallClock(),
@@ -143,21 +143,21 @@ extension SimulatedScheduler {
 
 /// The virtual time of a simulation, on which one process sleeps.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-public struct SimulatedClock: Clock {
-    public struct Instant: InstantProtocol {
+struct SimulatedClock: Clock {
+    struct Instant: InstantProtocol {
         var offset: Duration
-        public func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
-        public func duration(to other: Self) -> Duration { other.offset - offset }
-        public static func < (a: Self, b: Self) -> Bool { a.offset < b.offset }
+        func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+        func duration(to other: Self) -> Duration { other.offset - offset }
+        static func < (a: Self, b: Self) -> Bool { a.offset < b.offset }
     }
 
     let scheduler: SimulatedScheduler
     let process: SimulatedProcess
 
-    public var now: Instant { Instant(offset: scheduler.now) }
-    public let minimumResolution = Duration.zero
+    var now: Instant { Instant(offset: scheduler.now) }
+    let minimumResolution = Duration.zero
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         try await scheduler.sleep(until: deadline.offset, in: process)
     }
 }

@@ -19,7 +19,7 @@ import OptimistCore
 /// Not to be used from several threads: make it, call it and let it go on one. A job that arrives from another thread has
 /// left the simulation, and stops the program with a message that says so.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-public final class SimulatedScheduler: Sendable {
+@_spi(Internals) public final class SimulatedScheduler: Sendable {
     private struct Ready {
         let job: UnownedJob
         let process: SimulatedProcess

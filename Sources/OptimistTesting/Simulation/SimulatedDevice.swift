@@ -65,7 +65,7 @@ public final class SimulatedDevice: Sendable {
     /// The name that the test gave to it.
     public let name: String
     /// The device's disk, which outlives launches.
-    public let disk: SimulatedDisk
+    @_spi(Internals) public let disk: SimulatedDisk
     /// The device's way to the server, which can be cut.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
@@ -79,7 +79,7 @@ public final class SimulatedDevice: Sendable {
     private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
     /// What the app calls its database.
-    public static let fileName = "app.sqlite"
+    @_spi(Internals) public static let fileName = "app.sqlite"
 
     /// Makes a device that is switched off.
     ///
@@ -89,7 +89,7 @@ public final class SimulatedDevice: Sendable {
     ///   - scheduler: Runs the simulation.
     ///   - server: The server that it syncs with.
     ///   - seed: Starts every draw of the device's: its ids, its disk, its network.
-    public convenience init(
+    @_spi(Internals) public convenience init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
     ) {
         self.init(name: name, app: app, scheduler: scheduler, server: server, remote: nil, seed: seed)
@@ -126,11 +126,11 @@ public final class SimulatedDevice: Sendable {
     /// Whether the app's process lives.
     public var isRunning: Bool { state.withLock { $0.process != nil } }
     /// How often the app was launched.
-    public var launches: Int { state.withLock { $0.launches } }
+    @_spi(Internals) public var launches: Int { state.withLock { $0.launches } }
     /// Why the last launch could not open the database. Nil: it could.
     public var launchFailure: (any Error)? { state.withLock { $0.launchFailure } }
     /// Every process so far.
-    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+    @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Launches the app, unless it runs: it opens its database, signs in unless a user is signed in, and syncs.
     ///

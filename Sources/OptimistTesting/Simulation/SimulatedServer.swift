@@ -3,9 +3,9 @@
 import Foundation
 import HTTPTypes
 public import OptimistCore
-public import OptimistServing
+@_spi(Internals) public import OptimistServing
 import OptimistSession
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
 ///
@@ -23,7 +23,7 @@ public final class SimulatedServer: Sendable {
     }
 
     /// Opens the rows for one start of the server, and begins an epoch.
-    public typealias Opening = @Sendable (SimulatedProcess, Dependencies) throws -> any SyncStore
+    @_spi(Internals) public typealias Opening = @Sendable (SimulatedProcess, Dependencies) throws -> any SyncStore
 
     private struct Running {
         var process: SimulatedProcess
@@ -60,7 +60,7 @@ public final class SimulatedServer: Sendable {
     ///   - validate: Refuses rows. Default: none.
     ///   - checks: The app's checks of its rows. Default: none.
     ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
-    public init(
+    @_spi(Internals) public init(
         scheduler: SimulatedScheduler, schema: Schema, seed: UInt64, pageRows: Int = RowSync.Limit.maxPageRows,
         validate: @escaping ServingSettings.Validation = { _ in nil }, checks: RowValidation = RowValidation(),
         open: Opening? = nil
@@ -80,19 +80,19 @@ public final class SimulatedServer: Sendable {
     }
 
     /// The one account, to which every device signs in.
-    public static let account = "account"
+    @_spi(Internals) public static let account = "account"
 
     /// The process that runs now. Nil: the server is down.
-    public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
+    @_spi(Internals) public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
     /// What the server knows of the app's tables from its next start on.
-    public var schema: Schema {
+    @_spi(Internals) public var schema: Schema {
         get { state.withLock { $0.schema } }
         set { state.withLock { $0.schema = newValue } }
     }
     /// How often it was started.
-    public var starts: Int { state.withLock { $0.starts } }
+    @_spi(Internals) public var starts: Int { state.withLock { $0.starts } }
     /// Every process so far.
-    public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
+    @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Starts the server, unless it runs.
     ///

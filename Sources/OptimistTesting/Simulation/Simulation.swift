@@ -3,8 +3,8 @@
 public import GRDB
 public import Optimist
 import OptimistCore
-public import OptimistServing
-public import OptimistWire
+@_spi(Internals) public import OptimistServing
+@_spi(Internals) public import OptimistWire
 
 /// Several devices and a server in one process, on one thread and in virtual time: the whole of an app's sync, from a seed.
 ///
@@ -26,7 +26,7 @@ public import OptimistWire
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation {
     /// Runs every task of the simulation, in virtual time.
-    public let scheduler: SimulatedScheduler
+    let scheduler: SimulatedScheduler
     /// The server, with one account. It is down if the devices have remotes of the team's own.
     public let server: SimulatedServer
     private let remotes: Remotes?
@@ -45,7 +45,8 @@ public final class Simulation {
     ///   - validate: Refuses rows on the server. Default: none.
     /// - Throws: The server's error if it cannot start.
     public init(
-        seed: UInt64, app: SimulatedApp, schema: Schema, validate: @escaping ServingSettings.Validation = { _ in nil }
+        seed: UInt64, app: SimulatedApp, schema: Schema,
+        validate: @escaping @Sendable (RowOperation) -> SetError? = { _ in nil }
     ) throws {
         self.seed = seed
         self.app = app

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// How a device of a simulation stands to the server.
 struct Standing: Sendable {

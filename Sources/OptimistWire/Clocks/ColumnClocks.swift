@@ -27,7 +27,7 @@ public struct ColumnClocks: Hashable, Sendable {
     public subscript(column: String) -> WriteClock? { exceptions[column] ?? common }
 
     /// The earliest of all clocks, or nil if there are none.
-    public var earliest: WriteClock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
+    package var earliest: WriteClock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
 
     /// The latest of all clocks, or nil if there are none.
     public var latest: WriteClock? { exceptions.values.reduce(common) { max($0 ?? $1, $1) } }
@@ -36,7 +36,7 @@ public struct ColumnClocks: Hashable, Sendable {
     ///
     /// Returns nil for another type of value, or if one of the clocks is malformed. The names of columns are not
     /// checked.
-    public init?(json: JSON) {
+    @_spi(Internals) public init?(json: JSON) {
         switch json {
         case .string(let text):
             guard let clock = WriteClock(text) else { return nil }
@@ -53,7 +53,7 @@ public struct ColumnClocks: Hashable, Sendable {
 
     /// The wire form: one text if there is only a common clock, otherwise an object with the columns in the order of
     /// their names.
-    public var json: JSON {
+    @_spi(Internals) public var json: JSON {
         if exceptions.isEmpty, let common { return .string(common.description) }
         var object = JSONObject()
         if let common { object.append("*", .string(common.description)) }

@@ -24,7 +24,7 @@ public struct Stamp: Hashable, Comparable, Sendable {
     /// Tells apart the stamps of one millisecond, in their order.
     public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
     /// The next stamp. When the counter is full, the milliseconds advance by one.
-    public var successor: Stamp { Stamp(rawValue: rawValue + 1) }
+    package var successor: Stamp { Stamp(rawValue: rawValue + 1) }
 
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
@@ -32,24 +32,24 @@ public struct Stamp: Hashable, Comparable, Sendable {
 /// A hybrid logical clock: close to the time of day, and never backwards.
 ///
 /// > Source: Kulkarni, Demirbas, Madappa, Avva and Leone, "Logical Physical Clocks", OPODIS 2014.
-public struct HybridClock: Sendable, Equatable {
+package struct HybridClock: Sendable, Equatable {
     /// The last stamp given or seen.
-    public private(set) var last: Stamp
+    package private(set) var last: Stamp
 
     /// Makes a clock that gives stamps later than `last`.
     ///
     /// - Parameter last: The last stamp that the device gave or saw, which it stored. Default: none.
-    public init(last: Stamp = .zero) { self.last = last }
+    package init(last: Stamp = .zero) { self.last = last }
 
     /// Returns a stamp later than every stamp given or seen before.
     ///
     /// - Parameter milliseconds: The time of day, in milliseconds since 1970 in UTC. If it went backwards, the clock
     ///   stays ahead of it and only counts.
-    public mutating func tick(milliseconds: Int64) -> Stamp {
+    package mutating func tick(milliseconds: Int64) -> Stamp {
         last = max(last.successor, Stamp(milliseconds: milliseconds))
         return last
     }
 
     /// Notes another machine's stamp, so that the next tick is later. An earlier stamp changes nothing.
-    public mutating func witness(_ stamp: Stamp) { last = max(last, stamp) }
+    package mutating func witness(_ stamp: Stamp) { last = max(last, stamp) }
 }

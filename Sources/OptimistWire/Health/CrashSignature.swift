@@ -40,11 +40,11 @@ public struct CrashSignature: Hashable, Sendable, Codable {
     }
 
     /// Stands for all signatures beyond the most that an installation or a server keeps apart.
-    public static let other = CrashSignature(kind: "other")
+    @_spi(Internals) public static let other = CrashSignature(kind: "other")
 
     /// The text by which signatures are grouped: two with the same are one. A frame counts by its function, which keeps
     /// its name from build to build. Without one it counts by image and offset.
-    public var group: String {
+    @_spi(Internals) public var group: String {
         ([kind, message] + frames.map { $0.function ?? "\($0.image)+\($0.offset)" }).joined(separator: "\n")
     }
 }

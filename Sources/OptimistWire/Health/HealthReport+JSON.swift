@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-extension HealthReport {
+@_spi(Internals) extension HealthReport {
     /// Why a report is refused, in a sentence.
     public struct Problem: Error, Hashable, Sendable {
         /// Says which member is wrong, and what it should be.
@@ -23,7 +23,7 @@ extension HealthReport {
     }
 }
 
-extension HealthTotals {
+@_spi(Internals) extension HealthTotals {
     fileprivate init(json: JSON) throws(HealthReport.Problem) {
         self.init(
             version: try json.name("version"), build: try json.name("build"),
@@ -52,7 +52,7 @@ extension HealthTotals {
     }
 }
 
-extension SignatureTotal {
+@_spi(Internals) extension SignatureTotal {
     fileprivate init(json: JSON) throws(HealthReport.Problem) {
         self.init(
             signature: try CrashSignature(json: json["signature"] ?? .null), count: try json.count("count"),
@@ -72,7 +72,7 @@ extension CrashSignature {
     /// Reads a signature.
     ///
     /// - Throws: A problem if a member is missing, of another type or too long.
-    public init(json: JSON) throws(HealthReport.Problem) {
+    @_spi(Internals) public init(json: JSON) throws(HealthReport.Problem) {
         self.init(
             kind: try json.text("kind") ?? "", message: try json.text("message") ?? "",
             frames: try json.list("frames", upTo: HealthReport.Limit.frames) {
@@ -82,7 +82,7 @@ extension CrashSignature {
     }
 
     /// The signature as it is sent and stored.
-    public var json: JSON {
+    @_spi(Internals) public var json: JSON {
         ["kind": .string(kind), "message": .string(message), "frames": .array(frames.map(\.json))]
     }
 }

@@ -4,7 +4,7 @@
 ///
 /// Totals only grow, and a later report repeats the earlier ones. A server keeps the largest number that it has seen of
 /// each. So a report that is lost, repeated or late changes no figure.
-public struct HealthReport: Hashable, Sendable {
+@_spi(Internals) public struct HealthReport: Hashable, Sendable {
     /// The name of the app, which the server was told too.
     public var app: String
     /// Names the installation, and nothing else: a hash.
@@ -39,7 +39,7 @@ public struct HealthReport: Hashable, Sendable {
 }
 
 /// The running totals of one version and build of an app, of one installation, for the launches of one day.
-public struct HealthTotals: Hashable, Sendable, Codable {
+@_spi(Internals) public struct HealthTotals: Hashable, Sendable, Codable {
     /// The version of the app, such as `1.0.2`.
     public var version: String
     /// The build of the version.
@@ -77,7 +77,7 @@ public struct HealthTotals: Hashable, Sendable, Codable {
 }
 
 /// How often a signature was met.
-public struct SignatureTotal: Hashable, Sendable, Codable {
+@_spi(Internals) public struct SignatureTotal: Hashable, Sendable, Codable {
     /// The signature.
     public var signature: CrashSignature
     /// How often.

@@ -11,7 +11,7 @@ extension JSON {
     }
 
     /// The compact UTF-8 text with its members sorted by the bytes of their names, so that equal values have equal bytes.
-    public var canonicalBytes: [UInt8] {
+    @_spi(Internals) public var canonicalBytes: [UInt8] {
         var output: [UInt8] = []
         sorted.write(to: &output)
         return output
@@ -19,7 +19,7 @@ extension JSON {
 
     /// Appends the compact UTF-8 text to `output`. The rule of ``bytes`` for numbers that are not finite holds here
     /// too.
-    public func write(to output: inout [UInt8]) {
+    package func write(to output: inout [UInt8]) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
         case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)
@@ -52,7 +52,7 @@ extension JSON {
 
 extension JSONObject {
     /// Appends the compact UTF-8 text.
-    public func write(to output: inout [UInt8]) {
+    package func write(to output: inout [UInt8]) {
         output.append(UInt8(ascii: "{"))
         for (index, member) in members.enumerated() {
             if index > 0 { output.append(UInt8(ascii: ",")) }

@@ -51,7 +51,7 @@ public struct MergeRow: Hashable, Sendable {
     /// What merging changed, and what it refused.
     public struct Outcome: Hashable, Sendable {
         /// Whether the row entered another life.
-        public var lifeChanged = false
+        package var lifeChanged = false
         /// The columns whose value or clock is now the incoming one.
         public var taken: Set<String> = []
         /// The incoming columns that lost against a different, newer value.

@@ -1,20 +1,20 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The arguments of `T/changes`. With `inline` the answer carries the rows themselves.
-public struct ChangesCall: Hashable, Sendable {
+package struct ChangesCall: Hashable, Sendable {
     /// The account whose rows are asked for: one of ``SessionResource/accounts``.
-    public var accountID: String
+    package var accountID: String
     /// The state up to which the client has everything: ``SessionResource/initialState``, or the `newState` of an
     /// earlier answer.
-    public var sinceState: String
+    package var sinceState: String
     /// The most rows to answer with, from 1 on. Nil: the server's default, ``RowSync/Limit/pageRows``. The server
     /// lowers a value above its own limit.
-    public var maxChanges: Int?
+    package var maxChanges: Int?
     /// Whether the answer carries the rows themselves. RS only. Without it the answer has ids, as in RFC 8620 §5.2.
-    public var isInline: Bool
+    package var isInline: Bool
 
     /// Makes the arguments. The defaults ask for whole rows, as many as the server sends in one page.
-    public init(accountID: String, sinceState: String, maxChanges: Int? = nil, isInline: Bool = true) {
+    package init(accountID: String, sinceState: String, maxChanges: Int? = nil, isInline: Bool = true) {
         self.accountID = accountID
         self.sinceState = sinceState
         self.maxChanges = maxChanges
@@ -23,7 +23,7 @@ public struct ChangesCall: Hashable, Sendable {
 
     /// Reads the arguments. Returns nil if `accountId` or `sinceState` is missing, or if a known member is of the wrong
     /// type. Unknown members are ignored.
-    public init?(json: JSONObject) {
+    package init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let sinceState = json["sinceState"]?.string,
             let maxChanges = json["maxChanges"].optional(\.int), let isInline = json["inline"].optional(\.bool)
         else { return nil }
@@ -33,7 +33,7 @@ public struct ChangesCall: Hashable, Sendable {
     }
 
     /// The wire form.
-    public var json: JSONObject {
+    package var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID), "sinceState": .string(sinceState)]
         if let maxChanges { object.append("maxChanges", .int(Int64(maxChanges))) }
         if isInline { object.append("inline", true) }
@@ -42,7 +42,7 @@ public struct ChangesCall: Hashable, Sendable {
 }
 
 /// The answer to `T/changes` with `inline`: whole rows, and the clocks of deleted ones.
-public struct InlineChanges: Sendable {
+@_spi(Internals) public struct InlineChanges: Sendable {
     /// The state that the client named.
     public var oldState: String
     /// The state that the client has reached with this page, and names in its next call. Store it in the transaction

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// A method call or its answer: `["Todo/set", {…}, "c1"]`.
-public struct Invocation: Hashable, Sendable {
+@_spi(Internals) public struct Invocation: Hashable, Sendable {
     /// The method, such as `todo/set`. In a response it is the called method's name, or `error`.
     public var name: String
     /// The arguments of the call, or of the answer.
@@ -29,7 +29,7 @@ public struct Invocation: Hashable, Sendable {
 }
 
 /// A JMAP request with the members that RS adds.
-public struct Request: Hashable, Sendable {
+@_spi(Internals) public struct Request: Hashable, Sendable {
     /// The capabilities that the client uses. Without ``RowSync/capability`` the server speaks plain JMAP: no members
     /// that begin with "@", and none of the members below marked RS.
     public var using: [String]
@@ -149,7 +149,7 @@ extension JSON? {
 }
 
 /// A JMAP response. RS adds the server's time.
-public struct Response: Hashable, Sendable {
+@_spi(Internals) public struct Response: Hashable, Sendable {
     /// The answers, in the order of the calls. An answer whose name is `error` has the error's `type` in its arguments.
     public var methodResponses: [Invocation]
     /// The ``SessionResource/state`` of the server's session. If it differs from the known one, the client fetches the

@@ -83,7 +83,7 @@ public struct RowPatch: Hashable, Sendable {
 
 extension RowPatch {
     /// The wire form of ``mine``, sorted by column and origin.
-    public static func json(ofMine mine: [String: [String: Int64]]) -> JSON {
+    package static func json(ofMine mine: [String: [String: Int64]]) -> JSON {
         func sorted<Value>(_ members: [String: Value], _ json: (Value) -> JSON) -> JSON {
             .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
         }

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The names that both sides share.
-public enum RowSync {
+@_spi(Internals) public enum RowSync {
     /// The vendor capability, written RS in the documentation.
     public static let capability = "urn:x-optimist:rowsync"
     /// The capability of JMAP itself, RFC 8620. A request that does not use it has no methods.
@@ -47,7 +47,7 @@ public enum RowSync {
 ///
 /// To a client it means nothing but that place. The server tells those who began with nothing, `epoch.seq.k.b`, from those
 /// who may have rows that were deleted since.
-public struct SyncState: Hashable, Sendable, CustomStringConvertible {
+@_spi(Internals) public struct SyncState: Hashable, Sendable, CustomStringConvertible {
     /// The life of the server's database in which the state was made. Another one begins whenever the database may have
     /// gone back.
     public var epoch: String

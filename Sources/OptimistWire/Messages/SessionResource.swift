@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The JMAP session: what the server can do, and the accounts that the bearer of the token may use (RFC 8620 §2).
-public struct SessionResource: Hashable, Sendable {
+@_spi(Internals) public struct SessionResource: Hashable, Sendable {
     /// The email address of the person who is signed in. Empty if the server omits it.
     public var username: String
     /// Where requests are posted. It may be relative to the server's address.
@@ -96,7 +96,7 @@ public struct SessionResource: Hashable, Sendable {
 }
 
 /// An error that concerns a request as a whole: the problem details of RFC 9457, as RFC 8620 §3.6.1 uses them.
-public struct RequestProblem: Error, Hashable, Sendable {
+@_spi(Internals) public struct RequestProblem: Error, Hashable, Sendable {
     /// A URI. The protocol's own start with `urn:ietf:params:jmap:error:`.
     public var type: String
     /// The HTTP status that the answer has too, such as 400. Zero if the server omits it.

@@ -1,30 +1,30 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The arguments of `T/set`: rows to create, to change and to destroy.
-public struct SetCall: Hashable, Sendable {
+package struct SetCall: Hashable, Sendable {
     /// The account whose rows are written: one of ``SessionResource/accounts``.
-    public var accountID: String
+    package var accountID: String
     /// The state that the account must still be in, or the call is refused with `stateMismatch`. Nil: any.
-    public var ifInState: String?
+    package var ifInState: String?
     /// The rows to create, by creation id. A creation id that is a lower-case UUID becomes the row's id.
-    public var create: [(id: String, patch: RowPatch)] = []
+    package var create: [(id: String, patch: RowPatch)] = []
     /// The rows to change, by id, each with the columns that change.
-    public var update: [(id: String, patch: RowPatch)] = []
+    package var update: [(id: String, patch: RowPatch)] = []
     /// The rows to delete, by id. Without a tombstone the server ends the row's present life, now.
-    public var destroy: [(id: String, tombstone: Tombstone?)] = []
+    package var destroy: [(id: String, tombstone: Tombstone?)] = []
 
     /// Makes a call without rows.
-    public init(accountID: String, ifInState: String? = nil) {
+    package init(accountID: String, ifInState: String? = nil) {
         self.accountID = accountID
         self.ifInState = ifInState
     }
 
     /// How many rows the call names, at most ``RowSync/Limit/rowsInSet``.
-    public var rowCount: Int { create.count + update.count + destroy.count }
+    package var rowCount: Int { create.count + update.count + destroy.count }
 
     /// Reads the arguments. Returns nil if `accountId` is missing, or if a member, a row or a tombstone is malformed.
     /// Unknown members are ignored.
-    public init?(json: JSONObject) {
+    package init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let ifInState = json["ifInState"].optional(\.string) else {
             return nil
         }
@@ -57,7 +57,7 @@ public struct SetCall: Hashable, Sendable {
     }
 
     /// The wire form. Lists without rows are omitted.
-    public var json: JSONObject {
+    package var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         if let ifInState { object.append("ifInState", .string(ifInState)) }
         if !create.isEmpty {
@@ -74,8 +74,8 @@ public struct SetCall: Hashable, Sendable {
         return object
     }
 
-    public static func == (a: Self, b: Self) -> Bool { a.json == b.json }
-    public func hash(into hasher: inout Hasher) { json.hash(into: &hasher) }
+    package static func == (a: Self, b: Self) -> Bool { a.json == b.json }
+    package func hash(into hasher: inout Hasher) { json.hash(into: &hasher) }
 }
 
 /// Why the server did not apply one row of a `/set`.
@@ -88,15 +88,15 @@ public struct SetError: Hashable, Sendable {
     /// The columns at fault. Empty: the row as a whole, or the server does not say.
     public var properties: [String]
     /// The rows, as `Type:id`, that this one waits for.
-    public var blockedBy: [String]
+    package var blockedBy: [String]
     /// The server's row. Nil: it has none, or does not tell.
-    public var current: RowPatch?
+    package var current: RowPatch?
     /// How long to wait before the row is sent again, in seconds. Nil: the client decides.
-    public var retryAfterSeconds: Double?
+    package var retryAfterSeconds: Double?
     /// In a `uniqueViolation`, the id of the row that has the values.
-    public var winner: String?
+    @_spi(Internals) public var winner: String?
     /// In a `notFound`, how the row was deleted.
-    public var deletion: Tombstone?
+    package var deletion: Tombstone?
     /// The app's own word for the error, such as ``RowFault/code``. Nil: the type says all.
     public var code: String?
 
@@ -119,7 +119,7 @@ public struct SetError: Hashable, Sendable {
 
     /// Reads an error. Returns nil if there is no `type`; other members that are missing or malformed count as nil or
     /// empty.
-    public init?(json: JSON) {
+    package init?(json: JSON) {
         guard let type = json["type"]?.string else { return nil }
         self.init(
             type, json["description"]?.string, properties: json["properties"]?.array?.compactMap(\.string) ?? [],
@@ -130,7 +130,7 @@ public struct SetError: Hashable, Sendable {
     }
 
     /// The wire form. Members that are nil or empty are omitted.
-    public var json: JSON {
+    package var json: JSON {
         var object: JSONObject = ["type": .string(type)]
         if let description { object.append("description", .string(description)) }
         if !properties.isEmpty { object.append("properties", .array(properties.map(JSON.string))) }
@@ -145,7 +145,7 @@ public struct SetError: Hashable, Sendable {
 }
 
 /// The answer to `T/set`.
-public struct SetAnswer: Sendable {
+@_spi(Internals) public struct SetAnswer: Sendable {
     /// The account's state before the call. Nil if the server omits it.
     public var oldState: String?
     /// The account's state after the request.

@@ -1,19 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The arguments of `T/changes` with `snapshot`: the living rows of a type in the order of their ids.
-public struct SnapshotCall: Hashable, Sendable {
+package struct SnapshotCall: Hashable, Sendable {
     /// The account whose rows are asked for: one of ``SessionResource/accounts``.
-    public var accountID: String
+    package var accountID: String
     /// The state that the first answer gave as ``SnapshotAnswer/at``. Nil: this is the first call.
-    public var at: String?
+    package var at: String?
     /// The id after which the rows begin: ``SnapshotAnswer/next`` of the answer before. Nil: the first row.
-    public var after: String?
+    package var after: String?
     /// The most rows to answer with, from 1 on. Nil: the server's default, ``RowSync/Limit/pageRows``. The server
     /// lowers a value above its own limit.
-    public var maxChanges: Int?
+    package var maxChanges: Int?
 
     /// Makes the arguments. The defaults begin a snapshot.
-    public init(accountID: String, at: String? = nil, after: String? = nil, maxChanges: Int? = nil) {
+    package init(accountID: String, at: String? = nil, after: String? = nil, maxChanges: Int? = nil) {
         self.accountID = accountID
         self.at = at
         self.after = after
@@ -22,7 +22,7 @@ public struct SnapshotCall: Hashable, Sendable {
 
     /// Reads the arguments. Returns nil if `accountId` or `snapshot` is missing, if a known member is of the wrong type, or if
     /// `after` is not a row's id. Unknown members are ignored.
-    public init?(json: JSONObject) {
+    package init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let place = json["snapshot"]?.object,
             let at = place["at"].optional(\.string), let after = place["after"].optional(\.string),
             let maxChanges = json["maxChanges"].optional(\.int), after.map(RowID.isValid) ?? true
@@ -31,7 +31,7 @@ public struct SnapshotCall: Hashable, Sendable {
     }
 
     /// The wire form.
-    public var json: JSONObject {
+    package var json: JSONObject {
         var place = JSONObject()
         if let at { place.append("at", .string(at)) }
         if let after { place.append("after", .string(after)) }
@@ -42,7 +42,7 @@ public struct SnapshotCall: Hashable, Sendable {
 }
 
 /// The answer to `T/changes` with `snapshot`.
-public struct SnapshotAnswer: Sendable {
+@_spi(Internals) public struct SnapshotAnswer: Sendable {
     /// The account's state before the first row was read. After the last table, pull from here.
     public var at: String
     /// The last row's id, if more rows follow. Nil: these were the last.

@@ -11,7 +11,7 @@ public struct UnreadClocks: Hashable, Sendable {
     public init() {}
 
     /// Reads the wire form, `{"column": ["clock"]}`. Skips what is malformed.
-    public init(json: JSON?) {
+    init(json: JSON?) {
         for (column, clocks) in json?.object?.members ?? [] {
             for clock in clocks.array ?? [] {
                 if let clock = clock.string.flatMap({ WriteClock($0) }) { add(clock, in: column) }
@@ -20,7 +20,7 @@ public struct UnreadClocks: Hashable, Sendable {
     }
 
     /// The wire form, with the columns in the order of their names.
-    public var json: JSON {
+    var json: JSON {
         .object(
             JSONObject(
                 columns.sorted { $0.key < $1.key }.map { column, clocks in
@@ -31,7 +31,7 @@ public struct UnreadClocks: Hashable, Sendable {
     /// Whether there is no clock.
     public var isEmpty: Bool { columns.isEmpty }
     /// The number of clocks.
-    public var count: Int { columns.values.reduce(0) { $0 + $1.count } }
+    var count: Int { columns.values.reduce(0) { $0 + $1.count } }
 
     /// The clocks of a column, the earliest first.
     public subscript(column: String) -> [WriteClock] { columns[column] ?? [] }
@@ -49,14 +49,14 @@ public struct UnreadClocks: Hashable, Sendable {
     }
 
     /// Removes the clock of a device in a column.
-    public mutating func remove(device: String, in column: String) {
+    package mutating func remove(device: String, in column: String) {
         guard let clocks = columns[column] else { return }
         let others = clocks.filter { $0.device != device }
         columns[column] = others.isEmpty ? nil : others
     }
 
     /// Keeps the latest clocks of all columns, at most `limit`.
-    public mutating func keep(latest limit: Int) {
+    package mutating func keep(latest limit: Int) {
         if count <= limit { return }
         let all = columns.flatMap { column, clocks in clocks.map { (clock: $0, column: column) } }
         let latest = all.sorted { ($1.clock, $1.column) < ($0.clock, $0.column) }.prefix(limit)
@@ -65,14 +65,14 @@ public struct UnreadClocks: Hashable, Sendable {
     }
 
     /// The clocks that some devices gave.
-    public func of(devices: Set<String>) -> UnreadClocks {
+    package func of(devices: Set<String>) -> UnreadClocks {
         var own = UnreadClocks()
         own.columns = columns.mapValues { $0.filter { devices.contains($0.device) } }.filter { !$0.value.isEmpty }
         return own
     }
 
     /// The same clocks under other names of the columns.
-    public func renamed(_ name: (String) -> String) -> UnreadClocks {
+    package func renamed(_ name: (String) -> String) -> UnreadClocks {
         var renamed = UnreadClocks()
         for (column, clocks) in columns { for clock in clocks { renamed.add(clock, in: name(column)) } }
         return renamed

@@ -3,7 +3,7 @@
 /// Rules for the values of one column that need no code. The device checks them at the write, and the server checks them
 /// when it receives the row.
 ///
-/// Null is always allowed; ``ColumnSchema/isRequired`` forbids it. A rule says only what may be written: values that are
+/// Null is allowed unless the column is required. A rule says only what may be written: values that are
 /// stored already stay.
 public struct ColumnRules: Hashable, Sendable {
     /// The smallest number. For a column of whole numbers it is below 2^53 either way. Nil: there is none.
@@ -30,11 +30,11 @@ public struct ColumnRules: Hashable, Sendable {
     }
 
     /// Whether there is no rule.
-    public var isEmpty: Bool { self == ColumnRules() }
+    package var isEmpty: Bool { self == ColumnRules() }
 
     /// Returns which rule a value breaks, in words that complete "The column …" and never contain the value. Nil: it
     /// breaks none. The value fits the column's type.
-    public func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
+    package func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
 
     /// The same, where the caller may know already whether a text matches the pattern.
     package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
@@ -60,7 +60,7 @@ public struct ColumnRules: Hashable, Sendable {
 
     /// Returns what is wrong with the rules for a column of a type: sentences that follow the column's name. Empty:
     /// nothing.
-    public func faults(for type: ColumnType) -> [String] {
+    package func faults(for type: ColumnType) -> [String] {
         var faults: [String] = []
         let isNumber = [.number, .int, .int64].contains(type)
         if min != nil || max != nil {
@@ -108,14 +108,14 @@ public struct ColumnRules: Hashable, Sendable {
 
 extension ColumnRules {
     /// The members of a column's JSON that hold rules.
-    public static let members: Set = ["min", "max", "maxLength", "pattern", "enum"]
+    @_spi(Internals) public static let members: Set = ["min", "max", "maxLength", "pattern", "enum"]
 
     /// Reads the rules among a column's members, and leaves out those that have no readable value.
     ///
     /// - Parameters:
     ///   - json: The column's members in a schema.
     ///   - note: Receives a sentence, which follows the column's name, for each of those.
-    public init(members json: JSON, note: (String) -> Void) {
+    package init(members json: JSON, note: (String) -> Void) {
         func read<Value>(_ name: String, _ expectation: String, _ value: (JSON) -> Value?) -> Value? {
             guard let member = json[name] else { return nil }
             if let value = value(member) { return value }
@@ -130,7 +130,7 @@ extension ColumnRules {
     }
 
     /// The members of the rules, as ``init(members:note:)`` reads them.
-    public var json: JSONObject {
+    package var json: JSONObject {
         var object = JSONObject()
         if let min { object.append("min", JSON(number: min)) }
         if let max { object.append("max", JSON(number: max)) }

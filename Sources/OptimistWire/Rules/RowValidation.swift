@@ -27,13 +27,13 @@ public struct RowValidation: Sendable {
     public init(_ checks: [String: Check] = [:]) { self.checks = checks }
 
     /// Whether there is no check.
-    public var isEmpty: Bool { checks.isEmpty }
+    var isEmpty: Bool { checks.isEmpty }
 
     /// The types whose rows are checked.
-    public var types: Set<String> { Set(checks.keys) }
+    @_spi(Internals) public var types: Set<String> { Set(checks.keys) }
 
     /// Whether rows of a type are checked.
-    public func checks(_ type: String) -> Bool { checks[type] != nil }
+    package func checks(_ type: String) -> Bool { checks[type] != nil }
 
     /// Returns why a row is not allowed. Nil: it is.
     public func fault(in row: CheckedRow) -> RowFault? { checks[row.type]?(row) }

@@ -20,9 +20,9 @@ public struct TextPattern: Sendable {
     private let program: PatternProgram
 
     /// The most bytes of a pattern.
-    public static let maxBytes = 1_000
+    static let maxBytes = 1_000
     /// The most bytes of UTF-8 of a text that can match. A longer text matches no pattern.
-    public static let maxTextBytes = 4_096
+    package static let maxTextBytes = 4_096
 
     /// Reads a pattern. If the text is not a pattern, ``fault`` says why, and nothing matches.
     public init(_ text: String) {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// Bytes on the wire: RFC 4648 §5 without padding.
-public enum Base64URL {
+@_spi(Internals) public enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// Whether a text is base64url without padding. The empty text is.

@@ -2,7 +2,7 @@
 
 /// What a column may hold on the wire. Null is allowed everywhere; `required` forbids it.
 public enum ColumnType: String, Sendable, CaseIterable {
-    /// A string. ``ColumnSchema/maxBytes`` counts its UTF-8.
+    /// A string. Its size is that of its UTF-8.
     case string
     /// True or false.
     case bool
@@ -12,13 +12,13 @@ public enum ColumnType: String, Sendable, CaseIterable {
     case int
     /// A whole number of 64 bits, as a decimal string: not every JSON reader holds so large a number.
     case int64
-    /// A moment as ``UTCDate`` defines it, such as `2026-11-21T10:00:00.123Z`.
+    /// A moment in the form of RFC 3339, in UTC with a capital T and Z, such as `2026-11-21T10:00:00.123Z`.
     case date
-    /// Bytes, as ``Base64URL`` text.
+    /// Bytes, as base64url text without padding.
     case data
     /// Any JSON.
     case json
-    /// The id of a row of the type that ``ColumnSchema/target`` names.
+    /// The id of a row of the column's `target` type.
     case ref
     /// Reserved for files, which the protocol does not have yet. The server refuses a schema with it.
     case blob
@@ -27,7 +27,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
 
     /// Returns why a value cannot stand in a column of this type, in words that complete "The column …". Nil if it can;
     /// null always can.
-    public func objection(to value: JSON) -> String? {
+    package func objection(to value: JSON) -> String? {
         if value.isNull { return nil }
         return accepts(value) ? nil : "expects \(expectation)"
     }

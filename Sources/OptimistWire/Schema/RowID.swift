@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The id of a row on the wire: a UUID in lower case.
-public enum RowID {
+@_spi(Internals) public enum RowID {
     /// Whether a text is a UUID of 36 characters with lower-case digits, such as
     /// `4b1c2f0e-5a77-4c1d-9f0b-2d6f8a90c1e9`. Any version of UUID is allowed.
     public static func isValid(_ text: String) -> Bool {

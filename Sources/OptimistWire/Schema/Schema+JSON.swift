@@ -16,7 +16,7 @@ extension Schema {
     }
 
     /// The wire form, with types and columns in the order of their names. ``init(json:)`` reads it back.
-    public var json: JSON {
+    @_spi(Internals) public var json: JSON {
         [
             "id": .string(id), "version": .int(Int64(version)), "minClientVersion": .int(Int64(minClientVersion)),
             "types": .object(JSONObject(types.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })),
@@ -25,7 +25,7 @@ extension Schema {
 
     /// Whether a text can name a type or a column: 1 to 64 ASCII letters, digits and underscores, and no digit first.
     /// Other checks refuse the prefixes of the engine and of SQLite, and the column `id`.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, (1...64).contains(text.utf8.count), !(0x30...0x39).contains(first) else {
             return false
         }

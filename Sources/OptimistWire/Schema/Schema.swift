@@ -8,12 +8,18 @@ public struct Schema: Hashable, Sendable {
     /// Counts the changes of the schema, from 1 on, one more with every change.
     public var version: Int
     /// The oldest schema version whose clients may still sync, from 1 to ``version``.
-    public var minClientVersion: Int
+    @_spi(Internals) public var minClientVersion: Int
     /// The types by name.
-    public var types: [String: TypeSchema]
+    @_spi(Internals) public var types: [String: TypeSchema]
 
     /// Makes a schema, unchecked: ``check()`` looks for contradictions. By default it is version 1 and all clients may
     /// sync.
+    ///
+    /// - Parameters:
+    ///   - id: Names the app, such as `"planner"`.
+    ///   - version: Counts the changes of the schema, from 1 on.
+    ///   - minClientVersion: The oldest schema version whose clients may still sync, from 1 to `version`.
+    ///   - types: The types by name.
     public init(id: String, version: Int = 1, minClientVersion: Int = 1, types: [String: TypeSchema]) {
         self.id = id
         self.version = version
@@ -25,17 +31,27 @@ public struct Schema: Hashable, Sendable {
 /// One type of row, which is one table of the app.
 public struct TypeSchema: Hashable, Sendable {
     /// The columns by name, without `id`.
-    public var columns: [String: ColumnSchema]
+    @_spi(Internals) public var columns: [String: ColumnSchema]
     /// Sets of columns in which no two living rows of an account have the same values. Default: none.
-    public var uniqueIndexes: [UniqueIndex]
+    @_spi(Internals) public var uniqueIndexes: [UniqueIndex]
     /// Whether an edit that is later than the row's delete brings the row back. Default: false, so a delete stands.
-    public var editWins: Bool
+    @_spi(Internals) public var editWins: Bool
     /// The oldest schema version whose clients may still sync this type. Nil: the schema's ``Schema/minClientVersion``.
-    public var minClientVersion: Int?
+    package var minClientVersion: Int?
     /// The names that older clients call the type by. Default: none.
-    public var formerNames: [FormerName]
+    @_spi(Internals) public var formerNames: [FormerName]
 
     /// Makes a type. With the defaults it has no unique values, deletes stand, and it always had its present name.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns by name, without `id`.
+    ///   - uniqueIndexes: Sets of columns in which no two living rows of an account have the same values. Default:
+    ///     none.
+    ///   - editWins: Whether an edit that is later than the row's delete brings the row back. Default: false, so a
+    ///     delete stands.
+    ///   - minClientVersion: The oldest schema version whose clients may still sync this type. Nil: the schema's
+    ///     `minClientVersion`.
+    ///   - formerNames: The names that older clients call the type by. Default: none.
     public init(
         columns: [String: ColumnSchema], uniqueIndexes: [UniqueIndex] = [], editWins: Bool = false,
         minClientVersion: Int? = nil, formerNames: [FormerName] = []
@@ -51,9 +67,9 @@ public struct TypeSchema: Hashable, Sendable {
 /// Columns that have different values in every row of an account. A row with null in one of them collides with none.
 public struct UniqueIndex: Hashable, Sendable {
     /// The names of the columns, each once, one at least. None of them is a counter or holds JSON.
-    public var columns: [String]
+    @_spi(Internals) public var columns: [String]
     /// What happens to the second of two rows with the same values. Default: the server refuses it.
-    public var onCollision: OnCollision
+    package var onCollision: OnCollision
 
     /// What happens to the second of two rows with the same values.
     public enum OnCollision: String, Sendable, CaseIterable {
@@ -64,6 +80,10 @@ public struct UniqueIndex: Hashable, Sendable {
     }
 
     /// Makes an index over columns of the type. ``Schema/check()`` refuses names that are no columns.
+    ///
+    /// - Parameters:
+    ///   - columns: The names of the columns, each once, one at least. None of them is a counter or holds JSON.
+    ///   - onCollision: What happens to the second of two rows with the same values. Default: the server refuses it.
     public init(_ columns: [String], onCollision: OnCollision = .reject) {
         self.columns = columns
         self.onCollision = onCollision
@@ -73,11 +93,15 @@ public struct UniqueIndex: Hashable, Sendable {
 /// The name that clients up to a schema version know a type or column by.
 public struct FormerName: Hashable, Sendable {
     /// The former name. ``Schema/isName(_:)`` is true for it.
-    public var name: String
+    package var name: String
     /// The last schema version that has this name, at least 1 and below the present ``Schema/version``.
-    public var until: Int
+    package var until: Int
 
     /// Makes a former name.
+    ///
+    /// - Parameters:
+    ///   - name: The former name: ASCII letters, digits and underscores, and no digit first.
+    ///   - until: The last schema version that has this name, at least 1 and below the present ``Schema/version``.
     public init(_ name: String, until: Int) {
         self.name = name
         self.until = until
@@ -87,20 +111,20 @@ public struct FormerName: Hashable, Sendable {
 /// One column of a type.
 public struct ColumnSchema: Hashable, Sendable {
     /// The type of the values.
-    public var type: ColumnType
+    @_spi(Internals) public var type: ColumnType
     /// Whether the server refuses null. Default: false.
-    public var isRequired: Bool
+    @_spi(Internals) public var isRequired: Bool
     /// The largest size of a value in bytes, from 1 on: of a string its UTF-8, of anything else its JSON. Nil: only
     /// ``RowSync/Limit/rowBytes`` counts.
-    public var maxBytes: Int?
+    package var maxBytes: Int?
     /// The type of the rows that a `ref` names. Nil for every other column type.
-    public var target: String?
+    @_spi(Internals) public var target: String?
     /// What deleting the target does to a row that refers to it. Nil: nothing, and the reference stays.
-    public var onDelete: OnDelete?
+    package var onDelete: OnDelete?
     /// The names that older clients call the column by. Default: none.
-    public var formerNames: [FormerName]
+    package var formerNames: [FormerName]
     /// What else holds for the values. Default: no rules.
-    public var rules: ColumnRules
+    @_spi(Internals) public var rules: ColumnRules
 
     /// What deleting a row does to the rows that refer to it.
     public enum OnDelete: String, Sendable, CaseIterable {
@@ -113,6 +137,16 @@ public struct ColumnSchema: Hashable, Sendable {
     }
 
     /// Makes a column. With the defaults it may be null, and its size has no limit of its own.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the values.
+    ///   - isRequired: Whether the server refuses null. Default: false.
+    ///   - maxBytes: The largest size of a value in bytes, from 1 on: of a string its UTF-8, of anything else its JSON.
+    ///     Nil: only the size of the row has a limit, 1 MB.
+    ///   - target: The type of the rows that a `ref` names. Nil for every other column type.
+    ///   - onDelete: What deleting the target does to a row that refers to it. Nil: nothing, and the reference stays.
+    ///   - formerNames: The names that older clients call the column by. Default: none.
+    ///   - rules: What else holds for the values. Default: no rules.
     public init(
         _ type: ColumnType, isRequired: Bool = false, maxBytes: Int? = nil, target: String? = nil,
         onDelete: OnDelete? = nil, formerNames: [FormerName] = [], rules: ColumnRules = ColumnRules()
@@ -127,7 +161,7 @@ public struct ColumnSchema: Hashable, Sendable {
     }
 
     /// Returns why a value cannot stand in this column, in words that complete "The column …". Nil if it can.
-    public func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
+    package func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
 
     /// The same, where the caller may know already whether a text matches the column's pattern.
     package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
@@ -138,7 +172,7 @@ public struct ColumnSchema: Hashable, Sendable {
     }
 
     /// Whether a value is larger than ``maxBytes``. False for a value that the type refuses anyway.
-    public func isTooLarge(_ value: JSON) -> Bool {
+    package func isTooLarge(_ value: JSON) -> Bool {
         guard let maxBytes, !value.isNull, type.objection(to: value) == nil else { return false }
         return Self.size(of: value) > maxBytes
     }
@@ -154,7 +188,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Makes an error.
     ///
     /// - Parameter faults: One sentence at least.
-    public init(_ faults: [String]) { self.faults = faults }
+    @_spi(Internals) public init(_ faults: [String]) { self.faults = faults }
 
     /// The sentence, or a list of them with a line for each.
     public var description: String {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The names by which clients of one schema version know types and columns.
-public struct Vocabulary: Sendable {
+@_spi(Internals) public struct Vocabulary: Sendable {
     /// Names of one kind, both ways.
     private struct Names: Sendable {
         var present: [String: String] = [:]
@@ -95,7 +95,7 @@ public struct Vocabulary: Sendable {
 
 extension Schema {
     /// Returns the names by which clients of a schema version know the types.
-    public func typeNames(at version: Int) -> Set<String> {
+    package func typeNames(at version: Int) -> Set<String> {
         let vocabulary = Vocabulary(self, version: version)
         return Set(types.keys.map(vocabulary.formerType))
     }

@@ -5,7 +5,7 @@ import TestForm
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 /// Whatever happens to the files, a key is answered with its own value or not at all.
 @Suite(.timeLimit(.minutes(20)))

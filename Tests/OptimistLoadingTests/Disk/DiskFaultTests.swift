@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 /// A test cannot fill a disk, and a superuser may write anywhere: the error numbers are put in front of the writes.
 @Suite(.timeLimit(.minutes(20)))

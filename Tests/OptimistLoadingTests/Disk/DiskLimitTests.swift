@@ -5,7 +5,7 @@ import TestForm
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))
 struct DiskLimitTests {

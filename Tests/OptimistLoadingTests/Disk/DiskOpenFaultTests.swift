@@ -4,7 +4,7 @@ import Foundation
 import OptimistCore
 import Testing
 
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 /// When too many files are open, for a while nothing can be listed or opened.
 @Suite(.timeLimit(.minutes(20)))

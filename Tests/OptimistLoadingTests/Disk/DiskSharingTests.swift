@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))
 struct DiskSharingTests {

@@ -3,7 +3,7 @@
 import Foundation
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 /// A folder that goes with the test, and a clock that stands still.
 final class TemporaryFolder: Sendable {

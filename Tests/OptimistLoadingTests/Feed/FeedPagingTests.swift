@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistTesting
 import Testing
 
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))
 struct FeedPagingTests {

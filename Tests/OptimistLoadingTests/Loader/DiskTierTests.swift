@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistTesting
 import Testing
 
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 @Suite(.timeLimit(.minutes(20)))
 struct DiskTierTests {

@@ -5,7 +5,7 @@ import TestForm
 import Testing
 
 @testable import OptimistCore
-@testable import OptimistLoading
+@_spi(Internals) @testable import OptimistLoading
 
 /// Many threads at once, and then nothing is left over.
 @Suite(.timeLimit(.minutes(20)))

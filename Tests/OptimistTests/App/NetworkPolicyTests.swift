@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

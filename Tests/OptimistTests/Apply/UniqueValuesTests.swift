@@ -4,8 +4,8 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import Optimist

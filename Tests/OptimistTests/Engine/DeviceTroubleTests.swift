@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

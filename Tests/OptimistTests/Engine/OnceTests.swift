@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistCore
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// The times at which one kind of request is tried, without an engine or a clock.
 @Suite(.timeLimit(.minutes(20)))

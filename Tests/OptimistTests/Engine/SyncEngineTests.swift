@@ -3,14 +3,14 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistTesting
 import OptimistWire
 import TestForm
 import Testing
 
 @testable import Optimist
 @testable import OptimistCore
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistTesting
 
 extension ManualClock {
     /// The time of day of the phones, and of a server, on this clock.

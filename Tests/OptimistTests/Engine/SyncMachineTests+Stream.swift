@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Optimist
-import OptimistCore
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 
 /// The stream of pokes: when it is opened, and what happens while it is not open.
 extension SyncMachineTests {

@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistWire
 import Testing
 
-@testable import Optimist
+@_spi(Internals) @testable import Optimist
 
 @Suite(.timeLimit(.minutes(20)))
 struct OpeningTests {

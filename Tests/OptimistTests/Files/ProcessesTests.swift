@@ -3,7 +3,7 @@
 import ChildProcess
 import Foundation
 import GRDB
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

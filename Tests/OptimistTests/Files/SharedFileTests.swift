@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistCore
-import OptimistWire
 import Testing
 
 @testable import Optimist
+@testable import OptimistWire
 
 struct SharedFileTests {
     /// A process: what it knows of the file, its own clock and time of day.

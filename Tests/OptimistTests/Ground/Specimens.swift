@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import Optimist
+@_spi(Internals) import Optimist
 import OptimistWire
 import Testing
 

@@ -3,11 +3,11 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
 import TestForm
 import Testing
 
 @testable import Optimist
+@testable import OptimistWire
 
 /// The forms of values, without a table.
 @Suite(.timeLimit(.minutes(60)))

@@ -4,11 +4,11 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistTesting
-import OptimistWire
 import Testing
 
 @testable import Optimist
 @testable import OptimistCore
+@_spi(Internals) @testable import OptimistWire
 
 /// Servers whose database went back.
 @Suite(.timeLimit(.minutes(20)))

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Optimist
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Testing
 

@@ -4,11 +4,11 @@ import Foundation
 import GRDB
 import Logging
 import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Testing
 
-@testable import Optimist
+@_spi(Internals) @testable import Optimist
 @testable import OptimistCore
 
 /// What the app is told of rows that the server does not take for now, and of an engine that does not run.

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
 import Testing
 
 @testable import Optimist
+@_spi(Internals) @testable import OptimistWire
 
 /// A push as a request, and its answers as verdicts, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))

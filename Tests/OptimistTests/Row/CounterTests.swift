@@ -2,9 +2,9 @@
 
 import Foundation
 import GRDB
-import Optimist
+@_spi(Internals) import Optimist
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import Optimist

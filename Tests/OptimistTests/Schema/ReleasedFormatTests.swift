@@ -5,7 +5,7 @@ import GRDB
 import OptimistWire
 import Testing
 
-@testable import Optimist
+@_spi(Internals) @testable import Optimist
 
 /// Opens copies of the files in Fixtures, which released versions of the engine wrote.
 @Suite(.timeLimit(.minutes(20)))

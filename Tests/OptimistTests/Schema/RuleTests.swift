@@ -3,10 +3,10 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
 import Testing
 
-@testable import Optimist
+@_spi(Internals) @testable import Optimist
+@_spi(Internals) @testable import OptimistWire
 
 /// A record of the planner's table with rules.
 private struct Errand: Codable, Identifiable, SyncedRecord {

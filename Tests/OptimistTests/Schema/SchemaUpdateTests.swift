@@ -3,10 +3,10 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
 import Testing
 
-@testable import Optimist
+@_spi(Internals) @testable import Optimist
+@_spi(Internals) @testable import OptimistWire
 
 /// A schema file that was edited by hand, and the next version of the app.
 @Suite(.timeLimit(.minutes(20)))

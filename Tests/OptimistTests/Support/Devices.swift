@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import Optimist

@@ -2,9 +2,9 @@
 
 import Foundation
 import Optimist
-import OptimistWire
 
 @testable import OptimistCore
+@_spi(Internals) @testable import OptimistWire
 
 /// A small backend with what first syncs, resyncs, restores and clocks need: snapshots, an expiry of deleted rows, backups,
 /// and a time of day that a test sets.

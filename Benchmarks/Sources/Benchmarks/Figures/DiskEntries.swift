@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistLoading
+@_spi(Internals) import OptimistLoading
 
 /// Fifty kilobytes to a disk cache and from it, beside the same in plain files.
 struct DiskEntries: Benchmark {

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What a new device goes through: all of its account's rows, from the bytes of the answers to an indexed table.
 struct FirstSync: Benchmark {

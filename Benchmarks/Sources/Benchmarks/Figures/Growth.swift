@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What a row costs in tables of a thousand to a million synced rows: to write, to see in a live query, and to push.
 struct Growth: Benchmark {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistLoading
+@_spi(Internals) import OptimistLoading
 import Synchronization
 
 /// What a loader adds to a fetch: joining one, wanting one that has to wait, beginning and giving one up, and a whole

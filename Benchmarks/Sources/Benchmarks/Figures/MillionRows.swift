@@ -2,7 +2,7 @@
 
 import GRDB
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// A first sync of a million rows: its rate, its memory, and what the app notices of it in another table.

@@ -5,7 +5,7 @@ import HTTPTypes
 import Optimist
 import OptimistSession
 import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// A server that has the bytes of its answers ready, so that what is measured is the client: session, engine, store.

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What the lab's server has beside the planner's rows: poses, a first screen, and short videos.
 struct LabContent: Sendable {

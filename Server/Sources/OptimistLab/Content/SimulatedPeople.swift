@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// People with two versions of an app: the first one crashes at sign-in. Each keeps and sends the app's health with the real
 /// code, to the lab's server.

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Logging
-import Optimist
+@_spi(Internals) import Optimist
 import OptimistCore
 import OptimistHealth
 import OptimistProxy

@@ -6,7 +6,7 @@ import HTTPTypes
 import Optimist
 import OptimistCore
 import OptimistSession
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// How the planner of the first story wrote: to the server first, in up to three attempts, then locally, then on the screen.
 ///

@@ -5,7 +5,7 @@ package import Logging
 package import OptimistPostgres
 package import OptimistServer
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import ServiceLifecycle
 import UnixSignals
 

@@ -6,7 +6,7 @@ import OptimistCore
 package import OptimistProxy
 import OptimistServer
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// Plays the five stories in the way they were told and with Optimist: on a server and phones of its own, over bad networks.
 package struct StoryBench: Sendable {

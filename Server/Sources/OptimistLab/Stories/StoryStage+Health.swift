@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistProxy
 import OptimistServer
 import OptimistSession
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 
 /// How the third story ends: the crash at sign-in is mended, and fewer people of the next version meet one.
 extension StoryStage {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistServer
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 
 /// The data of a database, within a transaction that has a snapshot.

@@ -3,7 +3,7 @@
 package import Foundation
 import OptimistCore
 import OptimistServer
-import OptimistServing
+@_spi(Internals) import OptimistServing
 
 /// Copies the data of an embedded server into an empty database, account by account.
 ///

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 package import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The reports in a PostgreSQL database.
 ///

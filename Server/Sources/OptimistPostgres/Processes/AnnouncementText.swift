@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Announcements as the payloads of PostgreSQL's notifications.
 struct AnnouncementText {

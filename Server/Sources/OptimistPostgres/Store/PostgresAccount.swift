@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 
 /// One account within an open transaction. It must not be used after the transaction has ended.

@@ -2,8 +2,8 @@
 
 import OptimistCore
 import OptimistServer
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 /// Keeps the app's schema beside the data, and refuses one that would contradict it.
 ///

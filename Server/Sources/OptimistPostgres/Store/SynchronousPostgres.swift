@@ -2,7 +2,7 @@
 
 import Foundation
 import Logging
-package import OptimistServing
+@_spi(Internals) package import OptimistServing
 package import OptimistWire
 import Synchronization
 

@@ -2,7 +2,7 @@
 
 package import Foundation
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 
 /// Signing up, signing in, and knowing who asks.

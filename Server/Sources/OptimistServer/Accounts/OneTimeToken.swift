@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 package import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A token that works once: an invitation to sign up, or permission to choose a new password.
 ///

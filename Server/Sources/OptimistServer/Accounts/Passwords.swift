@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// Hashes passwords with scrypt, on threads of its own: one takes a quarter of a second and 32 MB.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A refresh token: its session, its number, and a signature.
 ///

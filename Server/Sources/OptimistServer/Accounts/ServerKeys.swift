@@ -2,7 +2,7 @@
 
 public import Foundation
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The secret with which a server signs tokens, of 64 bytes. All processes that share a database have the same one.
 ///

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import OptimistLoopback
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 /// One account after another: its sessions, and its rows with their clocks.
 extension AdminRoutes {

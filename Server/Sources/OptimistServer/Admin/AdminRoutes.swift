@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import OptimistLoopback
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 /// What an operator reads of a running server: `/metrics`, pages under `/admin`, the same as JSON under `/admin/api`, and the
 /// app's health.

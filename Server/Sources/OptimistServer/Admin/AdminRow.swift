@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 
 /// A row for the operator: each column with the clock of its last write, and what the server remembers of the row's past.

@@ -2,8 +2,8 @@
 
 import Foundation
 import Hummingbird
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// What the server refused lately, for the operator: ids and codes, and no value that a user wrote. It is in the memory of

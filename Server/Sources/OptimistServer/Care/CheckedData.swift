@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistServing
-package import OptimistWire
+@_spi(Internals) package import OptimistServing
+@_spi(Internals) package import OptimistWire
 
 /// The data of a store at one moment, as a check reads it.
 package protocol CheckedData {

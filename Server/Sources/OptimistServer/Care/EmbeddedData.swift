@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 
 /// The data of the embedded store, within a read of its database.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Synchronization
 
 /// The memory that the bodies, parsed requests and answers of all sessions share.

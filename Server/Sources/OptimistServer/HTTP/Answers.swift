@@ -4,8 +4,8 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 extension Hummingbird.Response {
     /// An answer that no cache keeps.

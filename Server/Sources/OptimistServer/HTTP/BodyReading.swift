@@ -3,8 +3,8 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 extension Hummingbird.Request {
     /// Reads the whole body. If the client waits to be asked for it, the server asks now.

@@ -3,8 +3,8 @@
 import Hummingbird
 import NIOCore
 import OptimistCore
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import ServiceLifecycle
 
 /// `GET /jmap/eventsource?types=*&closeafter=no&ping=30`.

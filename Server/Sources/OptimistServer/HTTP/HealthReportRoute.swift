@@ -3,8 +3,8 @@
 import Foundation
 import Hummingbird
 import OptimistCore
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 /// `POST /health/reports`: running totals of an installation of the app. It needs no token.
 ///

@@ -2,7 +2,7 @@
 
 import HTTPTypes
 import Hummingbird
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Answers `HEAD` as `GET` is answered, without the body: also where the answer is an error.
 ///

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Hummingbird
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What the owner of an account asks for: sessions, passwords, and the end of the account.
 extension Routes {

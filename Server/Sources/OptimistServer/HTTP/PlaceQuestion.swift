@@ -3,7 +3,7 @@
 import HTTPTypes
 import Hummingbird
 import OptimistGazetteer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What a request to `/places` asks for.
 struct PlaceQuestion {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import OptimistGazetteer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// `GET /places?lat=35.68&lon=139.76&lang=ja,en`: what the nearest populated place is called.
 ///

@@ -4,8 +4,8 @@ import Hummingbird
 import NIOCore
 import OptimistCore
 import OptimistGazetteer
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Tracing
 
 /// What the routes need.

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// Keeps what devices report of an app's health: the largest of each running total.
 package protocol HealthStore: Sendable {

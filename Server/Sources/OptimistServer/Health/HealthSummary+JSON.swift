@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 extension HealthSummary {
     /// The summary for programs. Shares are between 0 and 1, and null where there is nothing to share.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// An app's health by version, as an operator reads it.
 package struct HealthSummary: Sendable {

@@ -2,7 +2,7 @@
 
 package import Foundation
 import GRDB
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// The reports in the embedded store.
 package struct SQLiteHealthStore: HealthStore {

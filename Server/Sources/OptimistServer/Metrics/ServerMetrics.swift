@@ -3,7 +3,7 @@
 package import CoreMetrics
 import Logging
 import Metrics
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import Synchronization
 
 /// What a server reports to swift-metrics. Every label is one of a small set: no path, id or address becomes one.

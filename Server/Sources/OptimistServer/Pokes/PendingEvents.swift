@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
 ///

@@ -2,7 +2,7 @@
 
 import Logging
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 import ServiceLifecycle
 import Synchronization

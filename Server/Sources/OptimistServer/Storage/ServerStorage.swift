@@ -3,7 +3,7 @@
 package import Foundation
 import Logging
 import OptimistCore
-package import OptimistServing
+@_spi(Internals) package import OptimistServing
 
 /// Where a server keeps its data: its rows, its accounts, and the key that signs tokens.
 ///

@@ -2,7 +2,7 @@
 
 import Foundation
 import Logging
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Synchronization
 import SystemPackage
 

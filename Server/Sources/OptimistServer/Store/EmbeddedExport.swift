@@ -3,7 +3,7 @@
 package import Foundation
 import GRDB
 import OptimistCore
-package import OptimistServing
+@_spi(Internals) package import OptimistServing
 
 /// Reads all data in the directory of a server that does not run, so that it can be copied elsewhere.
 ///

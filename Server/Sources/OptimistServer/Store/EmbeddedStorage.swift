@@ -3,7 +3,7 @@
 public import Foundation
 import GRDB
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import SystemPackage
 
 extension ServerStorage {

@@ -2,7 +2,7 @@
 
 import Logging
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import ServiceLifecycle
 
 /// Forgets once an hour, beside the requests, what may be forgotten, and looks at the clock once a minute.

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Tries whether the server can store the rows that it receives. A read would not notice a full disk, or a lock of
 /// another program.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistServing
+@_spi(Internals) import OptimistServing
 
 /// Forgetting what was deleted long ago.
 extension SQLiteAccount {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-package import OptimistServing
+@_spi(Internals) package import OptimistServing
 import OptimistWire
 
 /// The embedded store: one SQLite file, one writer with group commit, several readers.

@@ -2,7 +2,7 @@
 
 import OptimistCore
 import OptimistServing
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// Whether an operator has agreed to what a new version of the schema takes from apps and rows.
 package struct SchemaConsent {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What a version of a schema takes away from the versions before it. What only has another name now is the same.
 struct SchemaDifference {

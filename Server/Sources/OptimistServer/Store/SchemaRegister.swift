@@ -2,8 +2,8 @@
 
 import GRDB
 import OptimistCore
-import OptimistServing
-package import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) package import OptimistWire
 
 /// Keeps the app's schema beside the data, and refuses one that would contradict it.
 package enum SchemaRegister {

@@ -2,7 +2,7 @@
 
 import GRDB
 import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Brings stored rows to the names of a later schema, so that from then on a row is stored as it is shown to new apps.
 enum SchemaRenames {

@@ -3,7 +3,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The one rule for texts from outside that are not a row's values: names, addresses, ids and the parts of a URL.
 ///

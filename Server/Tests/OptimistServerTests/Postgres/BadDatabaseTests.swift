@@ -3,14 +3,14 @@
 import Dispatch
 import Foundation
 import OptimistCore
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 import Synchronization
 import Testing
 
 @testable import OptimistPostgres
 @testable import OptimistServer
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// Databases that cannot serve, and databases that fail during a transaction.
 @Suite(.postgres, .timeLimit(.minutes(20)))

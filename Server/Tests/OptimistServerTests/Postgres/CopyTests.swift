@@ -2,8 +2,8 @@
 
 import Foundation
 import OptimistCore
-import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistPostgres

@@ -2,7 +2,7 @@
 
 import OptimistCore
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import OptimistPostgres

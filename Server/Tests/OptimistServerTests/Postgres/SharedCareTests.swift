@@ -2,7 +2,7 @@
 
 import Foundation
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistWire
 import Testing
 

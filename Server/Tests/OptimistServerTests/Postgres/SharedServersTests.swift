@@ -3,8 +3,8 @@
 import Foundation
 import OptimistCore
 import OptimistServing
-import OptimistTesting
-import OptimistWire
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
 import Synchronization
 import Testing
 

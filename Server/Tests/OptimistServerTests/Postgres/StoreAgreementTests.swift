@@ -6,7 +6,7 @@ import OptimistWire
 import TestForm
 import Testing
 
-@testable import OptimistServing
+@_spi(Internals) @testable import OptimistServing
 
 /// A store with a database answers as the store in memory does.
 @Suite(.timeLimit(.minutes(20)))

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 import OptimistSession
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// What an HTTP answer, or its absence, means to the sync engine. It follows the table of errors in the protocol.
 package enum AnswerClass {

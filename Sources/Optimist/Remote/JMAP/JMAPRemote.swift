@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 public import OptimistSession
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A server that speaks JMAP with the row-sync capability, such as `optimist serve`: the default remote.
 public final class JMAPRemote: Remote {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// A push as one JMAP request, and its answer as verdicts. Pure.
 package struct PushCall {

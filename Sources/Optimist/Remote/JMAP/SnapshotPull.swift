@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-package import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// A part of a snapshot as one JMAP request, and its answer. Pure.
 package struct SnapshotPull {

@@ -2,7 +2,7 @@
 
 import Foundation
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A person's own photos as poses: those of a folder and the folders in it, whose names are their tags.
 struct PhotoFolder: PoseCatalogue {

@@ -2,7 +2,7 @@
 
 import Foundation
 import OptimistServer
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Subprocess
 
 /// Smaller forms of photos, made by libvips if the system has it, and kept.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import OptimistHealth
-import OptimistTesting
+@_spi(Internals) import OptimistTesting
 import OptimistWire
 
 /// The app that a phone runs, as its health is kept: the name on the server, the version, and what crashes in it.
