@@ -28,8 +28,8 @@ APPLIERS = (
     "RowApplication", "TakenBack", "UnknownColumns", "UnseenSettling", "Vacancy")
 MAKES = re.compile(r"\.\s*(?:put|set)\s*\(")
 DELETES = re.compile(r"\btable\??\s*\.\s*delete\s*\(")
-FITS = re.compile(r"(?<!func )\bobstacle\s*\(\s*deferring\s*:|\bVacancy\s*\(\s*of\s*:")
-DECLARES_FITTING = re.compile(r"\bfunc obstacle\(deferring\b")
+FITS = re.compile(r"(?<!func )\bdb\s*\.\s*attempt\s*\(\s*deferring\s*:|\bVacancy\s*\(\s*of\s*:")
+DECLARES_FITTING = re.compile(r"\bfunc attempt\(deferring\b")
 
 # The room above the present number of lines or symbols: enough for a fix and its test, too little for a new subsystem.
 ROOM = 0.01

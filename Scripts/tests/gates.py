@@ -231,7 +231,7 @@ final class Engine { var remote: Remote; init(_ it: Remote) { remote = it } }
 enum RowChange { case none; case put(Values); case set(Values); case delete }
 struct Rendering { var change = RowChange.none }
 struct Sent { enum Kind { case delete, update }; var kind: Kind }
-extension Database { func obstacle(deferring: Bool, to work: () -> Void) {} }
+extension Database { func attempt(deferring: Bool, _ work: () -> Void) {} }
 """
 
 
@@ -297,7 +297,7 @@ def finds_who_builds_a_change():
 def counts_the_doors_and_the_rooms():
     """Files that put rows into tables count in any folder; folders that use each other's types are found."""
     plain = measured("").numbers
-    for code in ("func f() { a.obstacle(deferring: true) { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
+    for code in ("func f() { db.attempt(deferring: true) { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
         assert measured(code).hits["fit"] == [f"{heart.CLIENT}Pull/A.swift"], code
     for code in ("func f() { a.put(\n    b(c), at: id) }", "}\nextension Fitting {", "func f() { a.table.delete(b) }"):
         assert measured(code, "Else").numbers["appliers"] == plain["appliers"] + code.count("\n") + 3, code

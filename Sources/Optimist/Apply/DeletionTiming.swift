@@ -9,15 +9,8 @@ import OptimistWire
 /// tell that they belong elsewhere by now. The server tells this in the pages up to the last one, and in the answer to
 /// a push.
 struct DeletionTiming {
-    let entries: RowEntryTable
-    let tables: AppTables
-    let references: ReferenceGraph
+    let door: Door
     let context: PageContext
-
-    init(_ door: Door, _ context: PageContext) {
-        (entries, tables, references) = (door.entries, door.tables, door.references)
-        self.context = context
-    }
 
     /// Whether the deletion of a row must wait.
     ///
@@ -37,7 +30,7 @@ struct DeletionTiming {
         guard seen.insert(ref).inserted else { return false }
         let all = try rowsBelow(ref)
         if all.isEmpty { return false }
-        let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: entries.db) != nil
+        let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: door.db) != nil
         return try all.contains { child in
             guard !seen.contains(child.ref), let below = try self.below(child) else { return false }
             // The server has deleted this row too. So the rows that would be deleted with it decide.
@@ -51,7 +44,7 @@ struct DeletionTiming {
 
     /// The deletion that waits for a row without unsent edits. A row that is merged into another one is no deleted row.
     private func waitingDeletion(of entry: RowEntry) throws -> Tombstone? {
-        guard !entry.isPending, case .deleted(let end)? = try ParkedRows(entries.db).content(entry.ref),
+        guard !entry.isPending, case .deleted(let end)? = try ParkedRows(door.db).content(entry.ref),
             end.mergedInto == nil
         else { return nil }
         return end
@@ -60,7 +53,7 @@ struct DeletionTiming {
     /// Whether a later page may bring the row again, or move a row that would be deleted with it.
     private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer) -> Bool {
         context.hasMore || context.lagging.contains(ref.table)
-            || !references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
+            || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
     }
 
     /// Whether the server has lost a row that would be deleted too. The server says what becomes of that row once it
@@ -76,11 +69,11 @@ struct DeletionTiming {
 
     /// The rows that SQLite would delete or change with a row.
     private func rowsBelow(_ ref: RowRef) throws -> [Child] {
-        try tables.children(of: ref, references).filter { $0.referrer.onDelete != .restrict }
+        try door.tables.children(of: ref, door.references).filter { $0.referrer.onDelete != .restrict }
     }
 
     private func below(_ child: Child) throws -> RowBelow? {
-        try entries.entry(child.ref).map { RowBelow($0, by: child.referrer) }
+        try door.entries.entry(child.ref).map { RowBelow($0, by: child.referrer) }
     }
 }
 

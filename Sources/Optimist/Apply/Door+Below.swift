@@ -14,9 +14,7 @@ extension Door {
     private struct Fall {
         /// The rows that are deleted, each with whether the server has deleted it.
         var going: [RowRef: Bool]
-        /// Rows that the caller handles itself.
-        var spared: Set<RowRef> = []
-        /// Whether the rows are deleted because the server refused a row.
+        /// Whether the rows are deleted because the user's own row is taken back.
         var isTakingBack = false
     }
 
@@ -25,11 +23,7 @@ extension Door {
     /// - Throws: `DatabaseError` of a constraint. The database is then as it was.
     mutating func delete(_ ref: RowRef, _ reason: Passage.Deletion) throws {
         guard let table = tables[ref.table] else { return }
-        if case .merged(let winner, mayStandIn: true) = reason,
-            try unite(ref, with: RowRef(table: ref.table, id: winner))
-        {
-            return
-        }
+        if case .united(let winner) = reason, try unite(ref, with: RowRef(table: ref.table, id: winner)) { return }
         // If no table refers to this one, there is nothing to undo.
         if references.referrers(to: table.layout.name).isEmpty { return try table.delete(ref.id) }
         let former = self
@@ -47,9 +41,9 @@ extension Door {
     private mutating func fell(_ ref: RowRef, _ reason: Passage.Deletion, in table: AppTable) throws {
         var fall = Fall(going: [ref: true])
         switch reason {
-        case .byServer, .merged(_, mayStandIn: true): break
-        case .merged(let winner, mayStandIn: false): try repoint(from: ref, to: winner)
-        case .takenBack(let others): fall = Fall(going: [ref: false], spared: others, isTakingBack: true)
+        case .byServer, .united: break
+        case .merged(let winner): try repoint(from: ref, to: winner)
+        case .takenBack: fall = Fall(going: [ref: false], isTakingBack: true)
         }
         try prepareRowsBelow(ref, &fall)
         try table.delete(ref.id)
@@ -61,7 +55,7 @@ extension Door {
 
     private mutating func prepare(_ child: Child, below parent: RowRef, _ fall: inout Fall) throws {
         guard fall.going[child.ref] == nil, var entry = try entries.entry(child.ref) else { return }
-        if fall.spared.contains(child.ref) {
+        if takingBack.contains(child.ref) {
             // The caller handles this row. But SQLite now also deletes the rows below it.
             guard child.referrer.onDelete == .cascade else { return }
             fall.going[child.ref] = fall.going[parent]
@@ -70,9 +64,8 @@ extension Door {
         let below = RowBelow(entry, by: child.referrer)
         switch below.fate {
         case .stays:
-            // If the row's version on the server waits to be put, the row refers to this one only by an edit that is taken
-            // back.
-            guard fall.isTakingBack, try ParkedRows(db).contains(child.ref) else { return }
+            // The row refers to this one only by an edit that is taken back. Its version on the server waits to be put.
+            guard rowsSetAside.contains(child.ref) else { return }
             try go(&entry, child, with: parent, &fall)
             try child.table.delete(child.ref.id)
         case .refersToNothing: try empty(below, &entry, of: child, below: parent, fall)
@@ -149,7 +142,7 @@ extension Door {
             if !fall.isTakingBack { return entry.loseUnsentLife() }
             let wasRestored = entry.isRestored
             entry.giveUpUnsentLife()
-            if entry.isAlive || wasRestored { unknown.append(entry.ref) }
+            if entry.isAlive || wasRestored { toReceive.append(entry.ref) }
             return
         }
         if entry.hasOutlivedItsEnd { return entry.end(entry.remote.generation, clock: nil) }

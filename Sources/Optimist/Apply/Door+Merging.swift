@@ -25,7 +25,7 @@ extension Door {
     ///
     /// - Returns: Whether this could be done. No row can refer to a winner that this device has deleted.
     mutating func unite(_ loser: RowRef, with winner: RowRef) throws -> Bool {
-        try attempt(deferring: true) { try $0.replace(loser, by: winner) }
+        try attempt(deferring: true) { try $0.replace(loser, by: winner) } == nil
     }
 
     private mutating func replace(_ loser: RowRef, by winner: RowRef) throws {

@@ -17,7 +17,8 @@ extension Door {
         switch passage.rendering.change {
         case .put(let values): aside.entry = try park(values, isWhole: true, passage.entry, in: table, reason)
         case .set(let values): aside.entry = try park(values, isWhole: false, passage.entry, in: table, reason)
-        case .none, .delete: aside.entry = try parkDeletion(passage, in: table, reason, device: device)
+        case .delete: aside.entry = try parkDeletion(passage, in: table, reason, device: device)
+        case .none: break
         }
         try entries.save(aside.entry)
         try noteUnknown(aside, in: table)
@@ -72,7 +73,7 @@ extension Door {
         let (entry, before) = (passage.entry, passage.before)
         var tombstone = Tombstone(
             generation: entry.generation, clock: entry.remote.clocks.common, seq: entry.remote.seq)
-        if case .merged(let winner, _) = passage.deletion { tombstone.mergedInto = table.layout.idForm.wire(winner) }
+        if case .united(let winner) = passage.deletion { tombstone.mergedInto = table.layout.idForm.wire(winner) }
         try park(.deleted(tombstone), of: entry, reason)
         var waiting = try withoutUnsent(before, in: table)
         waiting.remote.answer(entry.remote.lastAnsweredPush)
@@ -92,7 +93,7 @@ extension Door {
         // What the server had lost and has deleted now is no longer sent.
         entry.becomeClean()
         let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
-        if try attempt(deferring: true, { try $0.make(passage, in: table) }) { return entry }
+        if try attempt(deferring: true, { try $0.make(passage, in: table) }) == nil { return entry }
         // The table keeps the user's values, so it does not have the server's.
         clean.remote.withdraw(before.dirty)
         return clean

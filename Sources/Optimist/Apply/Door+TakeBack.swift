@@ -5,36 +5,55 @@ import OptimistWire
 
 /// Returns pending rows to the server's versions (V5).
 extension Door {
-    /// Returns rows to the server's versions, each as far as the app's constraints allow. The server's values that do not fit
-    /// are parked. The rows that exchange unique values fit when the parked rows are tried together.
-    ///
-    /// A row that would be deleted with one of these rows is not treated as a row below it. If a row was taken back already and
-    /// is below a row that is removed, it waits until that row is received again.
+    /// Returns rows to the server's versions: all together, else with free unique values, so that the rows can exchange them,
+    /// else each as far as the app's constraints allow. Then the server's values that do not fit are parked.
     ///
     /// - Parameter device: The id under which this device stamped what was unsent.
     /// - Returns: The rows that cannot be removed, unchanged, each with the reason.
-    mutating func takeBack(
+    mutating func takeBack(_ rows: [TakenBack], device: String) throws -> [(row: TakenBack, reason: DatabaseError)] {
+        let rows = references.order(rows)
+        let refs = rows.map(\.ref)
+        toReceive += rows.filter(\.mustBeReceived).map(\.ref)
+        takingBack = Set(refs)
+        if try attempt(deferring: true, { try $0.pass(together: rows) }) == nil { return [] }
+        if try attempt(exchanging: refs, deferring: true, { try $0.pass(together: rows) }) == nil { return [] }
+        defer { rowsSetAside = [] }
+        return try passSingly(rows, device: device)
+    }
+
+    private mutating func pass(together rows: [TakenBack]) throws {
+        for row in rows {
+            try pass(row.passage)
+            takingBack.remove(row.ref)
+        }
+    }
+
+    /// If a row was taken back already and is below a row that is removed, it waits until that row is received again.
+    private mutating func passSingly(
         _ rows: [TakenBack], device: String
     ) throws -> [(row: TakenBack, reason: DatabaseError)] {
-        var stuck: [(row: TakenBack, reason: DatabaseError)] = []
-        var rest = Set(rows.map(\.entry.ref))
-        for row in references.order(rows) {
-            let passage = Passage(
-                before: row.before, entry: row.entry, rendering: row.rendering, deletion: .takenBack(sparing: rest))
-            if let obstacle = try obstacle(to: passage) {
-                if row.isUnknown {
-                    // The row will be received again. It stays in the app's table as it is until then.
-                    try entries.save(row.entry)
-                } else if row.change == .delete {
-                    stuck.append((row, obstacle))
-                } else {
-                    _ = try setAside(passage, ParkedReason(obstacle), device: device)
-                }
+        for row in rows where row.change != .delete {
+            if let obstacle = try tryPassOrWait(row) {
+                _ = try setAside(row.passage, ParkedReason(obstacle), device: device)
+                rowsSetAside.insert(row.ref)
             }
-            // The row is now in the table in its final state, so it is deleted if the row that it refers to there is deleted.
-            rest.remove(row.entry.ref)
+            takingBack.remove(row.ref)
         }
-        unknown += rows.filter(\.isUnknown).map(\.entry.ref)
+        let removed = rows.filter { $0.change == .delete }
+        if try attempt(deferring: true, { try $0.pass(together: removed) }) == nil { return [] }
+        var stuck: [(row: TakenBack, reason: DatabaseError)] = []
+        for row in removed {
+            if let obstacle = try tryPassOrWait(row) { stuck.append((row, obstacle)) }
+            takingBack.remove(row.ref)
+        }
         return stuck
+    }
+
+    /// Lets a row pass. A row that does not fit and must be received again stays in the app's table as it is until then.
+    private mutating func tryPassOrWait(_ row: TakenBack) throws -> DatabaseError? {
+        guard let obstacle = try tryPass(row.passage) else { return nil }
+        guard row.mustBeReceived else { return obstacle }
+        try entries.save(row.entry)
+        return nil
     }
 }

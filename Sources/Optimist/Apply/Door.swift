@@ -3,10 +3,11 @@
 import GRDB
 import OptimistWire
 
-/// The one door to the app's tables: whatever a page, an answer or the engine comes to passes here, row by row (R4).
+/// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row goes through it (R4).
 ///
 /// A row passes whole or not at all: the change of its table, the rows below a deleted one, the journal, the values of
-/// columns that this app does not know, and the entry.
+/// columns that this app does not know, and the entry. In a first sync, ``RowApplication`` puts rows that the device does not
+/// know without it. The user's own writes go to the tables directly.
 struct Door {
     let db: Database
     let tables: AppTables
@@ -21,9 +22,15 @@ struct Door {
     var endedUnread: [RowRef: UnreadClocks] = [:]
     /// The unique values that are replaced for a moment. The journal must have the original values.
     fileprivate(set) var vacancy: Vacancy?
+    /// The rows that are taken back together and have not passed yet. A row that would be deleted with one of them is not
+    /// treated as a row below it.
+    var takingBack: Set<RowRef> = []
+    /// The rows of these that could not pass. The server's versions of them are parked.
+    var rowsSetAside: Set<RowRef> = []
     /// The rows that the device must receive again.
-    var unknown: [RowRef] = []
+    var toReceive: [RowRef] = []
     private var isAnythingUnknown: Bool?
+    private var hasDeferredForeignKeys: Bool?
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
         self.db = db
@@ -40,23 +47,45 @@ struct Door {
     mutating func pass(_ passage: Passage) throws {
         guard let table = tables[passage.ref.table] else { return }
         let loss = try Journal.Loss(passage.rendering, of: passage.before, in: table, besides: vacancy)
-        try make(passage, in: table)
+        let isMissing = try !make(passage, in: table)
         try record(loss, passage)
-        if passage.entry != passage.before { try entries.save(passage.entry) }
+        var entry = passage.entry
+        if isMissing {
+            entry.remote.withdraw()
+            if try !ParkedRows(db).contains(passage.ref) { toReceive.append(passage.ref) }
+        }
+        if entry != passage.before { try entries.save(entry) }
         try noteUnknown(passage, in: table)
+    }
+
+    private var defersForeignKeys: Bool {
+        mutating get throws {
+            let known = try hasDeferredForeignKeys ?? db.hasDeferredForeignKeys
+            hasDeferredForeignKeys = known
+            return known
+        }
     }
 
     /// Lets a row pass, if the app's constraints allow it.
     ///
-    /// - Returns: Why the row does not fit. Nil: it has passed.
-    mutating func obstacle(to passage: Passage) throws -> DatabaseError? {
-        if passage.rendering.change != .none { return try obstacle { try $0.pass(passage) } }
-        try pass(passage)
-        return nil
+    /// - Returns: The error of the constraint. Nil: the row has passed.
+    mutating func tryPass(_ passage: Passage) throws -> DatabaseError? {
+        // A statement that fails leaves nothing behind, unless a foreign key is checked later.
+        if passage.rendering.change != .none, try defersForeignKeys { return try attempt { try $0.pass(passage) } }
+        do {
+            try pass(passage)
+            return nil
+        } catch let error as DatabaseError where error.isConstraint {
+            return error
+        }
     }
 
     /// Changes the app's table only.
-    mutating func make(_ passage: Passage, in table: AppTable) throws {
+    ///
+    /// - Returns: False if the row is not in the table and the event did not tell all of it. A cascade or a trigger of the
+    ///   app's may have deleted the row. The server still has it.
+    @discardableResult
+    mutating func make(_ passage: Passage, in table: AppTable) throws -> Bool {
         let id = passage.ref.id
         switch passage.rendering.change {
         case .none: break
@@ -64,12 +93,13 @@ struct Door {
         case .put(let values): try table.put(values, at: id, keeping: passage.rendering.kept)
         case .set(let values):
             try table.set(values, at: id)
-            // A cascade on this device may have deleted the row. The server still has it.
-            guard db.changesCount == 0, case .row(let patch)? = passage.told, patch.seq != nil else { return }
+            if db.changesCount > 0 { return true }
+            guard case .row(let patch)? = passage.told, patch.seq != nil else { return false }
             var whole = patch.values
             whole.replace(with: values)
             try table.put(whole, at: id)
         }
+        return true
     }
 
     /// Keeps what the user loses in the journal (M7).
@@ -107,7 +137,7 @@ struct Door {
 
 // MARK: - Together or not at all
 
-/// Work on rows whose own state goes back with the database, if the rows do not fit.
+/// Work whose state in memory is restored when its savepoint is rolled back.
 protocol RowWork {
     var door: Door { get set }
 }
@@ -125,21 +155,12 @@ extension RowWork {
     /// - Parameters:
     ///   - rows: Rows that may exchange their unique values.
     ///   - deferring: Whether foreign keys are checked at the end of the work, and not when their table says so.
-    /// - Returns: Whether the work was kept.
+    /// - Returns: The error of the constraint. Nil: the work was kept.
     mutating func attempt(
         exchanging rows: [RowRef] = [], deferring: Bool = false, _ work: (inout Self) throws -> Void
-    ) throws -> Bool {
-        try obstacle(exchanging: rows, deferring: deferring, to: work) == nil
-    }
-
-    /// Does some work as ``attempt(exchanging:deferring:_:)``.
-    ///
-    /// - Returns: The error of the constraint. Nil: the work was kept.
-    mutating func obstacle(
-        exchanging rows: [RowRef] = [], deferring: Bool = false, to work: (inout Self) throws -> Void
     ) throws -> DatabaseError? {
         let (former, db) = (self, door.db)
-        let obstacle = try db.obstacle(deferring: deferring) { try exchanging(rows, work) }
+        let obstacle = try db.attempt(deferring: deferring) { try exchanging(rows, work) }
         if obstacle != nil { self = former }
         return obstacle
     }

@@ -85,7 +85,7 @@ struct Fitting: RowWork {
     private mutating func fitTogether(_ some: [ReceivedRow]) throws -> [ReceivedRow] {
         var (next, orphans): ([ReceivedRow], [Misfit]) = (some, [])
         while !next.isEmpty {
-            guard let more = try attempt(next, without: orphans, isAll: next.count == some.count) else { break }
+            guard let more = try putTogether(next, without: orphans, isAll: next.count == some.count) else { break }
             if more.isEmpty {
                 // A foreign key does not hold for a reason that no row shows, such as a parent in a table that does not
                 // sync. Mostly a row that has waited before is to blame. If not, each cycle is tried by itself.
@@ -109,7 +109,7 @@ struct Fitting: RowWork {
     ///   - former: The rows that lack a parent, as far as is known.
     ///   - isAll: Whether no row was left out.
     /// - Returns: More rows that lack a parent. Nil: every foreign key holds, and the rows that do not fit are parked.
-    private mutating func attempt(
+    private mutating func putTogether(
         _ some: [ReceivedRow], without former: [Misfit], isAll: Bool
     ) throws -> [Misfit]? {
         let before = self
@@ -132,7 +132,6 @@ struct Fitting: RowWork {
             return .rollback
         }
         if isKept { return nil }
-        // The device knows again what it knew before.
         self = before
         try orphans.addRowsBelow(isHere)
         return put.compactMap { row in
@@ -145,7 +144,7 @@ struct Fitting: RowWork {
         if some.isEmpty { return }
         // A deletion parks rows of the server's that SQLite takes with it.
         hasParked = true
-        if try attempt({ _ = try $0.place(some) }) { return }
+        if try attempt({ _ = try $0.place(some) }) == nil { return }
         _ = try fitCycles(among: some)
     }
 
@@ -156,7 +155,7 @@ struct Fitting: RowWork {
     private mutating func place(_ some: [ReceivedRow]) throws -> Bool {
         var allFit = true
         for row in some {
-            guard let reason = try obstacle(to: row) else { continue }
+            guard let reason = try apply(row) else { continue }
             allFit = false
             try park([Misfit(row: row, reason: reason)])
         }
@@ -164,14 +163,21 @@ struct Fitting: RowWork {
     }
 
     /// Applies a row. Returns the reason if it does not fit, or nil if it does.
-    private mutating func obstacle(to row: ReceivedRow) throws -> ParkedReason? {
+    private mutating func apply(_ row: ReceivedRow) throws -> ParkedReason? {
+        let reason = try Self.apply(row, by: &rows, removingFrom: hasParked ? parked : nil)
+        if reason == nil { applied.append(row.ref) }
+        return reason
+    }
+
+    private static func apply(
+        _ row: ReceivedRow, by rows: inout RowApplication, removingFrom parked: ParkedRows?
+    ) throws -> ParkedReason? {
         do {
             if case .waiting(let reason) = try rows.apply(row) { return reason }
         } catch let error as DatabaseError where error.isConstraint {
             return ParkedReason(error)
         }
-        applied.append(row.ref)
-        if hasParked { try parked.remove(row.ref) }
+        try parked?.remove(row.ref)
         return nil
     }
 
@@ -201,14 +207,18 @@ struct Fitting: RowWork {
     /// Applies all rows of a cycle or none. Rows that need each other may exchange their unique values.
     private mutating func fit(cycle: [ReceivedRow]) throws -> Bool {
         var reasons: [RowRef: ParkedReason] = [:]
-        let isKept = try attempt(exchanging: cycle.count > 1 ? cycle.map(\.ref) : []) { fitting in
+        let parked = hasParked ? parked : nil
+        let obstacle = try rows.attempt(exchanging: cycle.count > 1 ? cycle.map(\.ref) : []) { rows in
             for row in cycle.filter(\.isAlive) + cycle.filter({ !$0.isAlive }) {
-                reasons[row.ref] = try fitting.obstacle(to: row)
+                reasons[row.ref] = try Self.apply(row, by: &rows, removingFrom: parked)
             }
             // A single row that does not fit has left nothing behind.
             if cycle.count > 1, !reasons.isEmpty { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
         }
-        if isKept, reasons.isEmpty { return true }
+        if obstacle == nil, reasons.isEmpty {
+            applied += cycle.map(\.ref)
+            return true
+        }
         let names = Set(cycle.map(\.ref))
         let common = cycle.lazy.compactMap { reasons[$0.ref] }.first
         for row in cycle {

@@ -3,14 +3,15 @@
 import GRDB
 import OptimistWire
 
-/// What an event comes to for one row: its entry before and after, and what becomes of it in the app's table.
+/// The result of an event for one row: its entry before and after, and what becomes of it in the app's table.
 struct Passage {
     let before: RowEntry
     var entry: RowEntry
     let rendering: Rendering
     /// Why the row is deleted, if it is.
     var deletion = Deletion.byServer
-    /// What the event told of the row. It is kept as far as it is in columns that this app does not know.
+    /// What the event told of the row. Values in columns that this app does not know are kept. A whole row is put where only
+    /// some values are new, if the row is not in the app's table.
     var told: RemotePage.Row.Content?
     /// Whether `told` is all that the server has of the row.
     var isWhole = false
@@ -22,13 +23,12 @@ struct Passage {
     enum Deletion {
         /// The server has deleted the row.
         case byServer
-        /// The server has merged the row into another one.
-        ///
-        /// - Parameter mayStandIn: Whether the row may stand in for the other one until that one comes.
-        case merged(into: DatabaseValue, mayStandIn: Bool)
+        /// A page tells that the server has merged the row into another one, which is here.
+        case merged(into: DatabaseValue)
+        /// An answer tells that the server has merged the row into another one. The row stands in for that one until a page
+        /// brings it.
+        case united(with: DatabaseValue)
         /// The user's own row is taken back. The user has then not deleted the server's versions of the rows below it.
-        ///
-        /// - Parameter sparing: The rows that the caller takes back itself.
-        case takenBack(sparing: Set<RowRef>)
+        case takenBack
     }
 }

@@ -136,7 +136,7 @@ struct RowApplication: RowWork {
             passage.isWhole = row.isWhole && !row.hasWaited
         }
         if let winner = row.mergedInto.flatMap(table.layout.idForm.stored) {
-            passage.deletion = .merged(into: winner, mayStandIn: false)
+            passage.deletion = .merged(into: winner)
         }
         try door.pass(passage)
         return rendering.placement
@@ -144,7 +144,7 @@ struct RowApplication: RowWork {
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {
         guard case .deleted(let tombstone) = row.content, tombstone.mergedInto == nil else { return false }
-        return try DeletionTiming(door, context).isTooSoon(deletionOf: row.ref, at: tombstone.seq)
+        return try DeletionTiming(door: door, context: context).isTooSoon(deletionOf: row.ref, at: tombstone.seq)
     }
 
     /// Applies a row of a table that has no row of this page yet. If it does not fit, it is looked up like any other

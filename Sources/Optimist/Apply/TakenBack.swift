@@ -3,18 +3,41 @@
 import GRDB
 import OptimistWire
 
-/// A pending row that returns to the server's version: its entry before and after, and what becomes of it in the app's table.
+/// A pending row that returns to the server's version.
 struct TakenBack {
-    let entry: RowEntry
-    let before: RowEntry
+    let passage: Passage
     let kind: SentRow.Kind
-    let rendering: Rendering
     /// What the user had written.
     let mine: JSONObject
     /// The row as the server has it, as far as that is known. Nil if nothing is known.
     var server: JSONObject?
 
-    var change: RowChange { rendering.change }
+    var ref: RowRef { passage.ref }
+    var entry: RowEntry { passage.entry }
+    var before: RowEntry { passage.before }
+    var change: RowChange { passage.rendering.change }
+
+    init(before: RowEntry, entry: RowEntry, _ rendering: Rendering, kind: SentRow.Kind, mine: JSONObject) {
+        passage = Passage(before: before, entry: entry, rendering: rendering, deletion: .takenBack)
+        self.kind = kind
+        self.mine = mine
+    }
+
+    /// Takes back everything unsent of a row. Nil: it cannot be undone.
+    ///
+    /// - Parameters:
+    ///   - current: The row as the server has it, if an answer says so.
+    ///   - isLost: Whether to take back even a row that the server had and has lost.
+    init?(_ before: RowEntry, current: RowPatch? = nil, isLost: Bool = false, in door: Door) throws {
+        guard let table = door.tables[before.ref.table] else { return nil }
+        var entry = before
+        let values = try table.values(before.ref.id) ?? [:]
+        guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
+        self.init(before: before, entry: entry, taken.rendering, kind: taken.kind, mine: taken.mine)
+        guard case .set(let restored) = change else { return }
+        server = values
+        server?.replace(with: restored)
+    }
 
     /// The values that return to the server's version. Nil if the row is removed or not changed.
     var restored: JSONObject? {
@@ -27,27 +50,9 @@ struct TakenBack {
     /// Whether the server has, or may have, a row that is not on this device afterwards, so that the device must receive it
     /// again. Either the row was deleted here and the server does not say what it has, or this device has nothing of the life
     /// before the one that is removed.
-    var isUnknown: Bool {
+    var mustBeReceived: Bool {
         if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
         return change == .delete && entry.isAlive
-    }
-}
-
-extension TakenBack {
-    /// Takes back everything unsent of a row. Nil: it cannot be undone.
-    ///
-    /// - Parameters:
-    ///   - current: The row as the server has it, if an answer says so.
-    ///   - isLost: Whether to take back even a row that the server had and has lost.
-    init?(_ before: RowEntry, current: RowPatch? = nil, isLost: Bool = false, in door: Door) throws {
-        guard let table = door.tables[before.ref.table] else { return nil }
-        var entry = before
-        let values = try table.values(before.ref.id) ?? [:]
-        guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
-        self.init(entry: entry, before: before, kind: taken.kind, rendering: taken.rendering, mine: taken.mine)
-        guard case .set(let restored) = taken.rendering.change else { return }
-        server = values
-        server?.replace(with: restored)
     }
 }
 
@@ -57,7 +62,7 @@ extension ReferenceGraph {
     ///
     /// - Parameter rows: Within a table, each row comes after the rows that it refers to, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
-        let ranked = rows.enumerated().map { (rank: (ranks[$1.entry.ref.table] ?? 0, $0), row: $1) }
+        let ranked = rows.enumerated().map { (rank: (ranks[$1.ref.table] ?? 0, $0), row: $1) }
         let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }
         let restored = ranked.filter { $0.row.change != .delete }.sorted { $0.rank < $1.rank }
         return (restored + removed).map(\.row)

@@ -47,17 +47,17 @@ extension Database {
     ///
     /// - Parameter deferring: Whether foreign keys are checked at the end of the work, and not when their table says so.
     /// - Returns: The error of the constraint. Nil: the work was kept.
-    func obstacle(deferring: Bool, to work: () throws -> Void) throws -> DatabaseError? {
-        if deferring { return try deferringForeignKeys { try obstacle(deferring: false, to: work) } }
-        var found: DatabaseError?
+    func attempt(deferring: Bool, _ work: () throws -> Void) throws -> DatabaseError? {
+        if deferring { return try deferringForeignKeys { try attempt(deferring: false, work) } }
+        var obstacle: DatabaseError?
         try inSavepoint {
             do {
                 try work()
-                if !holdsForeignKeys { found = .foreignKey }
-            } catch let error as DatabaseError where error.isConstraint { found = error }
-            return found == nil ? .commit : .rollback
+                if !holdsForeignKeys { obstacle = .foreignKey }
+            } catch let error as DatabaseError where error.isConstraint { obstacle = error }
+            return obstacle == nil ? .commit : .rollback
         }
-        return found
+        return obstacle
     }
 }
 

@@ -78,7 +78,7 @@ struct PageApplication {
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
-        return try oneByOne.attempt { try $0.apply(rows) }
+        return try oneByOne.attempt { try $0.apply(rows) } == nil
     }
 
     /// - Returns: Whether all rows were applied. If not, the rows before the first one that does not fit were applied.

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension PageContext {
     /// The context of a page of some tables. Nothing is still to come for a table that the remote no longer keeps.

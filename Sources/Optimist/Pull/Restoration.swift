@@ -28,8 +28,7 @@ struct Restoration {
             entry.remote.lose(after: common)
             entry.local?.stopWaiting()
             if entry.hasServersLife, entry.isHere(in: layout) {
-                try settleOvertaken(&entry, in: table)
-                entry.restore(in: layout)
+                try restore(&entry, in: table)
             } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
                 // The row is sent whole anyway.
                 entry.remote.lose()
@@ -46,19 +45,21 @@ struct Restoration {
         return db.changesCount > 0
     }
 
-    /// Settles the unsent edits that lose to a later value which the server had. The journal keeps them. If the app's
-    /// table cannot take that value, such as a reference to a row that is gone, the edit stays and gets a later stamp.
-    private mutating func settleOvertaken(_ entry: inout RowEntry, in table: AppTable) throws {
+    /// Marks a row as lost by the server. The unsent edits that lose to a later value which the server had end, and the journal
+    /// keeps them. If the app's table cannot take that value, such as a reference to a row that is gone, the edit stays and
+    /// gets a later stamp.
+    private mutating func restore(_ entry: inout RowEntry, in table: AppTable) throws {
         var yielding = entry
         let rendering = yielding.yieldToLater(device: device, in: table.layout)
-        guard case .set(let theirs) = rendering.change else { return }
+        yielding.restore(in: table.layout)
         let passage = Passage(before: entry, entry: yielding, rendering: rendering)
-        if try door.attempt(deferring: true, { try $0.pass(passage) }) {
-            entry = yielding
-        } else {
-            for column in table.layout.columns(in: table.layout.mask(of: theirs)) {
+        if case .set(let later) = rendering.change, try door.attempt(deferring: true, { try $0.pass(passage) }) != nil {
+            for column in table.layout.columns(in: table.layout.mask(of: later)) {
                 try door.db.witness(entry.stand(column))
             }
+            entry.restore(in: table.layout)
+        } else {
+            entry = yielding
         }
     }
 }

@@ -8,11 +8,13 @@ import OptimistWire
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]
-        guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return }
-        var entry = before
-        let (rendering, outcome) = settle(&entry, sent, verdicts[index], table)
-        guard let mine = outcome.rejected else { return try door.entries.save(entry) }
-        let culprit = TakenBack(entry: entry, before: before, kind: sent.kind, rendering: rendering, mine: mine)
+        guard let (passage, outcome) = try settle(sent, verdicts[index]) else { return }
+        guard let mine = outcome.rejected else {
+            try pass(passage)
+            return
+        }
+        let culprit = TakenBack(
+            before: passage.before, entry: passage.entry, passage.rendering, kind: sent.kind, mine: mine)
         let number = try RejectionTable(door.db).insert(
             sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: door.milliseconds)
         let others = try companions(of: culprit, at: index)

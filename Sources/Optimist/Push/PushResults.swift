@@ -21,9 +21,6 @@ struct PushResults {
     let corrected: Int64
     private var missed: MissedRows
 
-    /// The rows that must be received again.
-    var unknown: [RowRef] { door.unknown }
-
     init(
         _ verdicts: [RemotePush.Verdict], of batch: PushBatch, layouts: [TableLayout], _ db: Database,
         at milliseconds: Int64, corrected: Int64
@@ -55,7 +52,7 @@ struct PushResults {
             try reject(index, refusal)
         }
         try missed.settle()
-        try Store.receiveAnew(unknown, of: layouts, in: door.db)
+        try Store.receiveAnew(door.toReceive, of: layouts, in: door.db)
         try release()
         if verdicts.contains(where: \.isBlocked) { try GroupCycles(door.entries, door.tables).unite() }
         try postponeUnexplained()
@@ -64,20 +61,18 @@ struct PushResults {
     }
 
     private mutating func apply(_ verdict: RemotePush.Verdict, of sent: SentRow) throws {
-        guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return }
-        var entry = before
-        let (rendering, outcome) = settle(&entry, sent, verdict, table)
-        postpone(&entry, sent, verdict, outcome)
-        var passage = Passage(before: before, entry: entry, rendering: rendering, overwritten: outcome.overwritten)
-        if case .mergedInto(_, let winner) = verdict, let id = table.layout.idForm.stored(winner) {
-            passage.deletion = .merged(into: id, mayStandIn: true)
+        guard let settled = try settle(sent, verdict) else { return }
+        var passage = settled.passage
+        postpone(&passage.entry, sent, verdict, settled.outcome)
+        if case .mergedInto(_, let winner) = verdict,
+            let id = door.tables[sent.ref.table]?.layout.idForm.stored(winner)
+        {
+            passage.deletion = .united(with: id)
         }
-        tell(&passage, verdict)
-        let isTooSoon = try verdict.isGone && rendering.change == .delete && isTooSoon(deletionOf: sent.ref)
-        if let reason = try isTooSoon ? .deletionTooSoon : door.obstacle(to: passage).map(ParkedReason.init) {
-            entry = try door.setAside(passage, reason, device: batch.push.device)
-        }
+        noteContent(of: verdict, in: &passage)
+        let entry = try pass(passage, isTooSoon: verdict.isGone && isTooSoon(passage))
         try noteWait(entry, verdict)
+        let before = passage.before
         if let clocks = entry.local?.clocks, clocks != before.local?.clocks,
             let latest = clocks.values.compactMap(\.ownStamp).max()
         {
@@ -86,10 +81,38 @@ struct PushResults {
         try missed.look(at: entry, before: before)
     }
 
-    /// Tells what becomes of the values that were kept for columns that only newer apps know. They are deleted when their
+    /// What a verdict does to a row. Nil: nothing is known of the row anymore.
+    func settle(_ sent: SentRow, _ verdict: RemotePush.Verdict) throws -> (passage: Passage, outcome: Outcome)? {
+        guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return nil }
+        var entry = before
+        let (rendering, outcome) = entry.settle(
+            sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout)
+        let passage = Passage(before: before, entry: entry, rendering: rendering, overwritten: outcome.overwritten)
+        return (passage, outcome)
+    }
+
+    /// Lets a row pass, or sets aside what the server says of it.
+    ///
+    /// - Returns: The row's entry.
+    @discardableResult
+    mutating func pass(_ passage: Passage, isTooSoon: Bool = false) throws -> RowEntry {
+        guard let reason = try isTooSoon ? .deletionTooSoon : door.tryPass(passage).map(ParkedReason.init) else {
+            return passage.entry
+        }
+        return try door.setAside(passage, reason, device: batch.push.device)
+    }
+
+    /// The answer comes ahead of the pages, which tell what became of the rows below.
+    private func isTooSoon(_ passage: Passage) throws -> Bool {
+        guard passage.rendering.change == .delete else { return false }
+        return try DeletionTiming(door: door, context: PageContext(hasMore: true))
+            .isTooSoon(deletionOf: passage.ref, at: nil)
+    }
+
+    /// Notes what becomes of the values that were kept for columns that only newer apps know. They are deleted when their
     /// life ends, and the server's next life has its own (L1). If a page has already reported that life, that page or a later
     /// one has its values too.
-    private func tell(_ passage: inout Passage, _ verdict: RemotePush.Verdict) {
+    private func noteContent(of verdict: RemotePush.Verdict, in passage: inout Passage) {
         if !passage.entry.isAlive, !passage.entry.isPending {
             passage.told = .deleted(Tombstone(generation: passage.entry.generation, clock: nil))
         } else if case .merged(_, let won) = verdict, let life = won.generation, life == passage.entry.generation,
@@ -98,17 +121,6 @@ struct PushResults {
             passage.told = .row(won)
             passage.isWhole = true
         }
-    }
-
-    func settle(
-        _ entry: inout RowEntry, _ sent: SentRow, _ verdict: RemotePush.Verdict, _ table: AppTable
-    ) -> (rendering: Rendering, outcome: Outcome) {
-        entry.settle(sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout)
-    }
-
-    /// The answer comes ahead of the pages, which tell what became of the rows below.
-    private func isTooSoon(deletionOf ref: RowRef) throws -> Bool {
-        try DeletionTiming(door, PageContext(hasMore: true)).isTooSoon(deletionOf: ref, at: nil)
     }
 
     private func postpone(

@@ -24,7 +24,7 @@ extension Store {
             }
             let stuck = try door.takeBack(rows, device: DeviceIdentity.current(in: db))
             if let first = stuck.first { throw first.reason }
-            try Self.receiveAnew(door.unknown, of: self.layouts, in: db)
+            try Self.receiveAnew(door.toReceive, of: self.layouts, in: db)
             try PageApplication(self.layouts, db, at: now, PageContext(hasMore: true)).retryParked()
             // The verdicts of a push in flight concern edits that no longer exist.
             try Meta.set(.inFlight, to: nil, in: db)

@@ -42,7 +42,7 @@ extension Store {
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
         var door = try Door(layouts, db, at: milliseconds)
         let work = { (_: inout Door) in for row in rows { try self.write(row, in: db) } }
-        if try door.attempt(deferring: true, work) { return }
+        if try door.attempt(deferring: true, work) == nil { return }
         let present = try rows.filter { $0.kind != .create }.map { row in
             let (table, id) = try place(of: row, in: db)
             return RowRef(table: table.layout.number, id: id)

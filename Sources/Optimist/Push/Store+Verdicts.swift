@@ -2,7 +2,7 @@
 
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// Applies the verdicts of a push in one transaction, so that the app sees all of them at once (V).
@@ -38,7 +38,7 @@ extension Store {
         try Meta.set(.inFlight, to: nil, in: db)
         try Meta.set(.unanswered, to: nil, in: db)
         try Meta.set(.lastSync, to: now, in: db)
-        return try !results.unknown.isEmpty || ParkedRows(db).holdsDeletionsBack
+        return try !results.door.toReceive.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
 
     /// Refuses every row of a push that consists of one unit, after the push itself has failed. The server then does not say

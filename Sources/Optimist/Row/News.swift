@@ -9,7 +9,7 @@ struct News: Equatable, Sendable {
     var values = JSONObject()
     /// Whether these are all values of the row.
     var isWhole = false
-    /// Mask of the columns in which the server has a later value than the whole row that it tells.
+    /// Mask of the columns in which the server has a later value than the one in the received row.
     var later: Int64 = 0
     /// Mask of the unsent columns that end without a loss: the server has them, or a rejection keeps them.
     var settled: Int64 = 0

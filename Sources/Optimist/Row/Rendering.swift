@@ -16,10 +16,22 @@ struct Rendering: Equatable, Sendable {
     var endsLife = false
 }
 
+extension Rendering {
+    /// Mask of the columns that have another value in the app's table afterwards, or none.
+    fileprivate func replaced(in layout: TableLayout) -> Int64 {
+        switch change {
+        case .none: 0
+        case .set(let values): layout.mask(of: values)
+        case .put: ~kept
+        case .delete: ~0
+        }
+    }
+}
+
 extension RowEntry {
     /// What the app's table must show after an event.
     ///
-    /// - A row whose life is over goes. A clean row in another life goes too, if nothing of that life is told.
+    /// - A row whose life is over goes. A clean row in another life goes too, if the event brought no values of that life.
     /// - A whole row is put. Unsent columns stay as they are.
     /// - Single values are set.
     ///
@@ -41,10 +53,11 @@ extension RowEntry {
             rendering.change = .set(news.values)
         }
         if !before.isAlive { return rendering }
-        rendering.endsLife = generation != before.generation
-        let replaced = rendering.endsLife ? ~0 : layout.mask(of: news.values) & ~rendering.kept
-        rendering.lost =
-            before.edited(in: layout) & ~dirty & ~news.settled | before.replaced(news.unread, in: layout) & replaced
+        rendering.endsLife = isOver || generation > before.generation
+        rendering.lost = before.edited(in: layout) & ~dirty & ~news.settled
+        if !news.unread.isEmpty {
+            rendering.lost |= before.replaced(news.unread, in: layout) & rendering.replaced(in: layout)
+        }
         return rendering
     }
 }

@@ -67,7 +67,7 @@ extension RowEntry {
         return news
     }
 
-    /// Takes the deletion of a row from a page. Nothing is known of a missing row once it has gone.
+    /// Takes the deletion of a row from a page. The entry of a missing row is forgotten once the row has gone.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let before = self
         hear(tombstone, device: device, in: layout)

@@ -57,13 +57,15 @@ extension RowEntry {
         if isRestored { local?.keepLifeSent() }
         // The row may have been deleted with another one meanwhile. Then nothing of it is unsent.
         guard generation == sentRow.generation, isPending else { return Outcome() }
+        // No rejection keeps what the user has edited since.
+        let settled = sentRow.mask & ~edited(since: sentRow, in: layout)
         var outcome =
             switch sentRow.kind {
             case .create: undoCreate(sentRow, refusal, in: layout)
             case .delete: undoDelete(refusal, in: layout)
             case .update: undoUpdate(sentRow, refusal, in: layout)
             }
-        outcome.news.settled = sentRow.mask
+        outcome.news.settled = settled
         return outcome
     }
 

@@ -58,6 +58,20 @@ struct DiscardTests {
         #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
     }
 
+    @Test func `L2 new rows that refer to each other go together with a discard`() async throws {
+        let desk = try Desk()
+        try await desk.store.write { db in
+            let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
+            try trip.insert(db)
+            try tour.insert(db)
+            try db.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [tour.id, trip.id])
+            try db.execute(sql: "UPDATE project SET part = ? WHERE id = ?", arguments: [trip.id, tour.id])
+        }
+        #expect(try await desk.store.discardPending() == 2)
+        #expect(try await desk.store.projects().isEmpty)
+        #expect(try await desk.store.counts().pending == 0)
+    }
+
     @Test func `L2 a row that was deleted and made anew is received anew after a discard`() async throws {
         let desk = try Desk()
         let (home, step) = (Project(title: "home"), Step(text: "sweep"))

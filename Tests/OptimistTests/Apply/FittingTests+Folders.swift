@@ -167,4 +167,34 @@ extension FittingTests {
         #expect(try await Set(device.rows("folder").keys) == Set(ids.prefix(2)))
         #expect(try await store.counts().pending == 0)
     }
+
+    /// The user moved a folder into a new one and deleted the one where it was. The new one is refused.
+    @Test(arguments: deferrals)
+    func `V3 V5 a later edit below a row that returns to where it was stays unsent`(deferral: String) async throws {
+        let device = try folderDevice(deferral: deferral)
+        let store = device.store
+        let ids = (0..<3).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
+        try await take(ids.indices.map { folder(ids[$0], in: $0 == 0 ? nil : ids[$0 - 1]) }, after: 0, on: store)
+        try await store.write { db in
+            let new = Folder(name: "New")
+            try new.insert(db)
+            let folders = try Folder.order(Column("id")).fetchAll(db).filter { $0.id != new.id }
+            try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [new.id, folders[1].id])
+            try db.execute(sql: "DELETE FROM folder WHERE id = ?", arguments: [folders[0].id])
+        }
+        try await device.execute("UPDATE folder SET name = 'Mine' WHERE hex(id) LIKE '%2'")
+        let batch = try #require(try await device.next())
+        let current = try #require(folder(ids[0], in: nil).patch)
+        try await store.apply(
+            batch.push.rows.map { row in
+                if case .create = row.change { return .rejected(RemotePush.Refusal(code: "forbidden", message: "No.")) }
+                return row.id == ids[2]
+                    ? .retry(after: nil) : .groupFailed(by: [], current: row.id == ids[0] ? current : nil)
+            }, of: batch)
+        let folders = try await store.read { try Folder.order(Column("id")).fetchAll($0) }
+        #expect(folders.map(\.parent?.uuidString) == [nil, ids[0], ids[1]])
+        #expect(folders.map(\.name) == [nil, nil, "Mine"])
+        #expect(try await store.counts().pending == 1)
+        #expect(try await store.conflicts().isEmpty)
+    }
 }

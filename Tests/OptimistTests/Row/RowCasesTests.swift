@@ -97,6 +97,12 @@ struct RowCasesTests {
         #expect(subject.notes.contains(#"lost body "N""#))
     }
 
+    @Test func `M7 an edit since the push goes to the journal if a refusal tells of the next life`() throws {
+        let steps: [RowStep] = [.first, .title, .send, .titleAgain, .refusedWithNextLife]
+        let subject = try #require(Self.subject(after: steps, false, true))
+        #expect(subject.notes.contains(#"lost title "N""#))
+    }
+
     /// `OPTIMIST_WRITE_CASES=1` writes the file.
     @Test func `M1 M2 S4 every event in every state of a row comes to what it came to before`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(

@@ -352,7 +352,7 @@ extension TakingBackTests {
         let (settlement, _) = entry.settle(sent, .rejected(tooLarge), push: 1, device: "d", in: layout)
         #expect(entry.generation == 0 && !entry.isPending, "nothing is known of it")
         #expect(
-            TakenBack(entry: entry, before: before, kind: .delete, rendering: settlement, mine: [:]).isUnknown)
+            TakenBack(before: before, entry: entry, settlement, kind: .delete, mine: [:]).mustBeReceived)
     }
 
     @Test func `M6 a row that stands twice among rows which exchange unique values has its own again`() async throws {
