@@ -128,7 +128,7 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             exclude: ["Guard/README.md", "README.md"],
-            resources: [.embedInCode("Admin/Web")],
+            resources: [.embedInCode("Admin/Web"), .embedInCode("HTTP/openapi.json")],
             swiftSettings: settings),
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),

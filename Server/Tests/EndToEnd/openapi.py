@@ -50,14 +50,17 @@ class Site:
             return answer.read()
 
 
-def problem(operation, status, type, body):
+def problem(document, operation, status, type, body):
     """The fault of an answer as a sentence. None: it has none."""
     answers = operation["responses"]
     if status >= 500 and status != 503:
         return f"{status}: {body[:200]}"
     if str(status) not in answers:
         return f"{status} is not in the document: {body[:200]}"
-    content = answers[str(status)].get("content", {})
+    answer = answers[str(status)]
+    if name := answer.get("$ref", "").removeprefix("#/components/responses/"):
+        answer = document["components"]["responses"][name]
+    content = answer.get("content", {})
     if body and content and type.split(";")[0] not in content:
         return f"{status} has the type {type}, not one of {sorted(content)}"
     return None
@@ -77,7 +80,7 @@ def draw(site, has_token):
             headers = site.headers() if has_token else {}
             answer = case.call(base_url=site.address, headers=headers, timeout=PATIENCE)
             statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
-            found = problem(described, answer.status_code, answer.headers.get("content-type", [""])[0], answer.text)
+            found = problem(site.document, described, answer.status_code, answer.headers.get("content-type", [""])[0], answer.text)
             assert found is None, f"{operation.method} {operation.path}: {found}\n{case.as_curl_command()[:1000]}"
 
         modes = st.one_of(*(

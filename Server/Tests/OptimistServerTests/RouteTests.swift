@@ -83,9 +83,12 @@ struct RouteTests {
             let answer = try await http.get("/openapi.json")
             #expect(answer.status == 200 && answer.json["openapi"] == "3.1.1")
             let text = answer.json.description
-            let names = Set(text.matches(of: /#\/components\/schemas\/(\w+)/).map { String($0.1) })
-            let schemas = try #require(answer.json["components"]?["schemas"]?.object)
-            #expect(names == Set(schemas.members.map(\.key)))
+            for kind in ["schemas", "responses"] {
+                let names = Set(
+                    text.matches(of: /#\/components\/(\w+)\/(\w+)/).filter { $0.1 == kind }.map { String($0.2) })
+                let members = try #require(answer.json["components"]?[kind]?.object)
+                #expect(names == Set(members.members.map(\.key)))
+            }
         }
     }
 }
