@@ -8,6 +8,9 @@ import OptimistWire
 /// A row passes whole or not at all: the change of its table, the rows below a deleted one, the journal, the values of
 /// columns that this app does not know, and the entry. In a first sync, ``RowApplication`` puts rows that the device does not
 /// know without it. The user's own writes go to the tables directly.
+///
+/// After each row, its entry says what the app's table shows of it. Between rows, no unique value is replaced. The rows to
+/// receive again are kept until the caller has asked for them.
 struct Door {
     let db: Database
     let tables: AppTables
@@ -106,10 +109,13 @@ struct Door {
     func record(_ loss: Journal.Loss?, _ passage: Passage) throws {
         let journal = Journal(db)
         if let loss { try journal.record(loss, of: passage.ref, at: milliseconds) }
-        guard !passage.overwritten.isEmpty, case .set(let theirs) = passage.rendering.change else { return }
-        try journal.record(
-            passage.ref, reason: .overwritten, mine: passage.overwritten,
-            theirs: JSONObject(theirs.filter { passage.overwritten[$0.key] != nil }), at: milliseconds)
+        let mine = passage.overwritten
+        if mine.isEmpty { return }
+        guard case .set(let values) = passage.rendering.change else {
+            return try journal.record(passage.ref, reason: .deleted, mine: mine, at: milliseconds)
+        }
+        let theirs = JSONObject(values.filter { mine[$0.key] != nil })
+        try journal.record(passage.ref, reason: .overwritten, mine: mine, theirs: theirs, at: milliseconds)
     }
 
     /// Keeps the row's values in columns that this app does not know (L1).

@@ -13,6 +13,8 @@ import OptimistWire
 /// unique values and, for a deletion, the rows that refer to it. So an obstacle to one cycle never stops another, and a row
 /// that has moved is put before its former parent is deleted. A row that fits may let in another one, so this is repeated
 /// until nothing changes.
+///
+/// At any time each row of the page is applied, is parked, or is still to be tried.
 struct Fitting: RowWork {
     private var rows: RowApplication
     private let db: Database

@@ -5,6 +5,9 @@ import OptimistWire
 
 /// Reads and writes `optimist_parked`: the server's rows that do not fit the app's tables yet (R4), or that wait until
 /// the server has answered the unsent change of the same row.
+///
+/// The entry of a parked row does not count the parked values as shown, so that they are new when the row is tried again. A
+/// later version of a row replaces the parked one.
 struct ParkedRows {
     let db: Database
 

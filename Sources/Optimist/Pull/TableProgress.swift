@@ -6,6 +6,11 @@
 ///
 /// A table starts with a snapshot, goes on with the tail (the changes since the snapshot began), and is complete once
 /// it has reached the end of the tail. From then on it follows the changes. A resync starts from the beginning (L4).
+///
+/// - Before the snapshot's first part: neither `cursor` nor `at`.
+/// - During the snapshot: `at`, and `place` once a part has come.
+/// - In the tail: `cursor`, and `at` until the rows that did not come are settled.
+/// - Complete: `cursor` and `isComplete`.
 package struct TableProgress: Equatable, Sendable {
     package let table: String
     /// The cursor up to which everything was received. Nil: the snapshot is not here yet.

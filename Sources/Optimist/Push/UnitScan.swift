@@ -6,6 +6,9 @@ import OptimistWire
 ///
 /// A unit is sent whole or not at all. It has the rows of one group, or of groups that are joined into one. If any row of a
 /// group is postponed, the whole group waits (S8). A group with more than ``UnitScan/maxRows`` rows is sent row by row.
+///
+/// `run` has the rows of the present group so far. It is empty if the group is held up, is too large, or is joined with
+/// others and so is read separately.
 struct UnitScan {
     enum Unit: Equatable {
         case rows([RowEntry])

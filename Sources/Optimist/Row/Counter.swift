@@ -4,6 +4,9 @@ import OptimistWire
 
 /// What this device has counted in one column of a row, under each id that it has had (M3). Pure.
 ///
+/// The unsent part of a total is its value without the part that the server is known to hold. A page changes that part
+/// only if it is not older than the page or the answer that told it.
+///
 /// The app's column shows the count of other devices plus the totals here. The count of other devices is never stored:
 /// it is the server's sum minus this device's part of that sum, both from the same answer or page. So no total is lost
 /// or counted twice, in whatever order answers, echoes and older pages come.

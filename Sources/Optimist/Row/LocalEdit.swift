@@ -5,6 +5,9 @@ import OptimistWire
 /// The changes to one row that the server has not accepted yet: an entry of `optimist_edit`. It never holds an unsent
 /// value.
 ///
+/// Clocks, base values and a lost life belong to unsent columns only. Columns in `sent` may be clean again, until the server
+/// answers. `unread` keeps its columns when the user deletes the row, because the deletion says what the user had read.
+///
 /// The triggers write it while the app writes. The engine changes it by the moves below only: it sends, hears an answer, drops
 /// columns, follows the row into another life, and restores what the server has lost.
 struct LocalEdit: Equatable, Sendable {

@@ -3,6 +3,8 @@
 import OptimistWire
 
 /// What an event says of a row's values, besides what it changes in the entry.
+///
+/// Without `isWhole`, only values that are new are told, and none of an unsent column.
 struct News: Equatable, Sendable {
     /// The values that the row has from now on: those of the server that are new, or those that come back. Values of
     /// unsent columns only count as the server's.

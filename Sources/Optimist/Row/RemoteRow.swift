@@ -7,6 +7,9 @@ import OptimistWire
 ///
 /// The server's values are in the app's table, unless an unsent edit covers them or they wait to be put. The fields
 /// change by the moves below only: what the server says, what it has lost, and where the app's table has its row.
+///
+/// If the row is deleted, only the clock of its end is kept. If the server has lost the row, the clocks are those of the
+/// values that it had.
 struct RemoteRow: Equatable, Sendable {
     /// The latest life that the server has. Odd: alive. Even: deleted. Zero: the server never had the row, or has lost
     /// it.

@@ -7,6 +7,10 @@ import OptimistWire
 ///
 /// The functions of this type decide what a page or a verdict does to both, and to the app's table. They are pure:
 /// ``RowEntryTable`` reads and writes.
+///
+/// A clean row is in the server's life. A pending one is in the server's life, or
+/// - in a later one, which the server does not have yet or has lost,
+/// - in an earlier one, because an unsent edit outlives the end that the server has told (``hasOutlivedItsEnd``).
 struct RowEntry: Equatable, Sendable {
     let ref: RowRef
     /// The life that the row is in on this device. Odd: alive. Even: deleted. Zero: the device knows nothing of the
