@@ -2,10 +2,11 @@
 
 import Optimist
 import OptimistCore
-import OptimistTesting
 import OptimistWire
 import TestForm
 import Testing
+
+@testable import OptimistTesting
 
 @Suite("The conformance kit", .timeLimit(.minutes(20)))
 struct ConformanceTests {

@@ -78,27 +78,27 @@ public struct BrokenPromise: Sendable, Hashable, CustomStringConvertible {
 /// What ``RemoteConformance`` found.
 public struct ConformanceReport: Sendable, Hashable {
     /// The calls and cases of a run. A zero says that the run could not try that case.
-    public struct Counts: Sendable, Hashable {
+    package struct Counts: Sendable, Hashable {
         /// Worlds.
-        public var worlds = 0
+        package var worlds = 0
         /// Pushes with rows, the repeated ones not counted.
-        public var pushes = 0
+        package var pushes = 0
         /// Pushes that were sent again, because the device had lost the answer or the network had doubled the push.
-        public var repeats = 0
+        package var repeats = 0
         /// Pages.
-        public var pages = 0
+        package var pages = 0
         /// Parts of snapshots. Zero: the remote gives none.
-        public var snapshotPages = 0
+        package var snapshotPages = 0
         /// Rows in which a value of the remote won.
-        public var merges = 0
+        package var merges = 0
         /// Rows that the remote refused.
-        public var refusals = 0
+        package var refusals = 0
     }
 
     /// The first broken promise of each world that found one. Empty: none.
     public var broken: [BrokenPromise] = []
     /// The calls and cases of all worlds together.
-    public var counts = Counts()
+    package var counts = Counts()
 
     /// Whether no promise was found broken.
     public var isSound: Bool { broken.isEmpty }
