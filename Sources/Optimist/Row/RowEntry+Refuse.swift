@@ -65,7 +65,7 @@ extension RowEntry {
             case .delete: undoDelete(refusal, in: layout)
             case .update: undoUpdate(sentRow, refusal, in: layout)
             }
-        outcome.news.settled = settled
+        outcome.news.settled |= settled
         return outcome
     }
 
@@ -101,8 +101,14 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
             life > generation
         {
-            let rejected = sentRow.kept(against: refusal.current)
-            return Outcome(news: undoRevival(life, refusal, in: layout), rejected: rejected)
+            // The rejection also keeps what the user has counted since, as one amount.
+            let counters = layout.columns(in: sentRow.mask).filter(\.isCounter)
+            var refused = sentRow
+            refused.totals = pushedTotals(of: counters)
+            let rejected = refused.kept(against: refusal.current)
+            var news = undoRevival(life, refusal, in: layout)
+            news.settled = counters.reduce(0) { $0 | $1.mask }
+            return Outcome(news: news, rejected: rejected)
         }
         let isOvertaken = refusal.current?.seq.map { $0 < remote.seq } ?? false
         // If the refusal tells of a former life, its values no longer count.
