@@ -13,40 +13,87 @@ import Testing
 struct RowCasesTests {
     /// What the server has said before.
     private static let words: [[RowStep]] = [
-        [], [.first], [.first, .end], [.first, .misfit], [.first, .misfitOfNextLife],
+        [], [.first], [.first, .end], [.first, .misfit], [.first, .misfitOfNextLife], [.own],
     ]
-    private static let edits: [[RowStep]] = [
+    static let edits: [[RowStep]] = [
         [], [.insert], [.title], [.both], [.count], [.delete], [.lose], [.lose, .title], [.title, .lose],
+        [.insert, .earlyEnd], [.title, .earlyEnd], [.delete, .earlyEnd],
     ]
     /// What the user does while the push is on its way.
-    private static let meanwhile: [[RowStep]] = [
+    static let meanwhile: [[RowStep]] = [
         [], [.titleAgain], [.bodyAgain], [.countAgain], [.deleteAgain], [.insertAgain],
     ]
     /// Pairs of an answer and a page, in both orders.
     private static let answers: [RowStep] = [
-        .accepted, .titleWon, .gone, .refused, .refusedWithRow, .nextLifeWon,
+        .accepted, .titleWon, .sumTold, .gone, .goneUntold, .refused, .refusedWithRow, .nextLifeWon,
     ]
-    private static let pages: [RowStep] = [.titlePage, .bothPage, .laterEchoPage, .unreadPage, .end, .unreadEnd]
+    private static let pages: [RowStep] = [
+        .titlePage, .bothPage, .laterEchoPage, .unreadPage, .end, .earlyEnd, .unreadEnd, .reinedEnd,
+    ]
+
+    /// Longer states. No event follows them.
+    static let stories: [[RowStep]] = [
+        // The times of deletions.
+        [.first, .title, .send, .goneUntold, .lose], [.first, .title, .send, .gone, .lose],
+        [.first, .title, .send, .goneUntold, .lose, .nextLifePage],
+        [.first, .title, .send, .deleteAgain, .goneUntold, .lose],
+        [.first, .title, .send, .deleteAgain, .gone, .send, .accepted],
+        [.first, .title, .send, .deleteAgain, .gone, .send, .accepted, .lose],
+        [.first, .title, .send, .deleteAgain, .insertAgain, .gone, .deleteAgain],
+        [.first, .title, .deleteAgain, .insertAgain, .end, .deleteAgain],
+        [.first, .title, .earlyEnd, .deleteAgain, .insertAgain, .deleteAgain],
+        [.first, .title, .earlyEnd, .deleteAgain, .send, .accepted],
+        [.first, .delete, .end, .lose], [.first, .delete, .send, .accepted, .lose, .insertAgain, .deleteAgain],
+        // A server that went back.
+        [.first, .lose, .send, .samePage, .titleWon],
+        [.first, .lose, .send, .titleAgain, .refusedWithOlderRow, .deleteAgain],
+        [.first, .end, .lose, .send, .nextLifePage, .accepted],
+        [.first, .end, .lose, .send, .earlyNextLifePage, .accepted],
+        // A server that has forgotten a deletion.
+        [.nextLifePage, .unreadEnd], [.nextLifePage, .title, .send, .forgottenPage, .gone],
+        [.insert, .send, .end, .accepted, .forgottenPage],
+        [.first, .end, .insert, .send, .forgottenPage, .refused],
+        [.first, .count, .missingInResync, .send, .forgottenPage, .refused],
+        [.first, .count, .missingInResync, .send, .refused, .forgottenPage],
+        // Lives that follow each other.
+        [.first, .delete, .insertAgain, .deleteAgain], [.first, .delete, .send, .insertAgain, .deleteAgain],
+        [.first, .delete, .send, .refused, .insertAgain], [.first, .delete, .send, .refused, .insertAgain, .titlePage],
+        [.first, .title, .send, .deleteAgain, .insertAgain, .accepted],
+        [.first, .title, .send, .deleteAgain, .insertAgain, .nextLifeWon, .nextLifePage],
+        [.first, .title, .send, .deleteAgain, .insertAgain, .nextLifeWon, .nextLifePage, .discard],
+        [.first, .delete, .insertAgain, .send, .bothPage, .refusedWithOlderRow],
+        // Values that another device has replaced unread, and counts.
+        [.own, .unreadPage, .unreadPage], [.own, .count, .send, .countAgain, .refused],
+        [.own, .lose, .countAgain, .send, .accepted, .titlePage],
+        [.own, .lose, .countAgain, .send, .unreadPage, .sumTold],
+    ]
 
     /// The events of a state, each of one step or two.
     private static func events(after state: [RowStep], hasClocks: Bool) -> [[RowStep]] {
         let singles = RowStep.pages + RowStep.others + RowStep.answers
-        guard hasClocks, let push = state.firstIndex(of: .send), state.count - push <= 2 else {
+        guard [.send, .titleAgain].contains(state.last), state.contains(.send), !Self.isElsewhere(state) else {
             return singles.map { [$0] }
         }
-        let isEdited = state.count - push == 2
-        if isEdited, state.last != .titleAgain { return singles.map { [$0] } }
+        let pages = hasClocks ? pages : [.titlePage, .bothPage, .end]
         let pairs = answers.flatMap { answer in pages.flatMap { [[answer, $0], [$0, answer]] } }
         return singles.map { [$0] } + pairs
     }
 
-    private static var states: [[RowStep]] {
+    /// Whether the app's table does not have the server's row.
+    private static func isElsewhere(_ state: [RowStep]) -> Bool {
+        state.contains(.misfit) || state.contains(.misfitOfNextLife)
+    }
+
+    /// - Parameter words: What the server has said before.
+    static func states(above words: [[RowStep]]) -> [[RowStep]] {
         var states: [[RowStep]] = []
         for word in words {
             for edit in edits {
                 states.append(word + edit)
                 if edit.isEmpty { continue }
-                for more in meanwhile { states.append(word + edit + [.send] + more) }
+                for more in meanwhile where !isElsewhere(word) || [[], [.titleAgain]].contains(more) {
+                    states.append(word + edit + [.send] + more)
+                }
             }
         }
         return states
@@ -55,7 +102,8 @@ struct RowCasesTests {
     /// The outcomes of each state, and the events that have each of them.
     private static func cases(editWins: Bool, hasClocks: Bool) -> String {
         var lines = ["# \(editWins ? "An edit" : "A deletion") wins, \(hasClocks ? "with" : "without") clocks"]
-        for state in states {
+        // Without clocks, another life that is elsewhere adds nothing new.
+        for state in states(above: hasClocks ? words : words.filter { !$0.contains(.misfitOfNextLife) }) {
             guard let start = subject(after: state, editWins, hasClocks) else { continue }
             lines.append("\(name(state)): \(start)")
             var outcomes: [(events: [String], outcome: String)] = []
@@ -69,6 +117,10 @@ struct RowCasesTests {
                 }
             }
             for (events, outcome) in outcomes { lines.append("- \(events.joined(separator: ", ")): \(outcome)") }
+        }
+        for story in stories {
+            guard let subject = subject(after: story, editWins, hasClocks) else { continue }
+            lines.append("\(name(story)): \(subject)")
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -87,7 +139,7 @@ struct RowCasesTests {
         return subject
     }
 
-    private static func name(_ steps: [RowStep]) -> String {
+    static func name(_ steps: [RowStep]) -> String {
         steps.isEmpty ? "nothing" : steps.map { "\($0)" }.joined(separator: " ")
     }
 

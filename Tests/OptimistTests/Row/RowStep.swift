@@ -9,23 +9,25 @@ enum RowStep: CaseIterable {
     case insert, title, body, both, count, delete
     case titleAgain, bodyAgain, countAgain, deleteAgain, insertAgain
     case send, lose
-    case first, misfit, misfitOfNextLife
+    case first, own, misfit, misfitOfNextLife
     case olderPage, samePage, titlePage, bothPage, echoPage, laterEchoPage, unreadPage
     case forgottenPage, nextLifePage, earlyNextLifePage
-    case end, earlyEnd, untoldEnd, mergedEnd, unreadEnd
+    case end, earlyEnd, untoldEnd, mergedEnd, unreadEnd, reinedEnd
     case missing, missingInResync, keep, discard, discardWithRow
-    case accepted, titleWon, bothWon, reined, earlierWon, sumTold, nextLifeWon, mergedInto
+    case accepted, acceptedEarlier, titleWon, bothWon, reined, earlierWon, sumTold, nextLifeWon, mergedInto
     case gone, goneUntold, refused, refusedWithRow, refusedWithOlderRow, refusedWithNextLife
-    case retry, blocked, groupFailed, lifeUnknown
+    case retry, blocked, groupFailed, lifeUnknown, recalled
 
     static let pages: [Self] = [
         .olderPage, .samePage, .titlePage, .bothPage, .echoPage, .laterEchoPage, .unreadPage, .forgottenPage,
         .nextLifePage, .earlyNextLifePage, .end, .earlyEnd, .untoldEnd, .mergedEnd, .unreadEnd,
+        .reinedEnd,
     ]
     static let answers: [Self] = [
-        .accepted, .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .nextLifeWon, .mergedInto, .gone, .goneUntold,
-        .refused,
-        .refusedWithRow, .refusedWithOlderRow, .refusedWithNextLife, .retry, .blocked, .groupFailed, .lifeUnknown,
+        .accepted, .acceptedEarlier, .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .nextLifeWon, .mergedInto,
+        .gone, .goneUntold,
+        .refused, .refusedWithRow, .refusedWithOlderRow, .refusedWithNextLife, .retry, .blocked, .groupFailed,
+        .lifeUnknown, .recalled,
     ]
     static let others: [Self] = [.lose, .missing, .missingInResync, .keep, .discard, .discardWithRow, .misfit]
 
@@ -40,9 +42,9 @@ enum RowStep: CaseIterable {
         case .lose: return subject.entry.isKnownToServer && subject.entry.remote.generation > 0
         case .missing, .missingInResync, .keep:
             return subject.entry.isAlive && subject.entry.isKnownToServer && !subject.entry.isRestored
-        case .first: return subject.entry.remote.generation == 0
+        case .first, .own: return subject.entry.remote.generation == 0
         case .misfit, .misfitOfNextLife: return subject.shown != nil
-        case .unreadPage, .unreadEnd, .mergedEnd: return !subject.entry.isPending || subject.sent != nil
+        case .unreadPage, .unreadEnd, .mergedEnd, .reinedEnd: return !subject.entry.isPending || subject.sent != nil
         default:
             if Self.answers.contains(self) { return isPossibleAnswer(to: subject) }
             return true
@@ -52,8 +54,7 @@ enum RowStep: CaseIterable {
     private func isPossibleAnswer(to subject: RowSubject) -> Bool {
         guard let sent = subject.sent else { return false }
         switch self {
-        case .titleWon, .bothWon, .reined, .earlierWon, .sumTold: return sent.kind != .delete
-        case .mergedInto: return sent.kind == .create
+        case .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .mergedInto: return sent.kind != .delete
         case .lifeUnknown: return sent.kind == .update
         default: return true
         }
@@ -77,9 +78,10 @@ enum RowStep: CaseIterable {
         case .missing: subject.miss(isResync: false)
         case .missingInResync: subject.miss(isResync: true)
         case .keep: subject.keep()
+        case .recalled: subject.recall()
         case .discard: subject.discard(nil)
-        case .discardWithRow: subject.discard(row("B", at: 15, "A", at: 10, likes: 4, seq: 6, in: subject))
-        case .misfit: subject.receiveMisfit(row("C", at: 40, "C", at: 40, likes: 5, seq: 7, in: subject))
+        case .discardWithRow: subject.discard(page(subject))
+        case .misfit: if let patch = page(subject) { subject.receiveMisfit(patch) }
         case .misfitOfNextLife: subject.receiveMisfit(nextLife(at: 50, in: subject))
         default:
             if let patch = page(subject) { return subject.receive(patch) }
@@ -90,12 +92,13 @@ enum RowStep: CaseIterable {
 
     // MARK: - What the server says
 
-    private func page(_ subject: RowSubject) -> RowPatch? {
+    func page(_ subject: RowSubject) -> RowPatch? {
         switch self {
         case .first, .samePage: return row("A", at: 10, "A", at: 10, likes: 3, seq: 5, in: subject)
+        case .own: return row("K", at: 12, "A", at: 10, likes: 5, mine: 2, seq: 5, by: RowSubject.device, in: subject)
         case .olderPage: return row("O", at: 5, "O", at: 5, likes: 1, seq: 4, in: subject)
-        case .titlePage: return row("B", at: 15, "A", at: 10, likes: 4, seq: 6, in: subject)
-        case .bothPage: return row("C", at: 40, "C", at: 40, likes: 5, seq: 7, in: subject)
+        case .titlePage, .discardWithRow: return row("B", at: 15, "A", at: 10, likes: 4, seq: 6, in: subject)
+        case .bothPage, .misfit: return row("C", at: 40, "C", at: 40, likes: 5, seq: 7, in: subject)
         case .echoPage:
             return row("M", at: 20, "A", at: 10, likes: 5, mine: 2, seq: 8, by: RowSubject.device, in: subject)
         case .laterEchoPage:
@@ -111,12 +114,13 @@ enum RowStep: CaseIterable {
         }
     }
 
-    private var tombstone: Tombstone? {
+    var tombstone: Tombstone? {
         switch self {
         case .end: return Tombstone(generation: 2, clock: RowSubject.clock(30), seq: 7)
         case .earlyEnd: return Tombstone(generation: 2, clock: RowSubject.clock(15), seq: 7)
         case .untoldEnd: return Tombstone(generation: 2, clock: nil, seq: 7)
         case .mergedEnd: return Tombstone(generation: 2, clock: RowSubject.clock(30), seq: 7, mergedInto: "other")
+        case .reinedEnd: return Tombstone(generation: 2, clock: RowSubject.clock(18, RowSubject.device), seq: 7)
         case .unreadEnd:
             var tombstone = Tombstone(generation: 2, clock: RowSubject.clock(30), seq: 8)
             tombstone.unread.add(RowSubject.clock(20, RowSubject.device), in: "title")
@@ -125,10 +129,11 @@ enum RowStep: CaseIterable {
         }
     }
 
-    private func verdict(_ subject: RowSubject) -> RemotePush.Verdict? {
+    func verdict(_ subject: RowSubject) -> RemotePush.Verdict? {
         let told = row("B", at: 15, "A", at: 10, likes: 4, seq: 9, in: subject)
         switch self {
         case .accepted: return .accepted(seq: 9)
+        case .acceptedEarlier: return .accepted(seq: 6)
         case .titleWon: return .merged(seq: 9, answer(["title": "C"], at: 40, "Other", in: subject))
         case .bothWon: return .merged(seq: 9, answer(["title": "C", "body": "C"], at: 40, "Other", in: subject))
         case .reined: return .merged(seq: 9, answer(["title": "M"], at: 28, RowSubject.device, in: subject))

@@ -6,7 +6,10 @@ import OptimistWire
 
 /// A row in a line: what the table shows, the server's word, the unsent edit, and what the last event said besides.
 extension RowSubject: CustomStringConvertible {
-    var description: String { ([table, word, unsent] + counters + notes).joined(separator: "; ") }
+    var description: String { ([state] + notes).joined(separator: "; ") }
+
+    /// The description without what the last event said.
+    var state: String { ([table, word, unsent] + counters).joined(separator: "; ") }
 
     private var table: String {
         guard let shown else { return "shows nothing" }

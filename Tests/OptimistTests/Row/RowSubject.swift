@@ -21,6 +21,10 @@ struct RowSubject {
     private(set) var sent: SentRow?
     /// What the last event said besides: what the user lost, what waits.
     private(set) var notes: [String] = []
+    /// What a page brought below an unsent life, until an answer has settled that.
+    private var waiting: RowPatch?
+    /// The texts that the last event took from the user, which the journal or a rejection keeps.
+    private(set) var keptTexts: Set<String> = []
 
     init(editWins: Bool, hasClocks: Bool) {
         self.hasClocks = hasClocks
@@ -31,7 +35,17 @@ struct RowSubject {
                 .init(name: "body", bit: 2, form: .string, isNullable: true),
                 .init(name: "likes", bit: 3, form: .counter, isNullable: false),
             ], rules: SyncRules(counters: ["likes"], editWins: editWins))
-        entry = RowEntry(ref: RowRef(table: 1, id: Data(count: 16).databaseValue))
+        entry = RowEntry(ref: RowRef(table: 1, id: Self.id))
+    }
+
+    static let id = Data(count: 16).databaseValue
+
+    /// The row of a file.
+    init(_ entry: RowEntry?, shown: JSONObject?, in layout: TableLayout, hasClocks: Bool) {
+        self.layout = layout
+        self.hasClocks = hasClocks
+        self.entry = entry ?? RowEntry(ref: RowRef(table: layout.number, id: Self.id))
+        self.shown = shown
     }
 
     static func clock(_ at: Int64, _ device: String = "Other") -> WriteClock {
@@ -56,7 +70,8 @@ struct RowSubject {
     mutating func update(_ values: JSONObject, at second: Int64) {
         guard let former = shown else { return }
         let stamp = Self.clock(second).stamp
-        let mask = layout.mask(of: values)
+        let mask = layout.mask(of: JSONObject(values.members.filter { former[$0.key] != $0.value }))
+        if mask == 0 { return }
         let keepsBase = entry.isKnownToServer || entry.isRestored
         let edit = entry.local ?? LocalEdit(group: stamp, stamp: stamp)
         var (base, clocks) = (edit.base, edit.clocks)
@@ -90,6 +105,7 @@ struct RowSubject {
         let ended = entry.remote.generation + entry.remote.generation % 2
         let life = entry.sent == 0 ? 0 : entry.generation + entry.generation % 2
         if entry.remote.isAlive || entry.sent != 0 || ended > entry.generation {
+            if entry.hasOutlivedItsEnd { entry.remote.end(entry.remote.generation, at: nil) }
             entry.generation = max(life, ended)
             reset(to: TableLayout.lifeMask, at: stamp)
         } else {
@@ -98,6 +114,12 @@ struct RowSubject {
         }
         entry.counters = [:]
         shown = nil
+        forgetIfEmpty()
+    }
+
+    /// Nothing is kept of a row that was neither here nor on the server.
+    private mutating func forgetIfEmpty() {
+        if entry.generation == 0 { entry = RowEntry(ref: entry.ref) }
     }
 
     private mutating func reset(to mask: Int64, at stamp: Stamp) {
@@ -116,12 +138,13 @@ struct RowSubject {
     }
 
     mutating func receive(_ patch: RowPatch) {
-        render { entry, layout in
-            entry.receive(patch, device: Self.device, in: layout)
-        }
+        waiting = nil
+        let rendering = render { entry, layout in entry.receive(patch, device: Self.device, in: layout) }
+        if rendering.placement != .shown { waiting = patch }
     }
 
     mutating func receive(_ tombstone: Tombstone) {
+        waiting = nil
         render { entry, layout in entry.receive(tombstone, device: Self.device, in: layout) }
     }
 
@@ -137,10 +160,23 @@ struct RowSubject {
 
     mutating func answer(_ verdict: RemotePush.Verdict) {
         guard let sent else { return }
-        self.sent = nil
+        (self.sent, notes, keptTexts) = (nil, [], [])
         outcome { entry, layout in
             entry.settle(sent, verdict, push: 1, device: Self.device, in: layout)
         }
+        guard let waiting else { return }
+        let (answered, kept) = (notes, keptTexts)
+        receive(waiting)
+        (notes, keptTexts) = (answered + notes, kept.union(keptTexts))
+    }
+
+    /// The push has certainly not left.
+    mutating func recall() {
+        guard let sent else { return }
+        (self.sent, notes, keptTexts) = (nil, [], [])
+        if !entry.isPending { return }
+        entry.local?.takeBack(sent)
+        entry.endUnsentLife()
     }
 
     /// The server has lost the row.
@@ -151,7 +187,9 @@ struct RowSubject {
         if entry.isPending {
             entry.goOnMissing(isResync: isResync, in: layout)
         } else {
-            receive(Tombstone(generation: entry.generation + 1, clock: nil))
+            var tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
+            if !isResync { tombstone.unread = entry.remote.written(in: layout).of(devices: [Self.device]) }
+            receive(tombstone)
         }
     }
 
@@ -176,16 +214,19 @@ struct RowSubject {
             outcome = both.outcome
             return both.rendering
         }
+        keptTexts.formUnion(Self.texts(outcome.overwritten) + Self.texts(outcome.rejected ?? [:]))
         if let rejected = outcome.rejected { notes.append("rejected \(JSON.object(rejected))") }
         if !outcome.overwritten.isEmpty { notes.append("overwritten \(JSON.object(outcome.overwritten))") }
         if outcome.isUndecided { notes.append("undecided") }
     }
 
-    private mutating func render(_ event: (inout RowEntry, TableLayout) -> Rendering) {
+    @discardableResult
+    private mutating func render(_ event: (inout RowEntry, TableLayout) -> Rendering) -> Rendering {
         let rendering = event(&entry, layout)
         notes = []
         if case .waiting(let reason) = rendering.placement { notes.append("waits \(reason.kind)") }
         note(rendering.endsLife ? "lost" : "replaced", rendering.lost)
+        keptTexts = Set(Self.texts(lost(by: rendering)))
         switch rendering.change {
         case .none: break
         case .put(let values):
@@ -198,11 +239,30 @@ struct RowSubject {
             for (name, value) in values.members { shown?[name] = value }
         case .delete: shown = nil
         }
+        forgetIfEmpty()
+        return rendering
     }
 
     private mutating func note(_ what: String, _ mask: Int64) {
         let values = layout.columns(in: mask).map { "\($0.name) \(shown?[$0.name] ?? .null)" }
         if !values.isEmpty { notes.append("\(what) \(values.joined(separator: ", "))") }
+    }
+
+    /// The values that the user loses, and that the row does not have afterwards too.
+    private func lost(by rendering: Rendering) -> JSONObject {
+        let next: JSONObject? =
+            switch rendering.change {
+            case .put(let values), .set(let values): values
+            case .none, .delete: nil
+            }
+        let columns = layout.columns(in: rendering.lost).filter { column in
+            next.map { $0[column.name] != shown?[column.name] } ?? true
+        }
+        return JSONObject(columns.map { ($0.name, shown?[$0.name] ?? .null) })
+    }
+
+    private static func texts(_ values: JSONObject) -> [String] {
+        values.members.compactMap { name, value in value.string.map { "\(name) \($0)" } }
     }
 
     private static func literal(_ value: JSON) -> String {
