@@ -81,51 +81,6 @@ struct PageTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `V2 R2 a refusal that knows less than a page has brought restores what the page brought`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
-        try await store.receive([pageRow(todo, seq: 3, stamp: 1_790_000_001_000, theirs)], from: "e1.1", to: "e1.3")
-        let older = try #require(pageRow(todo, seq: 2, whole).patch)
-        try await store.apply(
-            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: older))], of: batch)
-        #expect(try await store.todos().first?.content == "theirs")
-        #expect(try await store.pendingCount() == 0)
-    }
-
-    /// It forgot the row, and a device that knew less of it gave it back.
-    @Test func `L4 what the server says later counts, though its clocks are older`() async throws {
-        let late: JSONObject = ["content": "late", "date": "2026-11-21", "priority": 5, "done": false]
-        try await store.receive([pageRow(todo, seq: 1, stamp: 1_790_000_001_000, late)], from: "e1.0", to: "e1.1")
-        try await store.receive([pageRow(todo, seq: 7, whole)], from: "e1.1", to: "e1.7")
-        #expect(try await store.todos().first?.content == whole["content"]?.string)
-        try await store.receive([pageRow(todo, seq: 6, stamp: 1_790_000_000_500, late)], from: "e1.7", to: "e1.8")
-        #expect(try await store.todos().first?.content == "late", "an earlier word counts by its clock alone")
-    }
-
-    /// Between the two the server forgot the row and got it back. The answer told of one column only.
-    @Test func `L4 the row as of this device's own push counts, though some of its clocks are older`() async throws {
-        let late: JSONObject = ["content": "late", "date": "2026-11-21", "priority": 5, "done": false]
-        try await store.receive([pageRow(todo, seq: 1, stamp: 1_790_000_001_000, late)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.accepted(seq: 7)], of: batch)
-        try await store.receive([pageRow(todo, seq: 7, whole)], from: "e1.1", to: "e1.7")
-        #expect(try await store.todos().first?.priority == whole["priority"]?.int.map(Int.init))
-    }
-
-    @Test func `R2 a received delete applies at once and keeps the pending edits in the journal`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
-        #expect(try await store.todos().isEmpty)
-        #expect(try await store.pendingCount() == 0)
-        #expect(
-            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
-                == #"{"content":"mine"}"#)
-    }
-
     @Test func `R2 a value with an equal clock writes nothing`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { db in
@@ -162,93 +117,6 @@ struct PageTests {
         }
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.todos().first?.priority == 3)
-    }
-
-    @Test func `R5 M1 an answer that comes after a newer page does not bring the older value back`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        var theirs = whole
-        theirs["content"] = "theirs"
-        try await store.receive(
-            [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
-        #expect(try await store.todos().first?.content == "mine")
-        try await store.apply([.accepted(seq: 5)], of: batch)
-        #expect(try await store.todos().first?.content == "theirs")
-        #expect(try await store.pendingCount() == 0)
-        #expect(
-            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
-                == #"{"content":"mine"}"#)
-    }
-
-    @Test func `R5 M1 an edit made meanwhile stays, on top of the newer page`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'again'") }
-        var theirs = whole
-        theirs["content"] = "theirs"
-        try await store.receive(
-            [pageRow(todo, seq: 6, stamp: 1_790_000_060_000, theirs)], from: "e1.1", to: "e1.6")
-        try await store.apply([.accepted(seq: 5)], of: batch)
-        #expect(try await store.todos().first?.content == "again")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'theirs'") }
-        #expect(try await store.pendingCount() == 0, "the base is the page's value")
-    }
-
-    @Test func `R1 M1 an answer with a later state than the row's own hides no page`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.apply([.accepted(seq: 13)], of: batch)
-        var theirs = whole
-        theirs["content"] = "mine"
-        theirs["done"] = true
-        let clocks = ColumnClocks(
-            common: WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone"),
-            exceptions: ["done": WriteClock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")])
-        let row = RemotePage.Row(
-            table: "todo", id: todo.wireID,
-            content: .row(RowPatch(generation: 1, clocks: clocks, seq: 12, values: theirs)))
-        try await store.receive([row], from: "e1.1", to: "e1.13")
-        #expect(try await store.todos().first?.done == true)
-        #expect(try await store.todos().first?.content == "mine")
-    }
-
-    @Test func `M2 an answer from a later life is taken as that life`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine', done = 1") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        let later = WriteClock(stamp: Stamp(milliseconds: 1_790_000_060_000), device: "OtherPhone")
-        try await store.apply(
-            [
-                .merged(
-                    seq: 9,
-                    RowPatch(
-                        generation: 3, clocks: ColumnClocks(common: later), values: ["content": "New", "date": "d"]))
-            ], of: batch)
-        let now = try #require(try await store.todos().first)
-        #expect(now.content == "New")
-        #expect(!now.done)
-        #expect(try await store.entry(todo)?.generation == 3)
-        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
-        guard case .update(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            Issue.record("no update")
-            return
-        }
-        #expect(patch.generation == 3)
-    }
-
-    @Test func `M7 what was edited while a row was deleted elsewhere is in the journal`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'meanwhile'") }
-        try await store.apply([.gone(seq: 9)], of: batch)
-        #expect(try await store.todos().isEmpty)
-        #expect(
-            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
-                == #"{"content":"meanwhile"}"#)
     }
 
     @Test func `R4 a child without its parent is parked, and the page goes on`() async throws {
@@ -300,18 +168,6 @@ struct PageTests {
         let now = try #require(try await store.todos().first)
         #expect(now.content == "New")
         #expect(now.alarm == nil)
-    }
-
-    @Test func `M2 an undo of a delete that the server knows starts a new life`() async throws {
-        try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
-        try await store.receive([tombstone(todo, seq: 2)], from: "e1.1", to: "e1.2")
-        let todo = todo
-        try await store.write { try todo.insert($0) }
-        guard case .create(let patch) = try await store.nextPush(PushLimit())?.push.rows.first?.change else {
-            Issue.record("no create")
-            return
-        }
-        #expect(patch.generation == 3)
     }
 
     @Test func `R4 a row that breaks a constraint is parked, and the page goes on`() async throws {

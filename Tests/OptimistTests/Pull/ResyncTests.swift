@@ -67,35 +67,6 @@ struct ResyncTests {
         #expect(try await reader.store.conflicts().map(\.rowID) == [id(16).uuidString.lowercased()])
     }
 
-    @Test func `L4 a device that remembers a delete takes the row that began anew after the server forgot it`()
-        async throws
-    {
-        let other = try Reader(backend)
-        try await other.sync()
-        backend.write("book", [id(11)], nil)
-        try await other.sync()
-        backend.purge()
-        // A third device sends its first life again. The server takes it, because it has forgotten that the life ended.
-        backend.write("book", [id(11)], ["title": "Again"])
-        #expect(backend.row("book", id(11))?.generation == 1)
-        try await other.sync()
-        #expect(try await other.isEqualToBackend())
-    }
-
-    @Test func `L4 a row whose end the server forgot before it took the row's creation is there again`() async throws {
-        let (store, tickets) = (try Desk().store, Step(text: "Tickets"))
-        try await store.take([], to: 1)
-        try await store.write { try tickets.insert($0) }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        // An earlier push had brought it, and another device has deleted it.
-        try await store.take([.gone("step", tickets.id, seq: 2)], from: 1, to: 2)
-        try await store.apply([.accepted(seq: 3)], of: batch)
-        #expect(try await store.steps().isEmpty)
-        try await store.take([.step(tickets, seq: 3)], from: 2, to: 3)
-        #expect(try await store.steps() == ["Tickets"])
-        #expect(try await store.pendingCount() == 0)
-    }
-
     @Test func `L4 a row that began anew elsewhere is there when this device's new life of it is refused`() async throws
     {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
@@ -108,35 +79,6 @@ struct ResyncTests {
         try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "No."))], of: batch)
         #expect(try await store.projects() == ["Theirs"])
         #expect(try await store.counts().parked == 0)
-    }
-
-    @Test func `L4 an edit in a life that the server has forgotten goes on in the one that it has`() async throws {
-        let (store, trip) = (try Desk().store, Project(title: "Trip"))
-        try await store.take([.project(trip, part: trip, stamp: 1_790_000_001_000, generation: 3)], to: 1)
-        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        // Another device has sent its first life again.
-        try await store.take([.project(trip, seq: 2, title: "Again")], from: 1, to: 2)
-        #expect(try await store.projects() == ["Mine"])
-        #expect(try await store.read { try Project.fetchAll($0).map(\.part) } == [nil], "as in that life, though older")
-        try await store.apply([.gone(seq: 2)], of: batch)
-        #expect(try await store.projects() == ["Mine"])
-        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.updated)
-        #expect(patch.generation ?? 1 == 1)
-        #expect(patch.values == ["title": "Mine"])
-    }
-
-    @Test func `L4 a row that was deleted in an earlier life, since the server has forgotten its own, goes`()
-        async throws
-    {
-        let (store, trip) = (try Desk().store, Project(title: "Trip"))
-        try await store.take([.project(trip, generation: 3)], to: 1)
-        // Another device, which knows the first life only, has deleted that.
-        try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
-        #expect(try await store.projects() == [])
-        try await store.write { try trip.insert($0) }
-        let patch = try #require(try await store.nextPush(PushLimit())?.push.rows.first?.change.created)
-        #expect(patch.generation == 3, "the next life of the one that was deleted")
     }
 
     @Test func `L4 an edited row that was deleted in an earlier life is sent whole`() async throws {

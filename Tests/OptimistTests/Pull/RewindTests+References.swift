@@ -237,25 +237,6 @@ extension RewindTests {
         #expect(patch.clocks?["text"]?.device == "OtherPhone")
     }
 
-    @Test func `L3 S1 what the server has lost and refuses is deleted there if the user deletes it`() async throws {
-        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
-        try await desk.store.take([], to: 1)
-        try await desk.store.take([.step(tickets, seq: 3)], from: 1, to: 3)
-        try await goBack(desk.store)
-        let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
-        let current = RowPatch(generation: 1, seq: 1, values: ["text": "Ticket"])
-        try await desk.store.apply(
-            [.rejected(RemotePush.Refusal(code: "forbidden", message: "No.", current: current))], of: batch)
-        try await desk.store.write { try $0.execute(sql: "DELETE FROM step") }
-        let push = try #require(try await desk.store.nextPush(PushLimit())).push
-        guard case .delete(let tombstone)? = push.rows.first?.change else {
-            Issue.record("the deletion is not sent")
-            return
-        }
-        #expect(tombstone.generation == 2)
-    }
-
     @Test func `L3 V5 what heals and refers to a refused row heals without that`() async throws {
         let store = try Desk(onDelete: "SET NULL").store
         let (trip, tickets) = (Project(title: "Trip"), Step(text: "Tickets"))

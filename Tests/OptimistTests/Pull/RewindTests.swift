@@ -145,57 +145,6 @@ struct RewindTests {
         #expect(try await desk.store.steps() == ["Theirs"])
     }
 
-    @Test func `L3 a delete that heals goes to the server, though the row was made and deleted again`() async throws {
-        let desk = try Desk()
-        let step = Step(text: "Tickets")
-        try await desk.store.take([.step(step)], to: 1)
-        try await desk.store.write { try $0.execute(sql: "DELETE FROM step") }
-        try await desk.store.apply(
-            [.accepted(seq: 2)], of: try #require(try await desk.store.nextPush(PushLimit())))
-        try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 0)].map(RemoteEpoch.init))
-        try await desk.store.write { db in
-            try step.insert(db)
-            try db.execute(sql: "DELETE FROM step")
-        }
-        guard case .delete(let tombstone)? = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change else {
-            Issue.record("no delete")
-            return
-        }
-        #expect(tombstone.generation == 4, "the server may have the life that began since")
-    }
-
-    @Test func `L3 a deletion that comes back before its answer heals with its own clock`() async throws {
-        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
-        try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
-        try await desk.store.write { _ = try tickets.delete($0) }
-        let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let echo = RemotePage.Row.gone("step", tickets.id, seq: 2)
-        try await desk.store.take([echo], from: 1, to: 2)
-        try await desk.store.apply([.accepted(seq: 2)], of: batch)
-        guard case .deleted(let tombstone) = echo.content else {
-            Issue.record("no deletion")
-            return
-        }
-        #expect(try await desk.store.entry(tickets)?.remote.clocks.common == tombstone.clock)
-    }
-
-    @Test(arguments: [true, false])
-    func `L3 M2 what a lost answer of the server's said to be gone is deleted there once more, as of then`(isTold: Bool)
-        async throws
-    {
-        let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
-        try await desk.store.take([.step(tickets)], to: ["step", "project"], seq: 1)
-        try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
-        let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        // One server says when that was, and an older one does not.
-        let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
-        let deletion = Tombstone(generation: 2, clock: isTold ? clock : nil)
-        try await desk.store.apply([.gone(seq: 3, isTold ? deletion : nil)], of: batch)
-        try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
-        let push = try #require(try await desk.store.nextPush(PushLimit())).push
-        #expect(push.rows.map(\.change.deletion) == [deletion])
-    }
-
     @Test(arguments: ["{\"@gen\":2,\"@hlc\":\"019ab3c4d5e90000-OtherPhone\"}", "{\"@gen\":2}", "null", "7"])
     func `L3 an answer in JSON tells how the row was deleted, and an older server's does not`(json: String) throws {
         let answer = try JSON(parsing: Array("{\"type\":\"notFound\",\"deletion\":\(json)}".utf8))

@@ -30,34 +30,6 @@ extension OutboxTests {
         #expect(try await store.dirtyColumns(todo).isEmpty)
     }
 
-    @Test func `S4 a row that was deleted while its insert was in flight is deleted on the server`() async throws {
-        _ = try await insert()
-        let create = try await next()
-        try await edit("DELETE FROM todo")
-        try await store.apply([.accepted(seq: 1)], of: create)
-        #expect(try tombstone(try await next()).generation == 2)
-    }
-
-    @Test func `S4 a row that was deleted and made again while its edit was in flight is sent as a new life`()
-        async throws
-    {
-        let todo = try await confirmed()
-        try await edit("UPDATE todo SET content = 'edit'")
-        let update = try await next()
-        try await store.write { db in
-            try db.execute(sql: "DELETE FROM todo")
-            try todo.insert(db)
-        }
-        try await store.apply([.accepted(seq: 2)], of: update)
-        let again = try await next()
-        guard case .create(let patch) = again.push.rows[0].change else {
-            Issue.record("no create")
-            return
-        }
-        #expect(patch.generation == 3)
-        #expect(patch.values["content"] == "Tickets")
-    }
-
     @Test func `S1 V2 of a new life that is refused nothing stays, and the former one is received anew`() async throws {
         let todo = try await confirmed()
         try await store.write { db in
@@ -71,15 +43,6 @@ extension OutboxTests {
         #expect(try await store.pendingCount() == 0)
         #expect(try await store.entry(todo)?.generation == 1)
         #expect(try await store.tableProgress().map(\.awaitsSnapshot) == [true])
-    }
-
-    @Test func `S1 V5 a new life that the server did not take and that ended since leaves no trace`() async throws {
-        let (todo, create) = try await begunAnew()
-        try await edit("DELETE FROM todo")
-        #expect(try await store.pendingCount() == 1, "it may have arrived")
-        try await store.apply([.groupFailed(by: ["todo:other"], current: nil)], of: create)
-        #expect(try await store.pendingCount() == 0)
-        #expect(try await store.entry(todo)?.generation == 2)
     }
 
     @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
@@ -101,28 +64,6 @@ extension OutboxTests {
         #expect(try patch(try await next()).values["alarm"] == .null)
     }
 
-    @Test func `M7 a merged verdict takes the server's value and keeps mine in the journal`() async throws {
-        let todo = try await confirmed()
-        try await edit("UPDATE todo SET content = 'mine', done = 1")
-        let batch = try await next()
-        let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")
-        try await store.apply(
-            [
-                .merged(
-                    seq: 2, RowPatch(generation: 1, clocks: ColumnClocks(common: theirs), values: ["content": "theirs"])
-                )
-            ],
-            of: batch)
-        let now = try #require(try await store.todos().first)
-        #expect(now.content == "theirs")
-        #expect(now.done)
-        #expect(try await store.pendingCount() == 0)
-        #expect(try await store.entry(todo)?.remote.clocks["content"] == theirs)
-        #expect(
-            try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
-                == #"{"content":"mine"}"#)
-    }
-
     @Test func `V2 W7 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'far too long', done = 1")
@@ -142,22 +83,6 @@ extension OutboxTests {
         try await store.retry(rejection, with: ["content": "short"])
         #expect(try await store.rejections().isEmpty)
         #expect(try patch(try await next()).values == ["content": "short", "done": true])
-    }
-
-    @Test func `V2 a rejected create goes, and can be tried again`() async throws {
-        let todo = try await insert("far too long")
-        try await store.apply(
-            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
-            of: try await next())
-        #expect(try await store.todos().isEmpty)
-        #expect(try await store.pendingCount() == 0)
-        let rejection = try #require(try await store.rejections().first)
-        #expect(rejection.kind == .create)
-        try await store.retry(rejection, with: ["content": "short"])
-        let again = try #require(try await store.todos().first)
-        #expect(again.id == todo.id)
-        #expect(again.content == "short")
-        #expect(try await store.pendingCount() == 1)
     }
 
     @Test func `V2 a rejected delete brings the row back`() async throws {
@@ -191,18 +116,6 @@ extension OutboxTests {
         try await store.pushAccepted(seq: 3)
         #expect(try await store.todos().first?.content == "fine")
         #expect(try await store.pendingCount() == 0)
-    }
-
-    @Test func `V3 a create that was rejected after it was mended is sent again`() async throws {
-        _ = try await insert("too long")
-        let first = try await next()
-        phone.advance(1)
-        try await edit("UPDATE todo SET content = 'fine'")
-        try await store.apply(
-            [.rejected(RemotePush.Refusal(code: "invalidProperties", column: "content", message: "too long"))],
-            of: first)
-        #expect(try await store.rejections().isEmpty)
-        #expect(try patch(try await next()).values["content"] == "fine")
     }
 
     @Test func `V1 S8 a retry keeps everything pending and lets others pass`() async throws {

@@ -10,21 +10,6 @@ import Testing
 @testable import Optimist
 
 extension OutboxTests {
-    @Test(arguments: [true, false])
-    func `V3 R2 a row that is refused is there as another device has made it meanwhile`(isEdited: Bool) async throws {
-        let store = try Desk().store
-        let mine = Step(text: "Mine")
-        try await store.write { try mine.insert($0) }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.take([.step(Step(id: mine.id, text: "Theirs"), stamp: 1_789_000_000_000)], to: 1)
-        if isEdited { try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Mine again'") } }
-        try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "no"))], of: batch)
-        #expect(try await store.steps() == [isEdited ? "Mine again" : "Theirs"])
-        #expect(try await store.counts().pending == (isEdited ? 1 : 0))
-        #expect(try await store.rejections().map { $0.mine["text"] } == (isEdited ? [] : ["Mine"]))
-        #expect(try await store.entry(mine)?.generation == 1)
-    }
-
     private static let (early, late): (Int64, Int64) = (1_789_000_000_000, 1_790_000_100_000)
 
     private func refused(_ row: RemotePage.Row? = nil) -> RemotePush.Verdict {
@@ -75,18 +60,6 @@ extension OutboxTests {
         #expect(try await store.entry(step)?.generation == 2)
     }
 
-    @Test func `V3 M1 of a row that is refused, what a page has brought later than the refusal stays`() async throws {
-        let store = try Desk().store
-        let mine = Step(text: "Mine")
-        try await store.write { try mine.insert($0) }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        try await store.take([.step(Step(id: mine.id, text: "Renamed"), seq: 5, stamp: Self.late)], to: 5)
-        try await store.apply([refused(.step(Step(id: mine.id, text: "Theirs"), stamp: Self.early))], of: batch)
-        #expect(try await store.steps() == ["Renamed"])
-        #expect(try await store.counts().pending == 0)
-        #expect(try await store.rejections().map { $0.mine["text"] } == ["Mine"])
-    }
-
     @Test func `V3 M1 of a row that is refused, nothing of a former life stays that the refusal tells of`() async throws
     {
         let store = try Desk().store
@@ -111,22 +84,5 @@ extension OutboxTests {
         #expect(try await store.counts().pending == 0)
         #expect(try await store.entry(step)?.generation == 2)
         #expect(try await store.rejections().map { $0.mine["text"] } == (isReplaced ? ["Mine"] : []))
-    }
-
-    @Test func `V3 M3 of a count that is refused, what a page has brought later than the refusal stays`() async throws {
-        let device = try Device([Photo.self], migrate: Photo.migrate)
-        let photo = Photo()
-        func row(likes: Int64, seq: Int64) -> RemotePage.Row {
-            let clocks = ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: Self.early), device: "OtherPhone"))
-            return RemotePage.Row(
-                table: "photo", id: photo.id.uuidString.lowercased(),
-                content: .row(RowPatch(generation: 1, clocks: clocks, seq: seq, values: ["likes": .int(likes)])))
-        }
-        try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [row(likes: 1, seq: 1)]))
-        try await device.execute("UPDATE photo SET likes = likes + 1")
-        let batch = try #require(try await device.next())
-        try await device.apply(RemotePage(from: "m.1", cursor: "m.5", hasMore: false, rows: [row(likes: 3, seq: 5)]))
-        try await device.store.apply([refused(row(likes: 1, seq: 1))], of: batch)
-        #expect(try await device.store.read { try Int.fetchOne($0, sql: "SELECT likes FROM photo") } == 3)
     }
 }

@@ -82,48 +82,6 @@ struct OutboxTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
     }
 
-    @Test func `S1 a row that was sent without an answer is deleted on the server too`() async throws {
-        _ = try await insert()
-        _ = try await next()
-        try await edit("DELETE FROM todo")
-        #expect(try tombstone(try await next()).generation == 2)
-    }
-
-    @Test func `S1 a delete and a new insert of one id are one replacement`() async throws {
-        let todo = try await confirmed()
-        try await edit("DELETE FROM todo")
-        var again = todo
-        again.content = "Again"
-        let row = again
-        try await store.write { try row.insert($0) }
-        let batch = try await next()
-        #expect(batch.push.rows.count == 1)
-        guard case .create(let patch) = batch.push.rows[0].change else {
-            Issue.record("no create")
-            return
-        }
-        #expect(patch.generation == 3)
-        #expect(patch.values["content"] == "Again")
-    }
-
-    @Test func `S1 a new life that ends before it was sent leaves the row as it was before`() async throws {
-        let todo = try await confirmed()
-        try await edit("DELETE FROM todo")
-        try await store.write { db in
-            try todo.insert(db)
-            try db.execute(sql: "DELETE FROM todo")
-        }
-        let batch = try await next()
-        #expect(try tombstone(batch).generation == 2, "another device may have begun the next life")
-        try await store.apply([.accepted(seq: 2)], of: batch)
-        try await store.write { db in
-            try todo.insert(db)
-            try db.execute(sql: "DELETE FROM todo")
-        }
-        #expect(try await store.pendingCount() == 0)
-        #expect(try await store.entry(todo)?.generation == 2)
-    }
-
     @Test func `S1 S5 a new life that ended while it certainly was not sent leaves the row as it was before`()
         async throws
     {

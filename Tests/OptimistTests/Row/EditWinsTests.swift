@@ -64,19 +64,6 @@ struct EditWinsTests {
         try await other.sync(with: server)
     }
 
-    private func expectAll(_ values: JSONObject?) async throws {
-        for _ in 0..<2 {
-            try await phone.sync(with: server)
-            try await other.sync(with: server)
-        }
-        let expected = values.map { [note.id.uuidString.lowercased(): $0] } ?? [:]
-        #expect(server.rows("note") == expected)
-        for device in [phone, other] {
-            #expect(try await device.rows("note") == expected)
-            #expect(try await device.store.pendingCount() == 0)
-        }
-    }
-
     @Test func `M2 R2 a received delete leaves a row whose edit is later, and the server revives it`() async throws {
         try await other.execute("DELETE FROM note")
         try await other.sync(with: server)
@@ -86,189 +73,11 @@ struct EditWinsTests {
         #expect(try await phone.rows("note").count == 1)
         #expect(try await phone.store.pendingCount() == 1)
         #expect(try await phone.store.conflicts().isEmpty)
-        try await expectAll(["title": "later", "body": "blue", "likes": 0])
+        for device in [phone, other, phone] { try await device.sync(with: server) }
+        let expected = [note.id.uuidString.lowercased(): ["title": "later", "body": "blue", "likes": 0] as JSONObject]
+        #expect(server.rows("note") == expected)
+        for device in [phone, other] { #expect(try await device.rows("note") == expected) }
         #expect(try await phone.store.entry(id: note.id)?.generation == 3)
-    }
-
-    @Test func `M2 a delete that is later than what brought the row back meanwhile stands`() async throws {
-        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
-        try await third.sync(with: server)
-        try await third.execute("DELETE FROM note")
-        other.advance(10_000)
-        try await other.execute("UPDATE note SET title = 'later'")
-        phone.advance(60_000)
-        try await phone.execute("DELETE FROM note")
-        try await third.sync(with: server)
-        try await other.sync(with: server)
-        #expect(server.rows("note").count == 1)
-        try await phone.apply(try await phone.pull(from: server))
-        #expect(try await phone.rows("note").isEmpty)
-        try await expectAll(nil)
-    }
-
-    @Test(arguments: [false, true])
-    func `M2 a delete that was held up is sent, though an earlier one has come meanwhile`(hasReachedServer: Bool)
-        async throws
-    {
-        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
-        try await third.sync(with: server)
-        try await third.execute("DELETE FROM note")
-        try await third.sync(with: server)
-        other.advance(10_000)
-        try await other.execute("UPDATE note SET title = 'later'")
-        phone.advance(60_000)
-        try await phone.execute("DELETE FROM note")
-        try await phone.apply(try await phone.pull(from: server))
-        let batch = try #require(try await phone.next())
-        if hasReachedServer {
-            try await phone.store.apply([.groupFailed(by: [], current: nil)], of: batch)
-        } else {
-            try await phone.store.recall(batch)
-        }
-        try await other.sync(with: server)
-        #expect(server.rows("note").count == 1)
-        try await expectAll(nil)
-    }
-
-    @Test func `M2 M3 a count that is later than a delete brings the row back, and the delete is over`() async throws {
-        let third = try Device([Note.self], at: 1_790_000_006_000, migrate: Note.migrate)
-        try await third.sync(with: server)
-        try await third.execute("DELETE FROM note")
-        other.advance(10_000)
-        try await other.execute("UPDATE note SET likes = likes + 1")
-        phone.advance(10_000)
-        try await phone.execute("DELETE FROM note")
-        try await third.sync(with: server)
-        try await other.sync(with: server)
-        try await phone.apply(try await phone.pull(from: server))
-        #expect(try await phone.store.pendingCount() == 0)
-        try await expectAll(["title": "Lake", "body": "blue", "likes": 1])
-        #expect(try await phone.store.entry(id: note.id)?.generation == 3)
-    }
-
-    @Test func `M2 M3 of what was counted only what is unsent goes on in a row that was made anew`() async throws {
-        try await phone.execute("UPDATE note SET likes = likes + 1")
-        try await expectAll(["title": "Lake", "body": "blue", "likes": 1])
-        let anew = Note(id: note.id, title: "Sea")
-        try await other.store.write { db in
-            try db.execute(sql: "DELETE FROM note")
-            try anew.insert(db)
-        }
-        try await other.sync(with: server)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET likes = likes + 3")
-        try await phone.apply(try await phone.pull(from: server))
-        #expect(try await phone.store.pendingCount() == 1)
-        try await expectAll(["title": "Sea", "likes": 3])
-    }
-
-    @Test func `M2 R2 a received delete that is later than the edit takes the row, and the journal keeps the edit`()
-        async throws
-    {
-        try await phone.execute("UPDATE note SET title = 'earlier'")
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        try await phone.apply(try await phone.pull(from: server))
-        #expect(try await phone.rows("note").isEmpty)
-        #expect(try await phone.store.conflicts().first?.mine == ["title": "earlier"])
-        try await expectAll(nil)
-    }
-
-    @Test func `M2 an edit that reached the server before an earlier delete of this device stands`() async throws {
-        try await phone.execute("DELETE FROM note")
-        try await other.execute("UPDATE note SET body = 'red'")
-        try await other.sync(with: server)
-        try await expectAll(["title": "Lake", "body": "red", "likes": 0])
-    }
-
-    @Test func `M2 S4 an edit that is made while an earlier one is lost to a delete brings the row back`()
-        async throws
-    {
-        try await phone.execute("UPDATE note SET title = 'earlier'")
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        let next = try await phone.next()
-        let batch = try #require(next)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET title = 'later'")
-        try await phone.store.apply(try await server.push(batch.push), of: batch)
-        #expect(try await phone.rows("note").count == 1)
-        #expect(try await phone.store.conflicts().isEmpty)
-        try await expectAll(["title": "later", "body": "blue", "likes": 0])
-    }
-
-    @Test func `M2 a row that is deleted while a count brings it back is deleted`() async throws {
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET likes = likes + 1")
-        let batch = try #require(try await phone.next())
-        let verdicts = try await server.push(batch.push)
-        try await phone.execute("DELETE FROM note")
-        try await phone.store.apply(verdicts, of: batch)
-        #expect(try await phone.rows("note").isEmpty)
-        #expect(try await phone.store.pendingCount() == 1)
-        try await expectAll(nil)
-    }
-
-    @Test func `M2 an edit that is made while its row is being revived stays`() async throws {
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET title = 'later', likes = likes + 1")
-        try await phone.apply(try await phone.pull(from: server))
-        let next = try await phone.next()
-        let batch = try #require(next)
-        let verdicts = try await server.push(batch.push)
-        try await phone.execute("UPDATE note SET title = 'latest', likes = likes + 1")
-        try await phone.store.apply(verdicts, of: batch)
-        #expect(try await phone.rows("note").values.first?["title"] == "latest")
-        try await expectAll(["title": "latest", "body": "blue", "likes": 2])
-    }
-
-    @Test func `M2 a row that another device revived takes over what is later here`() async throws {
-        let third = try Device([Note.self], at: 1_790_000_020_000, migrate: Note.migrate)
-        try await third.sync(with: server)
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        try await third.execute("UPDATE note SET body = 'green'")
-        try await third.sync(with: server)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET title = 'mine'")
-        try await phone.apply(try await phone.pull(from: server))
-        #expect(try await phone.rows("note").values.first == ["title": "mine", "body": "green", "likes": 0])
-        try await expectAll(["title": "mine", "body": "green", "likes": 0])
-    }
-
-    @Test func `M2 V2 a refused edit of a row that is deleted goes with it, into the rejections`() async throws {
-        try await other.execute("DELETE FROM note")
-        try await other.sync(with: server)
-        phone.advance(10_000)
-        try await phone.execute("UPDATE note SET title = 'later'")
-        try await phone.apply(try await phone.pull(from: server))
-        try await phone.sync(with: server) { _ in RemotePush.Refusal(code: "forbidden", message: "no") }
-        #expect(try await phone.rows("note").isEmpty)
-        #expect(try await phone.store.rejections().first?.mine == ["title": "later"])
-        try await expectAll(nil)
-    }
-
-    /// The other device's row never came to the server, its deletion did.
-    @Test func `M2 a new row goes whole to a server that knows only that it was deleted`() async throws {
-        let mine = Note(id: UUID(), title: "Sea", body: "green")
-        try await other.store.write { try Note(id: mine.id, title: "Lost").insert($0) }
-        _ = try await other.next()
-        try await other.execute("DELETE FROM note WHERE title = 'Lost'")
-        try await other.sync(with: server)
-        phone.advance(60_000)
-        try await phone.store.write { try mine.insert($0) }
-        try await phone.apply(try await phone.pull(from: server))
-        for device in [phone, other] { try await device.sync(with: server) }
-        let rows = server.rows("note")
-        #expect(rows[mine.id.uuidString.lowercased()]?["body"] == "green")
-        for device in [phone, other] {
-            #expect(try await device.rows("note") == rows)
-            #expect(try await device.store.pendingCount() == 0)
-        }
     }
 
     /// An app that knows counters only creates it: the row has no value on the server.
@@ -294,6 +103,46 @@ struct EditWinsTests {
         try await device.sync(with: server)
         #expect(server.rows("note")[id.uuidString.lowercased()]?["title"] == "later")
         #expect(try await device.store.pendingCount() == 0)
+    }
+
+    /// The record in a later app, which has given up a column.
+    private struct TitledNote: Codable, Identifiable, SyncedRecord {
+        static let databaseTableName = "note"
+        static let syncRules = SyncRules(
+            counters: Note.syncRules.counters, editWins: Note.syncRules.editWins, removedColumns: ["body"])
+        var id = UUID()
+        var title = ""
+        var likes = 0
+
+        static func migrate(_ migrator: inout DatabaseMigrator) {
+            Note.migrate(&migrator)
+            migrator.registerMigration("titled") { try $0.execute(sql: "ALTER TABLE note DROP COLUMN body") }
+        }
+    }
+
+    @Test func `L1 M2 a row that outlived its end by an edit of a column that the app gives up goes with that`()
+        async throws
+    {
+        phone.advance(10_000)
+        try await phone.execute("UPDATE note SET body = 'later'")
+        try await other.execute("DELETE FROM note")
+        try await other.sync(with: server)
+        try await phone.apply(try await phone.pull(from: server))
+        #expect(try await phone.rows("note").count == 1, "the edit is later")
+        try phone.open([TitledNote.self], migrate: TitledNote.migrate)
+        #expect(try await phone.store.pendingCount() == 0)
+        for device in [phone, other, phone] { try await device.sync(with: server) }
+        #expect(try await phone.rows("note").isEmpty)
+        #expect(try await other.rows("note").isEmpty)
+    }
+
+    @Test func `L3 a row of which the server does not know the life waits for a pull`() async throws {
+        try await phone.execute("UPDATE note SET title = 'later'")
+        let batch = try #require(try await phone.next())
+        try await phone.store.apply([.lifeUnknown], of: batch)
+        #expect(try await phone.next() == nil)
+        phone.advance(5_000)
+        #expect(try await phone.next()?.push.rows.map(\.change) == batch.push.rows.map(\.change))
     }
 
     @Test(arguments: 1...TestForm.of(short: 4, full: 12))

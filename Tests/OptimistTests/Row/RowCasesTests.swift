@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import OptimistWire
 import Testing
 
 @testable import Optimist
@@ -25,7 +26,8 @@ struct RowCasesTests {
     ]
     /// Pairs of an answer and a page, in both orders.
     private static let answers: [RowStep] = [
-        .accepted, .titleWon, .sumTold, .gone, .goneUntold, .refused, .refusedWithRow, .nextLifeWon,
+        .accepted, .acceptedEarlier, .titleWon, .titleWonEarlier, .gone, .goneUntold, .refused, .refusedWithRow,
+        .refusedWithOlderRow, .nextLifeWon,
     ]
     private static let pages: [RowStep] = [
         .titlePage, .bothPage, .laterEchoPage, .unreadPage, .end, .earlyEnd, .unreadEnd, .reinedEnd,
@@ -49,12 +51,16 @@ struct RowCasesTests {
         [.first, .lose, .send, .titleAgain, .refusedWithOlderRow, .deleteAgain],
         [.first, .end, .lose, .send, .nextLifePage, .accepted],
         [.first, .end, .lose, .send, .earlyNextLifePage, .accepted],
+        [.first, .title, .send, .lose, .gone], [.first, .title, .send, .lose, .accepted],
         // A server that has forgotten a deletion.
+        [.first, .title, .send, .titlePage, .goneEarlier],
         [.nextLifePage, .unreadEnd], [.nextLifePage, .title, .send, .forgottenPage, .gone],
         [.insert, .send, .end, .accepted, .forgottenPage],
         [.first, .end, .insert, .send, .forgottenPage, .refused],
         [.first, .count, .missingInResync, .send, .forgottenPage, .refused],
         [.first, .count, .missingInResync, .send, .refused, .forgottenPage],
+        [.bothPage, .echoPage], [.bothPage, .title, .echoPage],
+        [.bothPage, .title, .send, .acceptedEarlier, .echoPage],
         // Lives that follow each other.
         [.first, .delete, .insertAgain, .deleteAgain], [.first, .delete, .send, .insertAgain, .deleteAgain],
         [.first, .delete, .send, .refused, .insertAgain], [.first, .delete, .send, .refused, .insertAgain, .titlePage],
@@ -64,6 +70,9 @@ struct RowCasesTests {
         [.first, .delete, .insertAgain, .send, .bothPage, .refusedWithOlderRow],
         // Values that another device has replaced unread, and counts.
         [.own, .unreadPage, .unreadPage], [.own, .count, .send, .countAgain, .refused],
+        [.own, .count, .countedNextLifePage], [.own, .count, .earlyNextLifePage], [.first, .title, .fifthLifePage],
+        [.own, .lose, .send, .unreadPage, .sumToldEarlier], [.own, .title, .send, .unreadPage, .sumToldEarlier],
+        [.own, .count, .send, .titlePage, .sumTold], [.own, .count, .send, .sumTold, .titlePage],
         [.own, .lose, .countAgain, .send, .accepted, .titlePage],
         [.own, .lose, .countAgain, .send, .unreadPage, .sumTold],
     ]
@@ -71,9 +80,8 @@ struct RowCasesTests {
     /// The events of a state, each of one step or two.
     private static func events(after state: [RowStep], hasClocks: Bool) -> [[RowStep]] {
         let singles = RowStep.pages + RowStep.others + RowStep.answers
-        guard [.send, .titleAgain].contains(state.last), state.contains(.send), !Self.isElsewhere(state) else {
-            return singles.map { [$0] }
-        }
+        let isSent = state.last == .send || (state.last == .titleAgain && !state.contains(.own))
+        guard isSent, state.contains(.send), !Self.isElsewhere(state) else { return singles.map { [$0] } }
         let pages = hasClocks ? pages : [.titlePage, .bothPage, .end]
         let pairs = answers.flatMap { answer in pages.flatMap { [[answer, $0], [$0, answer]] } }
         return singles.map { [$0] } + pairs
@@ -91,7 +99,7 @@ struct RowCasesTests {
             for edit in edits {
                 states.append(word + edit)
                 if edit.isEmpty { continue }
-                for more in meanwhile where !isElsewhere(word) || [[], [.titleAgain]].contains(more) {
+                for more in isElsewhere(word) ? [[], [.titleAgain]] : meanwhile {
                     states.append(word + edit + [.send] + more)
                 }
             }
@@ -153,6 +161,26 @@ struct RowCasesTests {
         let steps: [RowStep] = [.first, .title, .send, .titleAgain, .refusedWithNextLife]
         let subject = try #require(Self.subject(after: steps, false, true))
         #expect(subject.notes.contains(#"lost title "N""#))
+    }
+
+    @Test(arguments: [(0, 2), (1, 2), (3, 2), (6, 6)])
+    func `L3 an answer that tells of no end of the life that was sent ends it at an unknown time`(
+        told: Int, ended: Int
+    ) throws {
+        var subject = try #require(Self.subject(after: [.first, .title, .send], false, true))
+        subject.answer(.gone(seq: 9, Tombstone(generation: told, clock: RowSubject.clock(30))))
+        #expect(subject.entry.generation == ended && subject.entry.remote.generation == ended)
+        #expect(subject.entry.remote.clocks.common == (told == ended ? RowSubject.clock(30) : nil))
+    }
+
+    @Test func `L4 W4 in a life that begins anew, a value that no user wrote yields to every other`() {
+        var subject = RowSubject(editWins: false, hasClocks: true)
+        let clocks = ColumnClocks(common: RowSubject.clock(10))
+        subject.receive(RowPatch(generation: 1, clocks: clocks, seq: 5, values: ["body": "A", "likes": 3]))
+        subject.update(["body": "M"], at: 20)
+        subject.keep()
+        #expect(subject.entry.unsentClock(of: "title").stamp < Stamp(milliseconds: 1))
+        #expect(subject.entry.unsentClock(of: "body").stamp == RowSubject.clock(20).stamp)
     }
 
     /// `OPTIMIST_WRITE_CASES=1` writes the file.

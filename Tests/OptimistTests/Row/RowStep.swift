@@ -11,11 +11,13 @@ enum RowStep: CaseIterable {
     case send, lose
     case first, own, misfit, misfitOfNextLife
     case olderPage, samePage, titlePage, bothPage, echoPage, laterEchoPage, unreadPage
-    case forgottenPage, nextLifePage, earlyNextLifePage
+    case forgottenPage, nextLifePage, earlyNextLifePage, countedNextLifePage, fifthLifePage
     case end, earlyEnd, untoldEnd, mergedEnd, unreadEnd, reinedEnd
     case missing, missingInResync, keep, discard, discardWithRow
-    case accepted, acceptedEarlier, titleWon, bothWon, reined, earlierWon, sumTold, nextLifeWon, mergedInto
+    case accepted, acceptedEarlier, titleWon, titleWonEarlier, bothWon, reined, earlierWon, sumTold, nextLifeWon,
+        mergedInto
     case gone, goneUntold, refused, refusedWithRow, refusedWithOlderRow, refusedWithNextLife
+    case goneEarlier, sumToldEarlier
     case retry, blocked, groupFailed, lifeUnknown, recalled
 
     static let pages: [Self] = [
@@ -24,10 +26,9 @@ enum RowStep: CaseIterable {
         .reinedEnd,
     ]
     static let answers: [Self] = [
-        .accepted, .acceptedEarlier, .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .nextLifeWon, .mergedInto,
-        .gone, .goneUntold,
-        .refused, .refusedWithRow, .refusedWithOlderRow, .refusedWithNextLife, .retry, .blocked, .groupFailed,
-        .lifeUnknown, .recalled,
+        .accepted, .acceptedEarlier, .titleWon, .titleWonEarlier, .bothWon, .reined, .earlierWon, .sumTold,
+        .nextLifeWon, .mergedInto, .gone, .goneUntold, .refused, .refusedWithRow, .refusedWithOlderRow,
+        .refusedWithNextLife, .retry, .blocked, .groupFailed, .lifeUnknown, .recalled,
     ]
     static let others: [Self] = [.lose, .missing, .missingInResync, .keep, .discard, .discardWithRow, .misfit]
 
@@ -45,6 +46,7 @@ enum RowStep: CaseIterable {
         case .first, .own: return subject.entry.remote.generation == 0
         case .misfit, .misfitOfNextLife: return subject.shown != nil
         case .unreadPage, .unreadEnd, .mergedEnd, .reinedEnd: return !subject.entry.isPending || subject.sent != nil
+        case .goneEarlier, .sumToldEarlier: return isPossibleAnswer(to: subject)
         default:
             if Self.answers.contains(self) { return isPossibleAnswer(to: subject) }
             return true
@@ -54,6 +56,8 @@ enum RowStep: CaseIterable {
     private func isPossibleAnswer(to subject: RowSubject) -> Bool {
         guard let sent = subject.sent else { return false }
         switch self {
+        // A server that has this value does not delete the row for an earlier reason.
+        case .titleWonEarlier: return sent.kind != .delete && !subject.entry.hasOutlivedItsEnd
         case .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .mergedInto: return sent.kind != .delete
         case .lifeUnknown: return sent.kind == .update
         default: return true
@@ -110,6 +114,15 @@ enum RowStep: CaseIterable {
         case .forgottenPage: return row("F", at: 60, "F", at: 60, likes: 1, seq: 9, in: subject)
         case .nextLifePage: return nextLife(at: 50, in: subject)
         case .earlyNextLifePage: return nextLife(at: 15, in: subject)
+        case .countedNextLifePage:
+            var life = nextLife(at: 15, in: subject)
+            life.values["likes"] = 6
+            life.mine["likes"] = [RowSubject.device: 2]
+            return life
+        case .fifthLifePage:
+            var life = nextLife(at: 15, in: subject)
+            life.generation = 5
+            return life
         default: return nil
         }
     }
@@ -135,17 +148,19 @@ enum RowStep: CaseIterable {
         case .accepted: return .accepted(seq: 9)
         case .acceptedEarlier: return .accepted(seq: 6)
         case .titleWon: return .merged(seq: 9, answer(["title": "C"], at: 40, "Other", in: subject))
+        case .titleWonEarlier: return .merged(seq: 6, answer(["title": "L"], at: 35, "Other", in: subject))
         case .bothWon: return .merged(seq: 9, answer(["title": "C", "body": "C"], at: 40, "Other", in: subject))
         case .reined: return .merged(seq: 9, answer(["title": "M"], at: 28, RowSubject.device, in: subject))
         case .earlierWon: return .merged(seq: 9, answer(["title": "L"], at: 28, RowSubject.device, in: subject))
-        case .sumTold:
+        case .sumTold, .sumToldEarlier:
             var sum = answer(["likes": 7], at: 28, RowSubject.device, in: subject)
             sum.mine["likes"] = [RowSubject.device: 2]
-            return .merged(seq: 9, sum)
+            return .merged(seq: self == .sumTold ? 9 : 6, sum)
         case .nextLifeWon: return .merged(seq: 9, nextLife(at: 50, in: subject))
         case .mergedInto: return .mergedInto(seq: 9, winner: "other")
         case .gone: return .gone(seq: 9, Tombstone(generation: 2, clock: RowSubject.clock(30)))
         case .goneUntold: return .gone(seq: 9)
+        case .goneEarlier: return .gone(seq: 5)
         case .refused: return .rejected(RemotePush.Refusal(code: "forbidden", message: "No."))
         case .refusedWithRow: return .rejected(RemotePush.Refusal(code: "forbidden", message: "No.", current: told))
         case .refusedWithOlderRow:

@@ -11,25 +11,6 @@ import Testing
 
 /// Lives that replace what the server has, and that it does not take.
 extension TakingBackTests {
-    @Test func `V5 L2 a row that was replaced while another life of it came about is taken back as that is`()
-        async throws
-    {
-        let (desk, step) = (try Desk(), Step(text: "Tickets"))
-        try await desk.store.take([.step(step)], to: 1)
-        try await desk.store.write { try $0.execute(sql: "UPDATE step SET project = NULL, text = 'Flights'") }
-        let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        let anew = Step(id: step.id, text: "Anew")
-        try await desk.store.write { try anew.insert($0, onConflict: .replace) }
-        var won = try #require(RemotePage.Row.step(step, seq: 2).patch)
-        (won.generation, won.seq) = (3, nil)
-        try await desk.store.apply([.merged(seq: 2, won)], of: batch)
-        won.seq = 2
-        try await desk.store.take([RemotePage.Row(table: "step", id: step.wireID, content: .row(won))], from: 1, to: 2)
-        #expect(try await desk.store.steps() == ["Anew"])
-        try await desk.store.discardPending()
-        #expect(try await desk.store.steps() == ["Tickets"])
-    }
-
     @Test func `M4 what is written after a refusal is later than what that has brought`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
@@ -335,24 +316,6 @@ extension TakingBackTests {
         #expect(try await store.counts().pending == 0)
         try await store.retry(try #require(try await store.rejections().first))
         #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.generation) == [2])
-    }
-
-    @Test func `L3 V2 a deletion that heals and is refused without the server's row is undone with the next pages`()
-        throws
-    {
-        let layout = try #require(try Desk().store.layouts.first)
-        var entry = RowEntry(
-            ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2,
-            remote: RemoteRow(generation: 2))
-        entry.restore(in: layout)
-        let before = entry
-        let sent = SentRow(
-            ref: entry.ref, kind: .delete, generation: 2, mask: TableLayout.lifeMask, lifeStamp: Stamp(rawValue: 1),
-            clocks: [:], values: [:], sentBefore: entry.sent, restores: true)
-        let (settlement, _) = entry.settle(sent, .rejected(tooLarge), push: 1, device: "d", in: layout)
-        #expect(entry.generation == 0 && !entry.isPending, "nothing is known of it")
-        #expect(
-            TakenBack(before: before, entry: entry, settlement, kind: .delete, mine: [:]).mustBeReceived)
     }
 
     @Test func `M6 a row that stands twice among rows which exchange unique values has its own again`() async throws {

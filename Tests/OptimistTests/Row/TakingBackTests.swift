@@ -74,26 +74,6 @@ struct TakingBackTests {
         #expect(try await desk.store.tableProgress().map(\.awaitsSnapshot) == [false, false])
     }
 
-    @Test(arguments: [false, true])
-    func `S1 M2 a row that is made again before the pages undo its refused deletion is a new life`(
-        hasPages: Bool
-    ) async throws {
-        let (server, phone, id) = (AppServer(), try Device([Photo.self], migrate: Photo.migrate), UUID())
-        try await phone.execute("INSERT INTO photo(id, title) VALUES (?, 'Lake')", [id])
-        try await phone.sync(with: server)
-        try await phone.execute("DELETE FROM photo")
-        try await phone.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Pond', 3)", [id])
-        try await phone.sync(with: server)
-        try await phone.execute("DELETE FROM photo")
-        try await phone.store.apply([.rejected(tooLarge)], of: try #require(try await phone.next()))
-        phone.advance(1_000)
-        try await phone.execute("INSERT INTO photo(id, title) VALUES (?, 'Mine')", [id])
-        if hasPages { try await phone.apply(try await phone.pull(from: server)) }
-        try await phone.sync(with: server)
-        #expect(server.rows("photo").values.map { [$0["title"], $0["likes"]] } == [["Mine", 0]])
-        #expect(try await phone.rows("photo").values.map { [$0["title"], $0["likes"]] } == [["Mine", 0]])
-    }
-
     @Test(arguments: [MassRemoval.Decision.remove, .keep])
     func `L4 of a refused deletion nothing is left if the pages do not bring the row`(
         answer: MassRemoval.Decision
@@ -137,21 +117,6 @@ struct TakingBackTests {
         #expect(push.sent.map(\.generation) == [1])
         try await phone.store.apply([.gone(seq: 12)], of: push)
         #expect(try await phone.rows("photo").isEmpty)
-    }
-
-    @Test(arguments: [false, true])
-    func `L3 V5 a deletion that the server has lost is not taken back with what is refused beside it`(
-        isKnown: Bool
-    ) throws {
-        let layout = try #require(try Desk().store.layouts.first)
-        var entry = RowEntry(
-            ref: RowRef(table: layout.number, id: UUID().databaseValue), generation: 2,
-            remote: RemoteRow(generation: 2))
-        entry.restore(in: layout)
-        let before = entry
-        let current = isKnown ? RowPatch(generation: 1, seq: 1, values: ["title": "Trip"]) : nil
-        #expect(entry.takeBack([:], current: current, in: layout) == nil)
-        #expect(entry == before)
     }
 
     @Test func `V2 a refused deletion that is tried again before the pages come is sent again`() async throws {
@@ -201,40 +166,6 @@ struct TakingBackTests {
     }
 
     // MARK: - Lives that begin again
-
-    /// The server has forgotten a row, and another device begins it from the first.
-    @Test func `L4 V2 a row that was begun anew and is refused leaves what another device has begun meanwhile`()
-        async throws
-    {
-        let (former, server) = (AppServer(), AppServer())
-        let phones = try (0..<2).map {
-            try Device([Photo.self], at: 1_790_000_000_000 + 1_000 * Int64($0), migrate: Photo.migrate)
-        }
-        let id = UUID()
-        try await phones[0].execute("INSERT INTO photo(id, title) VALUES (?, 'Lake')", [id])
-        try await phones[0].sync(with: former)
-        // The server's transactions have gone on since.
-        try await phones[1].execute("INSERT INTO photo(id, title) VALUES (?, 'Pond')", [UUID()])
-        try await phones[1].sync(with: server)
-        try await phones[0].store.startResync(of: ["photo"])
-        try await phones[0].execute("UPDATE photo SET likes = likes + 3")
-        try await phones[0].apply(try await phones[0].pull(from: server))
-        let batch = try #require(try await phones[0].next())
-        #expect(batch.sent.map(\.generation) == [3])
-        let verdicts = try await server.push(
-            batch.push, refusing: { _ in RemotePush.Refusal(code: "forbidden", message: "no") })
-        try await phones[1].execute("INSERT INTO photo(id, title) VALUES (?, 'Sea')", [id])
-        try await phones[1].sync(with: server)
-        try await phones[0].apply(try await phones[0].pull(from: server))
-        try await phones[0].store.apply(verdicts, of: batch)
-        #expect(try await phones[0].store.counts().pending == 0, "nobody has deleted it")
-        for phone in phones { try await phone.sync(with: server) }
-        #expect(Set(server.rows("photo").values.map { $0["title"] }) == ["Pond", "Sea"])
-        for phone in phones {
-            #expect(Set(try await phone.rows("photo").values.map { $0["title"] }) == ["Pond", "Sea"])
-        }
-        #expect(try await phones[0].store.rejections().first?.mine["title"] == "Lake")
-    }
 
     @Test func `V2 R1 a row of which nothing was here is received anew when what stood above it is refused`()
         async throws
