@@ -280,7 +280,7 @@ struct CaptureTests {
             try await store.write { try $0.execute(sql: "UPDATE todo SET priority = ?", arguments: [edit]) }
             let stamp = try #require(try await store.entry(todo)).unsentClock(of: "priority").stamp
             #expect(stamp > last)
-            #expect(stamp.milliseconds <= phone.time.withLock { $0 } + 2_000)
+            #expect(stamp.milliseconds <= phone.time.value + 2_000)
             last = stamp
         }
     }
@@ -288,7 +288,7 @@ struct CaptureTests {
     @Test func `W4 after launches of a device whose time is wrong, stamps are near the server's time`() async throws {
         // This device is an hour ahead of the server.
         let hour: Int64 = 3_600_000
-        let server = phone.time.withLock { $0 } - hour
+        let server = phone.time.value - hour
         try await store.correctClock(
             by: Date(timeIntervalSince1970: Double(server) / 1000), roundTrip: .milliseconds(2))
         for _ in 1...3 {

@@ -219,7 +219,7 @@ struct PageTests {
             for row in [own, late, unsent, alive, todo] where try await store.entry(row) != nil { known.insert(row.id) }
             return known
         }
-        let start = phone.time.withLock { Date(timeIntervalSince1970: Double($0) / 1000) }
+        let start = Date(timeIntervalSince1970: Double(phone.time.value) / 1000)
         func forget(day: Double, knowing seq: Int64) async throws {
             try await store.forgetDeletedRows(rememberedFor: 90, at: start + day * 86_400, knowing: seq)
         }

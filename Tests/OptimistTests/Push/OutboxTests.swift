@@ -52,11 +52,11 @@ struct OutboxTests {
 
     @Test func `a push says how long the oldest pending row has waited`() async throws {
         _ = try await insert("old")
-        phone.time.withLock { $0 += 90_500 }
+        phone.advance(90_500)
         _ = try await insert("new")
         #expect(try await next().push.oldestPendingSeconds == 90)
         // A clock that was set back makes no negative age.
-        phone.time.withLock { $0 -= 200_000 }
+        phone.advance(-200_000)
         #expect(try await next().push.oldestPendingSeconds == 0)
     }
 

@@ -34,7 +34,8 @@ struct Photo: Codable, Identifiable, SyncedRecord {
 /// A device with tables of one's own choice, on a clock that a test moves. Not durable, so that tests are fast.
 final class Device: Sendable {
     let folder: URL
-    private let time: Mutex<Int64>
+    /// Milliseconds since 1970.
+    let time: Mutexed<Int64>
     private let opened: Mutex<Store?>
 
     init(
@@ -43,7 +44,7 @@ final class Device: Sendable {
     ) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        time = Mutex(milliseconds)
+        time = Mutexed(milliseconds)
         opened = Mutex(nil)
         try open(synced, migrate: migrate)
     }
@@ -56,16 +57,16 @@ final class Device: Sendable {
         return store
     }
 
-    func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+    func advance(_ milliseconds: Int64) { time.value += milliseconds }
 
     /// Opens the file, as after a relaunch or an update of the app.
     func open(_ synced: [any SyncedRecord.Type], migrate: (inout DatabaseMigrator) -> Void) throws {
         opened.withLock { $0 = nil }
+        let time = time
         let store = try Store(
             at: file, synced: synced, durability: .normal,
-            dependencies: Dependencies(now: { [weak self] in
-                Date(timeIntervalSince1970: Double(self?.time.withLock { $0 } ?? 0) / 1000)
-            }), migrate: migrate)
+            dependencies: Dependencies(now: { Date(timeIntervalSince1970: Double(time.value) / 1000) }),
+            migrate: migrate)
         opened.withLock { $0 = store }
     }
 

@@ -36,31 +36,23 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A device's database in a folder of its own, on a clock that a test moves. Not durable, so that tests are fast.
+/// A device with the record of most tests.
 final class Phone: Sendable {
-    let folder: URL
-    let time: Mutex<Int64>
-    private let opened: Mutex<Store>
+    private let device: Device
 
     init(at milliseconds: Int64 = 1_790_000_000_000) throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        time = Mutex(milliseconds)
-        let box = Mutex(milliseconds)
-        opened = try Mutex(Self.open(folder, now: { box.withLock { $0 } }))
-        try reopen()
+        device = try Device([Todo.self], at: milliseconds, migrate: Todo.migrate)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    var folder: URL { device.folder }
+    var file: URL { device.file }
+    var store: Store { device.store }
+    var time: Mutexed<Int64> { device.time }
 
-    var file: URL { folder.appending(path: "planner.sqlite") }
-    var store: Store { opened.withLock { $0 } }
+    func advance(_ milliseconds: Int64) { device.advance(milliseconds) }
 
     /// Opens the file again, as after a relaunch.
-    func reopen() throws {
-        let store = try Self.open(folder) { [weak self] in self?.time.withLock { $0 } ?? 0 }
-        opened.withLock { $0 = store }
-    }
+    func reopen() throws { try device.open([Todo.self], migrate: Todo.migrate) }
 
     /// Lets the file grow no more, as on a full disk.
     func fillDisk() throws {
@@ -68,15 +60,6 @@ final class Phone: Sendable {
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
             try db.execute(sql: "PRAGMA max_page_count = \(pages)")
         }
-    }
-
-    func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
-
-    private static func open(_ folder: URL, now: @escaping @Sendable () -> Int64) throws -> Store {
-        try Store(
-            at: folder.appending(path: "planner.sqlite"), synced: [Todo.self], durability: .normal,
-            dependencies: Dependencies(now: { Date(timeIntervalSince1970: Double(now()) / 1000) }, seed: 1),
-            migrate: Todo.migrate)
     }
 }
 

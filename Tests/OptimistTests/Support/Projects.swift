@@ -32,19 +32,10 @@ struct Step: Codable, Identifiable, SyncedRecord {
 
 /// A device with projects and steps.
 final class Desk: Sendable {
-    let folder: URL
-    let store: Store
-    private let time = Mutex<Int64>(1_790_000_000_000)
+    private let device: Device
 
     init(onDelete: String = "CASCADE") throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let box = Mutex<Int64>(1_790_000_000_000)
-        store = try Store(
-            at: folder.appending(path: "desk.sqlite"), synced: [Step.self, Project.self], durability: .normal,
-            dependencies: Dependencies(
-                now: { box.withLock { Date(timeIntervalSince1970: Double($0) / 1000) } }, seed: 1)
-        ) { migrator in
+        device = try Device([Step.self, Project.self]) { migrator in
             migrator.registerMigration("desk") { db in
                 try db.execute(
                     sql: """
@@ -58,7 +49,7 @@ final class Desk: Sendable {
         }
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    var store: Store { device.store }
 }
 
 extension Store {
