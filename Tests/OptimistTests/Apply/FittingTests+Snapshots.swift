@@ -201,22 +201,6 @@ extension FittingTests {
         #expect(try await store.projects() == ["Tour"])
     }
 
-    @Test func `L4 S4 a row that a page has brought since an answer said that it is gone stays, with its edit`()
-        async throws
-    {
-        let (store, trip) = (store, trip)
-        try await store.take([.project(trip)], to: 1)
-        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
-        let batch = try #require(try await store.nextPush(PushLimit()))
-        // The server had forgotten the row's end, and has got the row back from another device after its answer.
-        try await takeSnapshot([.project(trip, seq: 5)])
-        try await store.apply([.gone(seq: 4)], of: batch)
-        #expect(try await store.projects() == ["Mine"])
-        #expect(try await store.pendingCount() == 1)
-        #expect(try await store.conflicts().isEmpty)
-        #expect(try await store.nextPush(PushLimit()) == nil, "it is not asked again at once")
-    }
-
     @Test(arguments: [6, 7])
     func `L4 R1 a row that the server got back from a less informed device is the server's as of the page`(
         head: Int64

@@ -96,23 +96,6 @@ struct FittingTests {
         #expect(try await store.read { try Project.fetchAll($0) }.map(\.id) == [trip.id])
     }
 
-    @Test func `S4 a row that a page has settled meanwhile is not marked as unanswered again`() async throws {
-        try await store.take([.step(tickets)], to: 1)
-        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Mine'") }
-        _ = try await store.nextPush(PushLimit())
-        let again = try #require(try await store.nextPush(PushLimit()))
-        try await store.take([.gone("step", tickets.id)], from: 1, to: 2)
-        try await store.recall(again)
-        #expect(try await store.entry(tickets)?.sent == 0)
-        let visa = visa
-        try await store.write { try visa.insert($0) }
-        _ = try await store.nextPush(PushLimit())
-        let blocked = try #require(try await store.nextPush(PushLimit()))
-        try await store.take([.gone("step", visa.id)], from: 2, to: 3)
-        try await store.apply([.blocked(by: "project:1")], of: blocked)
-        #expect(try await store.entry(visa)?.sent == 0)
-    }
-
     // MARK: - M6
 
     @Test func `M6 rows that exchange the values of a unique index fit together, and keep everything else`()

@@ -233,31 +233,6 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `W4 an edit of one column does not refresh the clock of another`() async throws {
-        let todo = try await confirmedTodo()
-        try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x'") }
-        let first = try #require(try await store.entry(todo)?.unsentClock(of: "content").stamp)
-        phone.advance(1000)
-        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
-        phone.advance(1000)
-        try await store.write { try $0.execute(sql: "UPDATE todo SET priority = 2") }
-        let entry = try #require(try await store.entry(todo))
-        #expect(entry.unsentClock(of: "content").stamp == first)
-        #expect(entry.unsentClock(of: "done").stamp > first)
-        #expect(entry.unsentClock(of: "priority").stamp > entry.unsentClock(of: "done").stamp)
-    }
-
-    @Test func `W4 the columns of a new row keep their clocks when one is edited`() async throws {
-        let todo = Todo(content: "Tickets")
-        try await store.write { try todo.insert($0) }
-        let born = try #require(try await store.entry(todo)?.lifeStamp)
-        phone.advance(1000)
-        try await store.write { try $0.execute(sql: "UPDATE todo SET done = 1") }
-        let entry = try #require(try await store.entry(todo))
-        #expect(entry.unsentClock(of: "content").stamp == born)
-        #expect(entry.unsentClock(of: "done").stamp.milliseconds == born.milliseconds + 1000)
-    }
-
     @Test func `W4 a clock that was set back does not stamp earlier, over a relaunch too`() async throws {
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }

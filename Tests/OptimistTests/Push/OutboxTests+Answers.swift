@@ -85,23 +85,6 @@ extension OutboxTests {
         #expect(try patch(try await next()).values == ["content": "short", "done": true])
     }
 
-    @Test func `V2 a rejected delete brings the row back`() async throws {
-        let todo = try await confirmed()
-        try await edit("DELETE FROM todo")
-        let current = RowPatch(
-            generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 5), device: "S")),
-            values: ["content": "Tickets", "date": .string(todo.date), "priority": 0, "done": false])
-        try await store.apply(
-            [.rejected(RemotePush.Refusal(code: "forbidden", message: "no", current: current))], of: try await next())
-        #expect(try await store.todos() == [todo])
-        #expect(try await store.pendingCount() == 0)
-        try await store.retry(try #require(try await store.rejections().first))
-        guard case .delete = try await next().push.rows[0].change else {
-            Issue.record("no delete")
-            return
-        }
-    }
-
     @Test func `V3 of two edits of which the first is rejected the second stays right`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'too long', done = 1")

@@ -68,6 +68,11 @@ struct RowCasesTests {
         [.first, .title, .send, .deleteAgain, .insertAgain, .nextLifeWon, .nextLifePage],
         [.first, .title, .send, .deleteAgain, .insertAgain, .nextLifeWon, .nextLifePage, .discard],
         [.first, .delete, .insertAgain, .send, .bothPage, .refusedWithOlderRow],
+        [.first, .delete, .insertAgain, .send, .nextLifePage, .refusedWithOlderRow],
+        [.first, .delete, .send, .bothPage, .refusedWithOlderRow],
+        [.first, .delete, .send, .titlePage, .refusedWithRow],
+        [.first, .delete, .send, .bothPage, .accepted], [.first, .delete, .send, .end, .refusedWithOlderRow],
+        [.first, .title, .send, .end, .recalled], [.insert, .send, .end, .blocked],
         // Values that another device has replaced unread, and counts.
         [.own, .unreadPage, .unreadPage], [.own, .count, .send, .countAgain, .refused],
         [.own, .count, .countedNextLifePage], [.own, .count, .earlyNextLifePage], [.first, .title, .fifthLifePage],
@@ -82,7 +87,7 @@ struct RowCasesTests {
         let singles = RowStep.pages + RowStep.others + RowStep.answers
         let isSent = state.last == .send || (state.last == .titleAgain && !state.contains(.own))
         guard isSent, state.contains(.send), !Self.isElsewhere(state) else { return singles.map { [$0] } }
-        let pages = hasClocks ? pages : [.titlePage, .bothPage, .end]
+        let pages = hasClocks ? pages : [.bothPage, .end]
         let pairs = answers.flatMap { answer in pages.flatMap { [[answer, $0], [$0, answer]] } }
         return singles.map { [$0] } + pairs
     }
