@@ -87,7 +87,7 @@ private final class RowFile: Sendable {
             try db.execute(sql: "UPDATE optimist_node SET device = ? WHERE own", arguments: [RowSubject.device])
         }
         try device.open(synced, migrate: migrate)
-        store.confirmedNoRewind()
+        store.countUnderOwnID()
     }
 
     /// Nil: the steps cannot happen.

@@ -2,9 +2,9 @@
 
 import Foundation
 import GRDB
-import OptimistWire
 
 @testable import Optimist
+@testable import OptimistWire
 
 /// One row of a device without a file: its entry, what the app's table shows, and the push in flight.
 ///
