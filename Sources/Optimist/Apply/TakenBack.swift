@@ -17,8 +17,10 @@ struct TakenBack {
     var before: RowEntry { passage.before }
     var change: RowChange { passage.rendering.change }
 
-    init(before: RowEntry, entry: RowEntry, _ rendering: Rendering, kind: SentRow.Kind, mine: JSONObject) {
-        passage = Passage(before: before, entry: entry, rendering: rendering, deletion: .takenBack)
+    init(_ passage: Passage, kind: SentRow.Kind, mine: JSONObject) {
+        var passage = passage
+        passage.deletion = .takenBack
+        self.passage = passage
         self.kind = kind
         self.mine = mine
     }
@@ -33,7 +35,8 @@ struct TakenBack {
         var entry = before
         let values = try table.values(before.ref.id) ?? [:]
         guard let taken = entry.takeBack(values, current: current, isLost: isLost, in: table.layout) else { return nil }
-        self.init(before: before, entry: entry, taken.rendering, kind: taken.kind, mine: taken.mine)
+        let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
+        self.init(passage, kind: taken.kind, mine: taken.mine)
         guard case .set(let restored) = change else { return }
         server = values
         server?.replace(with: restored)

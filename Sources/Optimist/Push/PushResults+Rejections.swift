@@ -13,8 +13,7 @@ extension PushResults {
             try pass(passage)
             return
         }
-        let culprit = TakenBack(
-            before: passage.before, entry: passage.entry, passage.rendering, kind: sent.kind, mine: mine)
+        let culprit = TakenBack(passage, kind: sent.kind, mine: mine)
         let number = try RejectionTable(door.db).insert(
             sent.ref, sent.kind, refusal, mine: mine, server: refusal.current?.values, at: door.milliseconds)
         let others = try companions(of: culprit, at: index)

@@ -41,29 +41,26 @@ extension Store {
     /// Writes rows together. If they exchange the values of a unique index, those values are emptied first.
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
         var door = try Door(layouts, db, at: milliseconds)
-        let work = { (_: inout Door) in for row in rows { try self.write(row, in: db) } }
+        let work = { (door: inout Door) in for row in rows { try self.write(row, &door) } }
         if try door.attempt(deferring: true, work) == nil { return }
-        let present = try rows.filter { $0.kind != .create }.map { row in
-            let (table, id) = try place(of: row, in: db)
-            return RowRef(table: table.layout.number, id: id)
-        }
+        let present = try rows.filter { $0.kind != .create }.map { try place(of: $0, in: door.tables).ref }
         try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
         try door.exchanging(present, work)
     }
 
-    private func write(_ row: Rejection.Dependent, in db: Database) throws {
-        let (table, id) = try place(of: row, in: db)
+    private func write(_ row: Rejection.Dependent, _ door: inout Door) throws {
+        let (table, ref) = try place(of: row, in: door.tables)
         switch row.kind {
         case .delete:
-            try table.delete(id)
-            if db.changesCount == 0 { try deleteUnseen(RowRef(table: table.layout.number, id: id), in: db) }
-        case .create: try table.put(row.mine, at: id)
+            try table.delete(ref.id)
+            if door.db.changesCount == 0 { try deleteUnseen(ref, &door) }
+        case .create: try table.put(row.mine, at: ref.id)
         case .update:
-            if try table.contains(id) { return try table.set(row.mine, at: id) }
+            if try table.contains(ref.id) { return try table.set(row.mine, at: ref.id) }
             // The row was deleted meanwhile. It begins a new life with all the values that it had.
-            var whole = try waiting(RowRef(table: table.layout.number, id: id), in: db) ?? row.theirs ?? [:]
+            var whole = try waiting(ref, in: door.db) ?? row.theirs ?? [:]
             whole.replace(with: row.mine)
-            try table.put(whole, at: id)
+            try table.put(whole, at: ref.id)
         }
     }
 
@@ -75,26 +72,25 @@ extension Store {
 
     /// Deletes a row that the server has and this device does not, which no trigger can capture. Such a row exists while a
     /// refused deletion is undone but the pages that bring the row back have not arrived.
-    private func deleteUnseen(_ ref: RowRef, in db: Database) throws {
-        var entries = try RowEntryTable(db)
-        let known = try entries.entry(ref)
+    private func deleteUnseen(_ ref: RowRef, _ door: inout Door) throws {
+        let known = try door.entries.entry(ref)
         guard known?.isAlive != false,
             let marks = try Row.fetchOne(
-                db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
+                door.db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
                 arguments: [ref.table, ref.id])
         else { return }
         // If the row's creation was never answered, the device has no entry for it once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
         if known == nil { entry.remote.goBack(to: entry.generation) }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))
-        try entries.save(entry)
+        try door.entries.save(entry)
     }
 
-    private func place(of row: Rejection.Dependent, in db: Database) throws -> (table: AppTable, id: DatabaseValue) {
-        guard let layout = layout(named: row.table), let id = layout.idForm.stored(row.rowID) else {
+    private func place(of row: Rejection.Dependent, in tables: AppTables) throws -> (table: AppTable, ref: RowRef) {
+        guard let table = tables[row.table], let id = table.layout.idForm.stored(row.rowID) else {
             throw OptimistError(
                 .unknownRejection, "The table \(row.table) is not synced any more. The rejection stays.")
         }
-        return (AppTable(layout: layout, db: db), id)
+        return (table, RowRef(table: table.layout.number, id: id))
     }
 }
