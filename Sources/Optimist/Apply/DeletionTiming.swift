@@ -30,7 +30,8 @@ struct DeletionTiming {
         guard seen.insert(ref).inserted else { return false }
         let all = try rowsBelow(ref)
         if all.isEmpty { return false }
-        let isPushUnanswered = try context.hasMore || Meta.int(.inFlight, in: door.db) != nil
+        let hasMore = context.mayHaveMore(upTo: seq)
+        let isPushUnanswered = try hasMore || Meta.int(.inFlight, in: door.db) != nil
         return try all.contains { child in
             guard !seen.contains(child.ref), let below = try self.below(child) else { return false }
             // The server has deleted this row too. So the rows that would be deleted with it decide.
@@ -38,7 +39,8 @@ struct DeletionTiming {
                 return try child.referrer.onDelete == .cascade && isHeldBack(child.ref, at: end.seq, besides: &seen)
             }
             return below.holdsBack(
-                deletionAt: seq, isPushUnanswered: isPushUnanswered, mayMove: mayMove(below: ref, by: child.referrer))
+                deletionAt: seq, isPushUnanswered: isPushUnanswered,
+                mayMove: hasMore || mayMove(below: ref, by: child.referrer))
         }
     }
 
@@ -50,9 +52,9 @@ struct DeletionTiming {
         return end
     }
 
-    /// Whether a later page may bring the row again, or move a row that would be deleted with it.
+    /// Whether a table that is behind may bring the row again, or move a row that would be deleted with it.
     private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer) -> Bool {
-        context.hasMore || context.lagging.contains(ref.table)
+        context.lagging.contains(ref.table)
             || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
     }
 

@@ -9,4 +9,13 @@ struct PageContext: Sendable {
     var lagging: Set<Int64> = []
     /// The server's last transaction when the rows were read. Nil: unknown.
     var head: Int64?
+
+    /// Whether later pages may bring more of the changes that the server made up to a transaction. A page that was read
+    /// before a push may arrive after the answer to it.
+    ///
+    /// - Parameter seq: The transaction. Nil: unknown, so only ``hasMore`` counts.
+    func mayHaveMore(upTo seq: Int64?) -> Bool {
+        if let seq, let head, seq > head { return true }
+        return hasMore
+    }
 }

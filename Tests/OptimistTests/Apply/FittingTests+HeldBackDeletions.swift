@@ -131,6 +131,28 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
+    @Test func `R2 M7 an answered deletion waits for a page that is as late as itself`() async throws {
+        try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
+        let first = try #require(try await store.nextPush(PushLimit()))
+        try await store.apply([.accepted(seq: 2)], of: first)
+        try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
+        let second = try #require(try await store.nextPush(PushLimit()))
+        try await store.apply([.gone(seq: 9)], of: second)
+        // The server read this page before it deleted the project.
+        try await store.take([], from: 1, to: 8, head: 8)
+        #expect(try await store.steps() == ["Two tickets"])
+        let clock = try #require(try await store.entry(tickets)?.remote.clocks["text"])
+        var step = Tombstone(generation: 2, clock: nil, seq: 9)
+        step.unread.add(clock, in: "text")
+        let deleted = RemotePage.Row(table: "step", id: tickets.wireID, content: .deleted(step))
+        try await store.take([deleted, .gone("project", trip.id, seq: 9)], from: 8, to: 9, head: 9)
+        #expect(try await store.steps().isEmpty)
+        #expect(try await store.projects().isEmpty)
+        let journal = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
+        #expect(journal.contains { $0.contains("Two tickets") })
+    }
+
     @Test(arguments: ["CASCADE", "SET NULL"])
     func `R2 what is known to refer to a row later than its deletion refers to its next life`(onDelete: String)
         async throws

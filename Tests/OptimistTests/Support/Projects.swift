@@ -70,14 +70,14 @@ extension Store {
 
     /// Takes a page from the first state to another.
     func take(
-        _ rows: [RemotePage.Row], from: Int = 0, to seq: Int = 9, hasMore: Bool = false,
+        _ rows: [RemotePage.Row], from: Int = 0, to seq: Int = 9, hasMore: Bool = false, head: Int? = nil,
         of tables: [String] = ["step", "project"], served: Set<String>? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
+        var page = RemotePage(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows)
+        page.head = head.map { "e1.\($0)" }
         #expect(
-            try await apply(
-                RemotePage(from: "e1.\(from)", cursor: "e1.\(seq)", hasMore: hasMore, rows: rows), to: tables,
-                initialCursor: "e1.0", served: served), sourceLocation: sourceLocation)
+            try await apply(page, to: tables, initialCursor: "e1.0", served: served), sourceLocation: sourceLocation)
     }
 }
 
