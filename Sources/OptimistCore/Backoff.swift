@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How long to wait before trying again: doubling, capped, and drawn at random so that
-/// a thousand phones leaving a tunnel do not return together.
+/// Exponential backoff with full jitter: the limit doubles after each failure up to a ceiling, and each wait is drawn
+/// at random below it, so that many devices do not retry at the same moment.
 ///
 /// > Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 ("full jitter").
 public struct Backoff: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct Backoff: Sendable, Equatable {
     /// The longest wait after any failure. Default: 60 s.
     package var ceiling: Duration
 
-    /// Makes a backoff. With `base` above `ceiling`, every wait is up to `ceiling`.
+    /// Makes a backoff. If `base` is above `ceiling`, every wait is at most `ceiling`.
     ///
     /// - Parameters:
     ///   - base: The longest wait after the first failure. Each further failure doubles it. Default: 500 ms.
@@ -20,19 +20,19 @@ public struct Backoff: Sendable, Equatable {
         self.ceiling = ceiling
     }
 
-    /// Returns the longest wait after some failures in a row.
+    /// Returns the longest wait after a number of consecutive failures.
     ///
-    /// - Parameter failures: How many, from 1 on. A smaller number stops the program.
+    /// - Parameter failures: At least 1; a smaller number is a programming error and traps.
     package func limit(afterFailures failures: Int) -> Duration {
         precondition(failures >= 1, "failures are counted from 1")
         return min(ceiling, base * (1 << min(failures - 1, 20)))
     }
 
-    /// Returns a wait between zero and ``limit(afterFailures:)``, every length equally likely.
+    /// Returns a random wait between zero and ``limit(afterFailures:)``, uniformly distributed.
     ///
     /// - Parameters:
-    ///   - failures: How many failures in a row, from 1 on. A smaller number stops the program.
-    ///   - generator: Draws the wait.
+    ///   - failures: The number of consecutive failures, at least 1; a smaller number traps.
+    ///   - generator: The source of randomness.
     package func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         limit(afterFailures: failures) * Double.random(in: 0...1, using: &generator)
     }

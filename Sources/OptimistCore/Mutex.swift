@@ -6,15 +6,15 @@
     public import Synchronization
 #endif
 
-/// A value that one thread at a time reads and changes. It has the interface of `Synchronization.Mutex`, which Apple's systems
-/// have from iOS 18 and macOS 15 on. There it is a lock of the os framework.
+/// A value protected by a lock. It has the interface of `Synchronization.Mutex`, which Apple's systems provide only
+/// from iOS 18 and macOS 15; on Apple's systems it uses a lock of the os framework.
 @usableFromInline
 package struct Mutex<Value>: ~Copyable, Sendable {
     #if canImport(os)
         @usableFromInline
         final class Storage: Sendable {
             @usableFromInline let lock = OSAllocatedUnfairLock()
-            // Only `withLock` touches it, and holds the lock meanwhile.
+            // Accessed only in `withLock`, under the lock.
             @usableFromInline nonisolated(unsafe) var value: Value
 
             @inlinable
@@ -37,7 +37,7 @@ package struct Mutex<Value>: ~Copyable, Sendable {
         #endif
     }
 
-    /// Runs `body` with the value while no other thread does. `body` must not come back to this lock.
+    /// Runs `body` with exclusive access to the value. `body` must not lock this mutex again.
     @inlinable
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

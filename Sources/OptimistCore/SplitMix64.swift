@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A repeatable generator: the same seed gives the same draws on every platform. Not for secrets.
+/// A repeatable random number generator: the same seed gives the same sequence on every platform. Not for secrets.
 ///
 /// > Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Makes a generator. Any seed is good, zero too.
+    /// Makes a generator. Any seed works, including zero.
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {

@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Measures, on any clock, the time since it was made. Use it from any thread.
+/// Measures the time since it was created, on any clock. Use it from any thread.
 public struct Stopwatch: Sendable {
     private let elapsed: @Sendable () -> Duration
 
-    /// Starts measuring now, by `clock`.
+    /// Starts measuring on `clock`.
     public init(_ clock: any Clock<Duration>) { elapsed = Self.start(clock) }
 
-    /// Returns the time since this was made.
+    /// Returns the time since it was created.
     public func callAsFunction() -> Duration { elapsed() }
 
     private static func start<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
