@@ -74,7 +74,7 @@ struct SchemaTests {
         let error = try #require(throws: SchemaError.self) { try Schema(json: JSON(parsing: text.utf8)) }
         #expect(
             error.faults.map { String($0.prefix(24)) } == [
-                "The schema needs an \"id\"", "The schema's \"version\" m", "A.b needs a \"type\" out o",
+                "The schema needs an \"id\"", "The schema's \"version\" m", "A.b needs a \"type\": one ",
                 "\"required\" of B.a must b", "\"onDelete\" of B.a must b", "B.@editWins must be true",
                 "The type \"C\" needs a pla", "A.c refers to \"Z\", which", "A.@unique names \"x\", whi",
             ])

@@ -1,20 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The clocks of a row's columns, as `@hlc` carries them: one for all, with exceptions.
+/// The clocks of a row's columns in the packed form of `@hlc`: one common clock with exceptions.
 public struct ColumnClocks: Hashable, Sendable {
-    /// The clock of every column that has none in ``exceptions``. Nil when each column has its own.
+    /// The clock of every column not in ``exceptions``. Nil when each column has its own.
     public var common: WriteClock?
     /// The clocks that differ from ``common``, by column name.
     public var exceptions: [String: WriteClock]
 
-    /// Makes clocks from their parts. Without arguments no column has a clock.
+    /// Makes clocks from their parts. By default no column has a clock.
     public init(common: WriteClock? = nil, exceptions: [String: WriteClock] = [:]) {
         self.common = common
         self.exceptions = exceptions
     }
 
-    /// Packs a clock for each column. The most frequent one becomes ``common``, the latest of them if several are
-    /// equally frequent.
+    /// Packs one clock per column. The most frequent clock becomes ``common``; in a tie, the latest of them.
     ///
     /// - Complexity: O(n) for n columns.
     public init(packing clocks: [String: WriteClock]) {
@@ -23,10 +22,9 @@ public struct ColumnClocks: Hashable, Sendable {
         self.init(common: common, exceptions: clocks.filter { $0.value != common })
     }
 
-    /// The clock of a column: its exception, or else ``common``. Nil if there is neither.
+    /// The clock of a column: its exception, or else ``common``.
     public subscript(column: String) -> WriteClock? { exceptions[column] ?? common }
 
-    /// The earliest of all clocks, or nil if there are none.
     package var earliest: WriteClock? { exceptions.values.reduce(common) { min($0 ?? $1, $1) } }
 
     /// The latest of all clocks, or nil if there are none.
@@ -34,8 +32,7 @@ public struct ColumnClocks: Hashable, Sendable {
 
     /// Reads the wire form, `"clock"` or `{"*": "clock", "column": "clock"}`.
     ///
-    /// Returns nil for another type of value, or if one of the clocks is malformed. The names of columns are not
-    /// checked.
+    /// Returns nil for another type of value, or if a clock is malformed. Column names are not checked.
     @_spi(Internals) public init?(json: JSON) {
         switch json {
         case .string(let text):
@@ -51,8 +48,7 @@ public struct ColumnClocks: Hashable, Sendable {
         }
     }
 
-    /// The wire form: one text if there is only a common clock, otherwise an object with the columns in the order of
-    /// their names.
+    /// The wire form: a string if there is only a common clock, otherwise an object sorted by column name.
     @_spi(Internals) public var json: JSON {
         if exceptions.isEmpty, let common { return .string(common.description) }
         var object = JSONObject()

@@ -1,19 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// When and where a column was last written: a stamp, and the device that gave it.
+/// When and where a column was last written: a stamp and the id of the device that issued it.
 ///
-/// Clocks have one order everywhere: by stamp, then by the bytes of the device id. On the wire a clock is
-/// 16 hexadecimal digits, a hyphen and the device id, which compare as ASCII in that same order.
+/// Clocks are ordered by stamp, then by the bytes of the device id. On the wire a clock is 16 hexadecimal digits, a
+/// hyphen and the device id; as ASCII these sort in the same order.
 public struct WriteClock: Hashable, Sendable {
-    /// The moment of the write, by the writer's hybrid logical clock.
+    /// The time of the write, by the writer's hybrid logical clock.
     public var stamp: Stamp
-    /// The id of the device that wrote, 1 to 64 ASCII letters and digits, or `server` for a write that the server
-    /// stamped.
+    /// The writer's device id, 1 to 64 ASCII letters and digits, or `server` for a write stamped by the server.
     ///
-    /// This property is not checked. ``init(_:)`` and ``isDeviceID(_:)`` check ids that come from elsewhere.
+    /// Unchecked. Use ``init(_:)`` or ``isDeviceID(_:)`` to check ids from outside.
     public var device: String
 
-    /// Makes a clock from its two parts, unchecked: the caller passes an id for which ``isDeviceID(_:)`` is true.
+    /// Makes a clock from its parts, unchecked. The id must satisfy ``isDeviceID(_:)``.
     public init(stamp: Stamp, device: String) {
         self.stamp = stamp
         self.device = device
@@ -42,7 +41,7 @@ public struct WriteClock: Hashable, Sendable {
         self.init(stamp: Stamp(rawValue: Int64(raw)), device: device)
     }
 
-    /// Whether a text can be a device id: 1 to 64 ASCII letters and digits.
+    /// Whether a text is a valid device id: 1 to 64 ASCII letters and digits.
     public static func isDeviceID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -63,7 +62,7 @@ extension WriteClock: Comparable {
 }
 
 extension WriteClock: CustomStringConvertible {
-    /// The wire form, which ``init(_:)`` reads back.
+    /// The wire form, which ``init(_:)`` reads.
     public var description: String {
         let hex = String(stamp.rawValue, radix: 16)
         return String(repeating: "0", count: 16 - hex.utf8.count) + hex + "-" + device

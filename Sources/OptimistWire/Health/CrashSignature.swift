@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What crashes of one cause have in common. It holds no value that a user wrote.
+/// The common features of crashes with one cause. It contains no user's values.
 public struct CrashSignature: Hashable, Sendable, Codable {
     /// The kind of exception, trap or signal, such as `Bad pointer dereference`.
     public var kind: String
-    /// The message, without values. Empty: there is none.
+    /// The message, without values. Empty if there is none.
     public var message: String
-    /// The innermost frames in the app's own images, the innermost first.
+    /// The innermost frames in the app's own images, innermost first.
     public var frames: [Frame]
 
     /// Makes a signature, unchecked.
@@ -16,17 +16,17 @@ public struct CrashSignature: Hashable, Sendable, Codable {
         self.frames = frames
     }
 
-    /// A place in the app's code.
+    /// A location in the app's code.
     public struct Frame: Hashable, Sendable, Codable {
         /// The UUID or build id of the image, in lower-case hexadecimal digits.
         public var image: String
-        /// How many bytes after the image's base address the instruction is.
+        /// The instruction's offset in bytes from the image's base address.
         public var offset: Int64
-        /// The function, if the log has it.
+        /// The function, if known.
         public var function: String?
-        /// The name of the source file, without its folders, if the log has it.
+        /// The name of the source file without folders, if known.
         public var file: String?
-        /// The line in the file, if the log has it.
+        /// The line in the file, if known.
         public var line: Int?
 
         /// Makes a frame, unchecked.
@@ -39,11 +39,11 @@ public struct CrashSignature: Hashable, Sendable, Codable {
         }
     }
 
-    /// Stands for all signatures beyond the most that an installation or a server keeps apart.
+    /// Stands for all signatures beyond the limit that an installation or a server tracks.
     @_spi(Internals) public static let other = CrashSignature(kind: "other")
 
-    /// The text by which signatures are grouped: two with the same are one. A frame counts by its function, which keeps
-    /// its name from build to build. Without one it counts by image and offset.
+    /// The grouping key: signatures with equal keys count as one. A frame is identified by its function, whose name
+    /// survives builds, or else by image and offset.
     @_spi(Internals) public var group: String {
         ([kind, message] + frames.map { $0.function ?? "\($0.image)+\($0.offset)" }).joined(separator: "\n")
     }

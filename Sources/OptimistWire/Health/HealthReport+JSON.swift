@@ -1,23 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 @_spi(Internals) extension HealthReport {
-    /// Why a report is refused, in a sentence.
+    /// Why a report is refused.
     public struct Problem: Error, Hashable, Sendable {
-        /// Says which member is wrong, and what it should be.
+        /// Names the invalid member and the expected value.
         public let message: String
     }
 
-    /// Reads a report. Members that this version does not know are skipped.
+    /// Reads a report and ignores unknown members.
     ///
-    /// - Throws: A problem if a member is missing, of another type or beyond ``HealthReport/Limit``, or if the numbers
-    ///   contradict each other.
+    /// - Throws: ``Problem`` if a member is missing, of the wrong type or beyond ``HealthReport/Limit``, or if the
+    ///   numbers are inconsistent.
     public init(json: JSON) throws(Problem) {
         app = try json.name("app")
         install = try json.name("install")
         totals = try json.list("totals", upTo: Limit.totals) { json throws(Problem) in try HealthTotals(json: json) }
     }
 
-    /// The report as it is sent.
     public var json: JSON {
         ["app": .string(app), "install": .string(install), "totals": .array(totals.map(\.json))]
     }
@@ -34,14 +33,14 @@
                 json throws(HealthReport.Problem) in try SignatureTotal(json: json)
             })
         guard abruptEnds <= launches, crashes <= abruptEnds, unsentEnds <= abruptEnds else {
-            throw HealthReport.Problem(message: "There are at most as many ends as launches, and as crashes as ends.")
+            throw HealthReport.Problem(
+                message: "\"launches\" is below \"abruptEnds\", or \"abruptEnds\" below \"crashes\" or \"unsentEnds\".")
         }
         guard signatures.allSatisfy({ $0.count <= crashes + hangs }) else {
-            throw HealthReport.Problem(message: "A signature is counted once for each crash or hang at most.")
+            throw HealthReport.Problem(message: "The \"count\" of a signature must not exceed the crashes and hangs.")
         }
     }
 
-    /// The totals as they are sent.
     public var json: JSON {
         [
             "version": .string(version), "build": .string(build), "day": .int(Int64(day)),
@@ -58,11 +57,10 @@
             signature: try CrashSignature(json: json["signature"] ?? .null), count: try json.count("count"),
             unsent: try json.count("unsent"))
         guard unsent <= count else {
-            throw HealthReport.Problem(message: "\"unsent\" is at most \"count\".")
+            throw HealthReport.Problem(message: "\"unsent\" must not exceed \"count\".")
         }
     }
 
-    /// The total as it is sent.
     public var json: JSON {
         ["signature": signature.json, "count": .int(Int64(count)), "unsent": .int(Int64(unsent))]
     }
@@ -71,7 +69,7 @@
 extension CrashSignature {
     /// Reads a signature.
     ///
-    /// - Throws: A problem if a member is missing, of another type or too long.
+    /// - Throws: ``HealthReport/Problem`` if a member is missing, of the wrong type or too long.
     @_spi(Internals) public init(json: JSON) throws(HealthReport.Problem) {
         self.init(
             kind: try json.text("kind") ?? "", message: try json.text("message") ?? "",
@@ -81,7 +79,6 @@ extension CrashSignature {
         if kind.isEmpty { throw HealthReport.Problem(message: "\"kind\" is missing.") }
     }
 
-    /// The signature as it is sent and stored.
     @_spi(Internals) public var json: JSON {
         ["kind": .string(kind), "message": .string(message), "frames": .array(frames.map(\.json))]
     }
@@ -90,11 +87,11 @@ extension CrashSignature {
 extension CrashSignature.Frame {
     fileprivate init(json: JSON) throws(HealthReport.Problem) {
         guard let offset = json["offset"]?.int, offset >= 0 else {
-            throw HealthReport.Problem(message: "\"offset\" is a number of bytes.")
+            throw HealthReport.Problem(message: "\"offset\" must be a number of bytes.")
         }
         let image = try json.name("image")
         guard image.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
-            throw HealthReport.Problem(message: "\"image\" is a UUID or build id in lower-case hexadecimal digits.")
+            throw HealthReport.Problem(message: "\"image\" must be a UUID or build id in lower-case hexadecimal.")
         }
         self.init(
             image: image, offset: offset, function: try json.text("function"), file: try json.text("file"),
@@ -111,23 +108,22 @@ extension CrashSignature.Frame {
 }
 
 extension JSON {
-    /// A text that must be there and hold something.
+    /// A required, nonempty string.
     fileprivate func name(_ member: String) throws(HealthReport.Problem) -> String {
         guard let text = self[member]?.string, (1...HealthReport.Limit.nameBytes).contains(text.utf8.count),
             text.isPrintable
         else {
             throw HealthReport.Problem(
-                message: "\"\(member)\" is a text of 1 to \(HealthReport.Limit.nameBytes) bytes.")
+                message: "\"\(member)\" must be a text of 1 to \(HealthReport.Limit.nameBytes) bytes.")
         }
         return text
     }
 
-    /// A text that may be left out.
     fileprivate func text(_ member: String) throws(HealthReport.Problem) -> String? {
         guard let value = self[member], !value.isNull else { return nil }
         guard let text = value.string, text.utf8.count <= HealthReport.Limit.textBytes, text.isPrintable else {
             throw HealthReport.Problem(
-                message: "\"\(member)\" is a text of at most \(HealthReport.Limit.textBytes) bytes.")
+                message: "\"\(member)\" must be a text of at most \(HealthReport.Limit.textBytes) bytes.")
         }
         return text
     }
@@ -135,7 +131,7 @@ extension JSON {
     fileprivate func count(_ member: String) throws(HealthReport.Problem) -> Int {
         guard let count = self[member]?.int, (0...Int64(HealthReport.Limit.count)).contains(count) else {
             throw HealthReport.Problem(
-                message: "\"\(member)\" is a whole number from 0 to \(HealthReport.Limit.count).")
+                message: "\"\(member)\" must be a whole number from 0 to \(HealthReport.Limit.count).")
         }
         return Int(count)
     }
@@ -144,7 +140,7 @@ extension JSON {
         _ member: String, upTo limit: Int, _ read: (JSON) throws(HealthReport.Problem) -> Element
     ) throws(HealthReport.Problem) -> [Element] {
         guard let elements = self[member]?.array, elements.count <= limit else {
-            throw HealthReport.Problem(message: "\"\(member)\" is a list of at most \(limit).")
+            throw HealthReport.Problem(message: "\"\(member)\" must be a list of at most \(limit).")
         }
         var list: [Element] = []
         for element in elements { list.append(try read(element)) }
@@ -156,9 +152,10 @@ extension String {
     fileprivate var isPrintable: Bool { unicodeScalars.allSatisfy(HealthText.isPrintable) }
 }
 
-/// The characters of a report's texts.
+/// The characters allowed in a report's texts.
 package enum HealthText {
-    /// Whether a terminal and a page show a character where it stands: it controls nothing, and turns no text around.
+    /// Whether a character is safe to print in a terminal or page: it is not a control character and does not change
+    /// the text direction.
     package static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate: false

@@ -1,28 +1,28 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A JSON value as it stands on the wire.
+/// A JSON value.
 ///
-/// Whole numbers that fit are `int`; every other number is a `double`, which is always finite.
+/// Integers that fit in 64 bits are `int`; every other number is a finite `double`.
 public enum JSON: Hashable, Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number of 64 bits, written without a fraction and exponent.
+    /// A 64-bit integer, written without a fraction or exponent.
     case int(Int64)
-    /// Every other number. It is finite: the reader refuses the others, and writing one is a programming error.
+    /// Any other number. It must be finite: the parser rejects other values, and writing one is a programming error.
     case double(Double)
-    /// A text. Two texts are equal if their UTF-8 is.
+    /// A string. Strings are equal if their UTF-8 is equal.
     case string(String)
-    /// A list.
+    /// An array.
     case array([JSON])
-    /// An object, with its members in the order in which they were written.
+    /// An object, with its members in their original order.
     case object(JSONObject)
 }
 
 extension JSON {
-    /// Texts are compared by their bytes: Swift's own comparison holds a composed and a decomposed letter to be one, which
-    /// another implementation, and SQLite, would not.
+    /// Compares strings by their bytes. Swift's own comparison treats composed and decomposed letters as equal; SQLite
+    /// and other implementations do not.
     public static func == (a: JSON, b: JSON) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -39,18 +39,18 @@ extension JSON {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The text, or nil if this is no string.
+    /// The string, or nil if this is not a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The truth value, or nil if this is neither `true` nor `false`.
+    /// The boolean, or nil if this is not a boolean.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// The whole number, or nil if this is another value. A number written as `1.0` is a ``double``, not an `int`.
+    /// The integer, or nil if this is another value. A number written as `1.0` is a ``double``, not an `int`.
     public var int: Int64? { if case .int(let value) = self { value } else { nil } }
-    /// The elements, or nil if this is no array.
+    /// The elements, or nil if this is not an array.
     public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
-    /// The members, or nil if this is no object.
+    /// The members, or nil if this is not an object.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-    /// The number, whole or not, or nil if this is another value. A whole number beyond 2^53 is rounded.
+    /// The number, integer or not, or nil if this is not a number. An integer beyond 2^53 is rounded.
     public var double: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -59,12 +59,12 @@ extension JSON {
         }
     }
 
-    /// The member of an object, or nil if this is not an object or has no such member.
+    /// The member of an object, or nil if this is not an object or lacks the member.
     public subscript(key: String) -> JSON? { object?[key] }
 }
 
 extension JSON? {
-    /// Reads a member that may be left out or null. Nil if it is there and of another type.
+    /// Reads a member that may be missing or null. Returns nil if it has the wrong type.
     func optional<Value>(_ read: (JSON) -> Value?) -> Value?? {
         guard let self, !self.isNull else { return .some(nil) }
         return read(self).map { .some($0) }

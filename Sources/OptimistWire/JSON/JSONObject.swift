@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The members of a JSON object, in the order in which they were written.
+/// The members of a JSON object, in their original order.
 ///
-/// Two objects are equal when they have the same members, in whatever order. Two names are the same if their UTF-8 is. Looking a
-/// member up walks the list: the objects of the protocol are small, and its large maps are only walked.
+/// Two objects are equal when they have the same members, in any order. Names are equal if their UTF-8 is equal.
+/// Looking up a member is a linear search: the protocol's objects are small, and its large maps are only iterated.
 public struct JSONObject: Sendable {
     /// A name and its value.
     public typealias Member = (key: String, value: JSON)
@@ -11,19 +11,19 @@ public struct JSONObject: Sendable {
     /// All members, in order.
     public private(set) var members: [Member]
 
-    /// Makes an object of members in the given order. Without an argument it is empty.
+    /// Makes an object of members in the given order. Default: empty.
     ///
-    /// - Parameter members: Each name once. A name that comes twice is not noticed, and readers refuse the text.
+    /// - Parameter members: Each name must be unique. Duplicates are not detected here, but readers refuse the text.
     public init(_ members: [Member] = []) { self.members = members }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int { members.count }
-    /// Whether there are no members.
+    /// Whether the object is empty.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// The first member of a name, or nil if there is none.
+    /// The first member with a name, or nil.
     ///
-    /// Setting a value replaces the member in its place or appends a new one. Setting nil removes it.
+    /// Setting a value replaces the member in place or appends a new one. Setting nil removes it.
     ///
     /// - Complexity: O(n) for n members.
     public subscript(key: String) -> JSON? {
@@ -39,7 +39,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Appends a member without looking whether the name is there already: the caller knows that it is not.
+    /// Appends a member. The caller makes sure that the name is new.
     public mutating func append(_ key: String, _ value: JSON) { members.append((key, value)) }
 }
 
@@ -61,7 +61,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: CustomStringConvertible {
-    /// The compact JSON text, with members in the order in which they stand.
+    /// The compact JSON text, with members in their original order.
     public var description: String { JSON.object(self).description }
 }
 
@@ -70,7 +70,7 @@ extension JSONObject: ExpressibleByDictionaryLiteral, Sequence {
     public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
 }
 
-/// A member's name, compared by its UTF-8. Swift's own comparison takes a composed and a decomposed letter for the same.
+/// A member's name, compared by its UTF-8. Swift's own comparison treats composed and decomposed letters as equal.
 struct MemberName: Hashable {
     private let text: String
 
@@ -78,7 +78,8 @@ struct MemberName: Hashable {
 
     static func == (a: Self, b: Self) -> Bool { areSame(a.text, b.text) }
 
-    /// Whether two names have the same UTF-8. Swift's comparison is quicker, and equal UTF-8 is always equal to it.
+    /// Whether two names have the same UTF-8. Swift's faster comparison runs first: it is true whenever the UTF-8 is
+    /// equal.
     static func areSame(_ a: String, _ b: String) -> Bool { a == b && a.utf8.elementsEqual(b.utf8) }
 
     static func precedes(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }

@@ -1,40 +1,41 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why a text is not the JSON that the protocol accepts.
+/// Why a text is not JSON that the protocol accepts.
 public enum JSONError: Error, Equatable, Sendable {
-    /// The text breaks RFC 8259 at a byte, counted from 0, or holds a number no column can hold.
+    /// The text violates RFC 8259 at this byte offset, or contains a number that no column can hold.
     case malformed(offset: Int)
-    /// An object names a member twice. Readers disagree on which one counts, so neither does.
+    /// An object has a duplicate member. Parsers disagree on which one counts, so the text is refused.
     case duplicateMember(String)
-    /// Arrays and objects are nested deeper than the limit.
+    /// Arrays and objects are nested beyond the limit.
     case tooDeep(limit: Int)
 }
 
 extension JSON {
-    /// Reads one JSON value, and nothing after it.
+    /// Parses exactly one JSON value.
     ///
-    /// Stricter than most readers, as both sides must see the same value: UTF-8 only, no duplicate members, bounded depth.
+    /// The parser is stricter than most, so that both sides always see the same value: it accepts only UTF-8, refuses
+    /// duplicate members and limits nesting.
     ///
     /// - Parameters:
-    ///   - bytes: The whole text.
-    ///   - maxDepth: How deep arrays and objects may be nested. Default: 32.
+    ///   - bytes: The complete text.
+    ///   - maxDepth: The maximum nesting depth of arrays and objects. Default: 32.
     /// - Throws: ``JSONError``.
     /// - Complexity: O(length).
     ///
-    /// > Source: RFC 8259. Documentation/Decisions/0002-own-json-reader.md says why Foundation's is not used.
+    /// > Source: RFC 8259. Documentation/Decisions/0002-own-json-reader.md explains why Foundation's is not used.
     public init(parsing bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
         self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: false)
     }
 
-    /// Reads a JSON value like ``init(parsing:maxDepth:)``, and refuses a number that a double cannot stand for: one
-    /// with more than 17 digits that is no whole number of 64 bits, and one so small that it would be zero. A fraction
-    /// with 16 or 17 digits becomes the nearest double.
+    /// Parses like ``init(parsing:maxDepth:)``, but refuses numbers that a double cannot represent: those with more
+    /// than 17 significant digits that are not 64-bit integers, and those that underflow to zero. A fraction of 16 or
+    /// 17 digits becomes the nearest double.
     package init(parsingExactly bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
         self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: true)
     }
 }
 
-/// Reads a buffer once, left to right.
+/// Parses a buffer in one pass.
 private struct JSONParser {
     let input: UnsafeBufferPointer<UInt8>
     let maxDepth: Int
@@ -144,7 +145,7 @@ private struct JSONParser {
     }
 }
 
-/// Members as they are read, each name once. Short lists are searched, long ones indexed.
+/// The members of an object during parsing, without duplicates. Short lists are searched, long ones indexed.
 private struct MemberList {
     var list: [JSONObject.Member] = []
     private var index: Set<MemberName> = []
@@ -180,8 +181,8 @@ extension JSONParser {
     private mutating func parsePlainText() throws(JSONError) -> String {
         let run = PlainText(in: input, from: position)
         let bytes = UnsafeBufferPointer(rebasing: input[position..<run.end])
-        // Bytes that are not UTF-8 are replaced, so that the text has other bytes. The initializer that validates
-        // instead asks the runtime for its generic types at each call, which took a third of all parsing.
+        // Decoding replaces invalid UTF-8, so the bytes then differ. The validating initializer would look up its
+        // generic types in the runtime on each call, which took a third of all parsing time.
         let text = String(decoding: bytes, as: UTF8.self)
         guard run.isASCII || text.utf8.elementsEqual(bytes) else { throw malformed }
         position = run.end
@@ -262,7 +263,7 @@ extension JSONParser {
         return Int64(exactly: magnitude).map { isNegative ? -$0 : $0 }
     }
 
-    /// The number of digits between the first and the last that is not zero. A double has room for 17.
+    /// The number of digits from the first to the last nonzero one. A double holds 17.
     private static func significantDigits(of literal: UnsafeBufferPointer<UInt8>) -> Int {
         var (count, zeros) = (0, 0)
         for byte in literal {
@@ -282,7 +283,7 @@ extension JSONParser {
         return byte &- UInt8(ascii: "0")
     }
 
-    /// Skips a fraction and an exponent. Returns whether there was either.
+    /// Skips a fraction and an exponent. Returns whether either was present.
     private mutating func skipFraction() throws(JSONError) -> Bool {
         var found = false
         if next == UInt8(ascii: ".") {

@@ -1,24 +1,23 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension JSON {
-    /// The compact UTF-8 text, with members in the order in which they stand.
+    /// The compact UTF-8 text, with members in their original order.
     ///
-    /// > Important: A ``JSON/double(_:)`` that is infinite or no number stops the program: JSON has no such values.
+    /// > Important: An infinite or NaN ``JSON/double(_:)`` traps, because JSON cannot represent it.
     public var bytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output)
         return output
     }
 
-    /// The compact UTF-8 text with its members sorted by the bytes of their names, so that equal values have equal bytes.
+    /// The compact UTF-8 text with members sorted by the bytes of their names. Equal values have equal bytes.
     @_spi(Internals) public var canonicalBytes: [UInt8] {
         var output: [UInt8] = []
         sorted.write(to: &output)
         return output
     }
 
-    /// Appends the compact UTF-8 text to `output`. The rule of ``bytes`` for numbers that are not finite holds here
-    /// too.
+    /// Appends the compact UTF-8 text. Traps on numbers that are not finite, like ``bytes``.
     package func write(to output: inout [UInt8]) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
@@ -51,7 +50,6 @@ extension JSON {
 }
 
 extension JSONObject {
-    /// Appends the compact UTF-8 text.
     package func write(to output: inout [UInt8]) {
         output.append(UInt8(ascii: "{"))
         for (index, member) in members.enumerated() {
@@ -64,7 +62,7 @@ extension JSONObject {
     }
 }
 
-/// Appends a quoted string. Only what RFC 8259 demands is escaped.
+/// Appends a quoted string. Escapes only the characters that RFC 8259 requires.
 func writeJSONString(_ text: String, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
     var text = text

@@ -1,13 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A run of bytes that stand for themselves in a JSON string. A quotation mark, a backslash or a control character ends it.
+/// A run of bytes that need no escape in a JSON string. It ends before a quotation mark, a backslash or a control
+/// character.
 ///
-/// Reader and writer look at eight bytes at once, because most strings have none of these and most of a message is strings.
+/// The scan reads eight bytes at once, because most of a message is strings and most strings need no escape.
 ///
-/// > Source: RFC 8259, section 7; Sean Eron Anderson, "Bit Twiddling Hacks", "Determine if a word has a zero byte" and "has a
-/// > byte less than n".
+/// > Source: RFC 8259, section 7; Sean Eron Anderson, "Bit Twiddling Hacks", "Determine if a word has a zero byte" and
+/// > "has a byte less than n".
 struct PlainText {
-    /// The first byte after the run.
+    /// The index after the run.
     let end: Int
     let isASCII: Bool
 
@@ -30,7 +31,6 @@ struct PlainText {
 
     private static func isSpecial(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
 
-    /// Whether any of eight bytes is special.
     private static func hasSpecial(_ word: UInt64) -> Bool {
         let quoted = word ^ (0x22 &* ones)
         let escaped = word ^ (0x5C &* ones)

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What one origin has added to a counter so far, and when it last did.
+/// The amount one origin has added to a counter, and the time of its latest addition.
 ///
-/// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011: a counter as a map
-/// > of what each replica has added.
+/// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011: a counter as a
+/// > map of the amounts that each replica added.
 public struct CounterTotal: Hashable, Sendable {
-    /// The sum of all that the origin has added, negative amounts included. At most ``CounterPatch/limit`` either way.
+    /// The sum of the origin's additions, including negative amounts. Its magnitude is at most ``CounterPatch/limit``.
     public var total: Int64
     /// The clock of the origin's latest addition.
     public var clock: WriteClock
@@ -16,15 +16,15 @@ public struct CounterTotal: Hashable, Sendable {
         self.clock = clock
     }
 
-    /// Whether this total stands against another one of the same origin: later clock, then larger total.
+    /// Whether this total replaces another total of the same origin: the later clock wins, then the larger total.
     func wins(over other: CounterTotal) -> Bool {
         clock != other.clock ? clock > other.clock : total > other.total
     }
 }
 
 extension MergeRow {
-    /// The value of a counter that an app shows: the sum over all origins, clamped to 64 bits. Zero for a column
-    /// without totals.
+    /// The value of a counter as apps see it: the sum over all origins, clamped to 64 bits. Zero for a column without
+    /// totals.
     public func sum(of counter: String) -> Int64 {
         (counters[counter] ?? [:]).values.reduce(0) { sum, total in
             let (result, overflows) = sum.addingReportingOverflow(total.total)

@@ -2,7 +2,7 @@
 
 /// A column's value and the clock of its last write.
 public struct Cell: Hashable, Sendable {
-    /// The value that was written. Null is a value like any other.
+    /// The value. Null is a value like any other.
     public var value: JSON
     /// The clock of the write that set ``value``.
     public var clock: WriteClock
@@ -13,28 +13,28 @@ public struct Cell: Hashable, Sendable {
         self.clock = clock
     }
 
-    /// Whether this cell stands against another one of the same column: later clock, then larger bytes.
+    /// Whether this cell replaces another cell of the same column: the later clock wins, then the larger bytes.
     func wins(over other: Cell) -> Bool {
         if clock != other.clock { return clock > other.clock }
         return other.value.canonicalBytes.lexicographicallyPrecedes(value.canonicalBytes)
     }
 }
 
-/// A row as merging sees it: which life it is in, and its columns with their clocks.
+/// The state of a row for merging: its generation, and its columns with their clocks.
 ///
-/// Merging is a join: commutative, associative and idempotent. Whatever order the versions of a row arrive in, and however
-/// often, every device and the server end with the same row.
+/// Merging is a join: commutative, associative and idempotent. In whatever order and however often versions arrive, all
+/// devices and the server converge to the same row.
 public struct MergeRow: Hashable, Sendable {
-    /// Which life the row is in. Odd: alive. Even: deleted. Zero: the row was never heard of.
+    /// The generation. Odd: the row is alive. Even: it is deleted. Zero: it was never seen.
     public var generation: Int
-    /// The columns of this life, by name. A deleted row keeps the columns of the life that ended, which no user sees.
+    /// The columns of this generation, by name. A deleted row keeps the columns of its last life, hidden from users.
     public var cells: [String: Cell]
     /// The clock of the delete. Nil while the row is alive.
     public var deletion: WriteClock?
-    /// The counters of this life: by column, the running total of every origin, by its device id.
+    /// The counters of this generation: for each column, each origin's running total by device id.
     public var counters: [String: [String: CounterTotal]]
 
-    /// Makes a row from its parts. Without arguments it is a row that was never heard of.
+    /// Makes a row from its parts. By default, a row that was never seen.
     public init(
         generation: Int = 0, cells: [String: Cell] = [:], deletion: WriteClock? = nil,
         counters: [String: [String: CounterTotal]] = [:]
@@ -45,31 +45,30 @@ public struct MergeRow: Hashable, Sendable {
         self.counters = counters
     }
 
-    /// Whether the row exists for an app: its generation is odd.
+    /// Whether the row exists for the app: its generation is odd.
     public var isAlive: Bool { generation % 2 == 1 }
 
-    /// What merging changed, and what it refused.
+    /// The changes that a merge made and the columns it refused.
     public struct Outcome: Hashable, Sendable {
-        /// Whether the row entered another life.
         package var lifeChanged = false
-        /// The columns whose value or clock is now the incoming one.
+        /// The columns that took the incoming value or clock.
         public var taken: Set<String> = []
-        /// The incoming columns that lost against a different, newer value.
+        /// The incoming columns that lost to a different, newer value.
         public var refused: Set<String> = []
 
-        /// Whether the row differs from what it was before the merge.
+        /// Whether the merge changed the row.
         public var changedAnything: Bool { lifeChanged || !taken.isEmpty }
     }
 
     /// Merges another version of the same row into this one.
     ///
-    /// A higher generation wins. Within one life each column goes to the later clock; equal clocks to the higher
-    /// device id, then to the larger bytes. An equal value is no conflict. A counter merges each origin's total in the same
-    /// way, and shows their sum.
+    /// A higher generation wins. Within a generation, each column takes the later clock; if the clocks' stamps are
+    /// equal, the higher device id, then the larger bytes. Equal values do not conflict. A counter merges each origin's
+    /// total by the same rule.
     ///
-    /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011
-    /// > (a map of last-writer-wins registers); the generation is the causal length of Yu and Rostad,
-    /// > "A Low-Cost Set CRDT Based on Causal Lengths", PaPoC 2020.
+    /// > Source: Shapiro, Preguiça, Baquero and Zawirski, "Conflict-free Replicated Data Types", SSS 2011 (a map of
+    /// > last-writer-wins registers); the generation is the causal length of Yu and Rostad, "A Low-Cost Set CRDT Based
+    /// > on Causal Lengths", PaPoC 2020.
     @discardableResult
     public mutating func merge(_ other: MergeRow) -> Outcome {
         if other.generation > generation { return begin(other) }

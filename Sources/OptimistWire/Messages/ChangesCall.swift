@@ -1,19 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The arguments of `T/changes`. With `inline` the answer carries the rows themselves.
+/// The arguments of `T/changes`.
 package struct ChangesCall: Hashable, Sendable {
-    /// The account whose rows are asked for: one of ``SessionResource/accounts``.
+    /// The requested account: one of ``SessionResource/accounts``.
     package var accountID: String
-    /// The state up to which the client has everything: ``SessionResource/initialState``, or the `newState` of an
-    /// earlier answer.
+    /// The state the client has: ``SessionResource/initialState``, or the `newState` of an earlier answer.
     package var sinceState: String
-    /// The most rows to answer with, from 1 on. Nil: the server's default, ``RowSync/Limit/pageRows``. The server
-    /// lowers a value above its own limit.
+    /// The maximum number of rows, at least 1. The server lowers a value above its own limit. Nil: the server's
+    /// default, ``RowSync/Limit/pageRows``.
     package var maxChanges: Int?
-    /// Whether the answer carries the rows themselves. RS only. Without it the answer has ids, as in RFC 8620 §5.2.
+    /// Whether the answer contains the rows. RS only. Otherwise it contains ids, as in RFC 8620 §5.2.
     package var isInline: Bool
 
-    /// Makes the arguments. The defaults ask for whole rows, as many as the server sends in one page.
+    /// Makes the arguments. By default the answer contains rows, in pages of the server's default size.
     package init(accountID: String, sinceState: String, maxChanges: Int? = nil, isInline: Bool = true) {
         self.accountID = accountID
         self.sinceState = sinceState
@@ -21,7 +20,7 @@ package struct ChangesCall: Hashable, Sendable {
         self.isInline = isInline
     }
 
-    /// Reads the arguments. Returns nil if `accountId` or `sinceState` is missing, or if a known member is of the wrong
+    /// Reads the arguments. Returns nil if `accountId` or `sinceState` is missing, or if a known member has the wrong
     /// type. Unknown members are ignored.
     package init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let sinceState = json["sinceState"]?.string,
@@ -32,7 +31,6 @@ package struct ChangesCall: Hashable, Sendable {
             isInline: isInline ?? false)
     }
 
-    /// The wire form.
     package var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID), "sinceState": .string(sinceState)]
         if let maxChanges { object.append("maxChanges", .int(Int64(maxChanges))) }
@@ -41,23 +39,21 @@ package struct ChangesCall: Hashable, Sendable {
     }
 }
 
-/// The answer to `T/changes` with `inline`: whole rows, and the clocks of deleted ones.
+/// The answer to `T/changes` with `inline`: complete rows, and the clocks of deleted ones.
 @_spi(Internals) public struct InlineChanges: Sendable {
-    /// The state that the client named.
     public var oldState: String
-    /// The state that the client has reached with this page, and names in its next call. Store it in the transaction
-    /// that stores the rows.
+    /// The state after this page, for the client's next call. Store it in the same transaction as the rows.
     public var newState: String
-    /// Whether more changes follow: the client then calls again from ``newState``.
+    /// Whether to call again from ``newState`` for more changes.
     public var hasMoreChanges: Bool
-    /// The account's state when the server read the rows, while ``hasMoreChanges``. Nil if the server omits it.
+    /// The account's state when the server read the rows, if ``hasMoreChanges``. Nil if the server omits it.
     public var head: String?
-    /// The rows that were written since ``oldState``, each whole, in the order of their last transactions.
+    /// The complete rows written since ``oldState``, in the order of their last transactions.
     public var list: [(id: String, patch: RowPatch)]
-    /// The rows that were deleted since ``oldState``, in the order of their last transactions.
+    /// The rows deleted since ``oldState``, in the order of their last transactions.
     public var destroyed: [(id: String, tombstone: Tombstone)]
 
-    /// Makes an answer from its parts, without ``head``. The defaults are an empty and last page.
+    /// Makes an answer without ``head``. By default, an empty last page.
     public init(
         oldState: String, newState: String, hasMoreChanges: Bool = false, list: [(id: String, patch: RowPatch)] = [],
         destroyed: [(id: String, tombstone: Tombstone)] = []
@@ -72,7 +68,7 @@ package struct ChangesCall: Hashable, Sendable {
     /// Reads an answer.
     ///
     /// Returns nil if a state or `list` is missing, a row has no id or cannot be read, or a deleted row has no
-    /// generation: a client takes a page whole or not at all. `hasMoreChanges` is false if it is missing.
+    /// generation, because a client applies a page completely or not at all. A missing `hasMoreChanges` is false.
     public init?(json: JSONObject) {
         guard let oldState = json["oldState"]?.string, let newState = json["newState"]?.string,
             let rows = json["list"]?.array
@@ -94,9 +90,6 @@ package struct ChangesCall: Hashable, Sendable {
         }
     }
 
-    /// The wire form.
-    ///
-    /// - Parameter accountID: The account of the call, which every answer repeats.
     public func json(accountID: String) -> JSONObject {
         var object: JSONObject = [
             "accountId": .string(accountID), "oldState": .string(oldState), "newState": .string(newState),

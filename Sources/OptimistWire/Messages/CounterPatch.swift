@@ -1,18 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a push says of a counter: running totals, or for clients that keep none, an amount to add.
+/// A change to a counter: running totals, or an amount to add from clients that do not keep totals.
 public enum CounterPatch: Hashable, Sendable {
     /// The running total of one origin.
     public struct Total: Hashable, Sendable {
-        /// The sum of all that the origin has added, at most ``CounterPatch/limit`` either way. Not the amount of one
-        /// change.
+        /// The sum of all the origin's additions, not one change. Its magnitude is at most ``CounterPatch/limit``.
         public var total: Int64
-        /// The device id under which the amount was counted. Nil: the device in the column's clock in the patch.
+        /// The device id under which the amount was counted. Nil: the device of the column's clock in the patch.
         public var origin: String?
         /// The clock of the origin's latest addition. Nil: the column's clock in the patch.
         public var clock: WriteClock?
 
-        /// Makes a total. With the defaults, the column's clock in the patch says whose total this is and from when.
+        /// Makes a total. By default, the column's clock in the patch supplies the origin and the clock.
         public init(_ total: Int64, origin: String? = nil, clock: WriteClock? = nil) {
             self.total = total
             self.origin = origin
@@ -20,12 +19,12 @@ public enum CounterPatch: Hashable, Sendable {
         }
     }
 
-    /// The totals of one or more origins. Safe to repeat: of one origin the later clock wins.
+    /// The totals of one or more origins. Safe to repeat: for each origin, the later clock wins.
     case totals([Total])
-    /// An amount to add, for clients without clocks. Not safe to repeat: the server adds it each time it receives it.
+    /// An amount to add, for clients without clocks. Not safe to repeat: the server adds it each time.
     case add(Int64)
 
-    /// The largest total or amount either way, 2^53: every JSON reader holds whole numbers up to there exactly.
+    /// The largest magnitude of a total or amount, 2^53. Every JSON parser represents integers exactly up to there.
     public static let limit: Int64 = 1 << 53
 
     /// Reads `{"@total": n}`, a list of `{"@total": n, "origin": "…", "@hlc": "…"}`, or `{"@add": n}`.
@@ -43,7 +42,7 @@ public enum CounterPatch: Hashable, Sendable {
         self = .totals(totals.compactMap(\.self))
     }
 
-    /// The wire form. One total without origin and clock is an object, everything else a list.
+    /// The wire form: an object for a single total without origin and clock or for an amount, otherwise a list.
     public var json: JSON {
         switch self {
         case .add(let amount): ["@add": .int(amount)]

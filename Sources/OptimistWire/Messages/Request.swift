@@ -1,22 +1,20 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A method call or its answer: `["Todo/set", {…}, "c1"]`.
+/// A method call or its answer: `["todo/set", {…}, "c1"]`.
 @_spi(Internals) public struct Invocation: Hashable, Sendable {
-    /// The method, such as `todo/set`. In a response it is the called method's name, or `error`.
+    /// The method, such as `todo/set`. In a response, the called method or `error`.
     public var name: String
-    /// The arguments of the call, or of the answer.
     public var arguments: JSONObject
-    /// The client's name for the call, unique in the request. The answer to the call repeats it.
+    /// The client's id for the call, unique in the request and repeated in its answer.
     public var callID: String
 
-    /// Makes a call or an answer from its parts.
     public init(_ name: String, _ arguments: JSONObject, callID: String) {
         self.name = name
         self.arguments = arguments
         self.callID = callID
     }
 
-    /// Reads a call. Returns nil unless the value is a list of a string, an object and a string.
+    /// Reads a call or answer. Returns nil unless the value is an array of a string, an object and a string.
     public init?(json: JSON) {
         guard let parts = json.array, parts.count == 3, let name = parts[0].string, let arguments = parts[1].object,
             let callID = parts[2].string
@@ -24,37 +22,37 @@
         self.init(name, arguments, callID: callID)
     }
 
-    /// The wire form, a list of three.
     public var json: JSON { [.string(name), .object(arguments), .string(callID)] }
 }
 
-/// A JMAP request with the members that RS adds.
+/// A JMAP request with the members added by RS.
 @_spi(Internals) public struct Request: Hashable, Sendable {
-    /// The capabilities that the client uses. Without ``RowSync/capability`` the server speaks plain JMAP: no members
-    /// that begin with "@", and none of the members below marked RS.
+    /// The capabilities that the client uses. Without ``RowSync/capability`` the server speaks plain JMAP, without
+    /// members that begin with "@" and without the members marked RS below.
     public var using: [String]
-    /// The calls, which the server carries out in this order. At most ``RowSync/Limit/callsInRequest``.
+    /// The calls, which the server executes in order. At most ``RowSync/Limit/callsInRequest``.
     public var methodCalls: [Invocation]
-    /// The id of the device that asks, 1 to 64 ASCII letters and digits. Needed in a push. RS only.
+    /// The requesting device's id, 1 to 64 ASCII letters and digits. Required in a push. RS only.
     public var device: String?
-    /// All device ids that this device has ever counted under: the answer tells it their totals of counters, in
-    /// `@mine`. Empty: only ``device``. At most ``RowSync/Limit/originsInRequest``. RS only.
+    /// All ids this device has ever counted under. The answer reports their counter totals in `@mine`. Empty: only
+    /// ``device``. At most ``RowSync/Limit/originsInRequest``. RS only.
     public var origins: [String]
-    /// The number of the push, from 1 on, one more for each new push of the device. The same number again repeats the
-    /// push. Zero without calls asks for the last number that the server knows. Nil: this is no push. RS only.
+    /// The number of the push, starting at 1 and incremented for each new push of the device. Repeating a number
+    /// repeats the push. Zero without calls asks for the last number the server knows. Nil: not a push. RS only.
     public var push: Int64?
-    /// The version of the schema that the client was built with. Nil: the server's present one. RS only.
+    /// The schema version that the client was built with. Nil: the server's current version. RS only.
     public var schemaVersion: Int?
-    /// Rows, as `Type:id`, that succeed or fail together. Default: each row on its own. Only in a push. RS only.
+    /// Groups of rows, as `Type:id`, that succeed or fail together. Default: each row on its own. Only in a push. RS
+    /// only.
     public var groups: [[String]]
-    /// How long the oldest row that waits on the device has waited, in whole seconds and zero or more. It is a figure for the
-    /// server's operator, and changes nothing. Nil: the device does not say. Only in a push. RS only.
+    /// The age of the oldest pending row on the device, in seconds, at least zero. A metric for the server's operator
+    /// without other effect. Nil: not reported. Only in a push. RS only.
     public var oldestPendingSeconds: Int64?
-    /// The ids that earlier requests gave to creation ids, for `#creationId` (RFC 8620 §3.3). Nil: the answer has none
-    /// either.
+    /// The ids assigned to creation ids by earlier requests, for `#creationId` (RFC 8620 §3.3). If nil, the response
+    /// omits them.
     public var createdIDs: [String: String]?
 
-    /// Makes a request. The defaults use RS and are no push.
+    /// Makes a request. By default it uses RS and is not a push.
     public init(
         using: [String] = [RowSync.core, RowSync.capability], methodCalls: [Invocation], device: String? = nil,
         push: Int64? = nil, schemaVersion: Int? = nil, groups: [[String]] = [], origins: [String] = [],
@@ -73,8 +71,8 @@
 
     /// Reads a request by RFC 8620 §3.3.
     ///
-    /// Returns nil if `using` or `methodCalls` is missing, if a known member is of the wrong type, if an id is no
-    /// device id, or if `groups` stands without `device` and `push`. Unknown members are ignored.
+    /// Returns nil if `using` or `methodCalls` is missing, if a known member has the wrong type, if a device id is
+    /// invalid, or if nonempty `groups` come without `device` and `push`. Unknown members are ignored.
     public init?(json: JSON) {
         guard let object = json.object, let using = object["using"]?.array?.map(\.string),
             let calls = object["methodCalls"]?.array?.map({ Invocation(json: $0) }), !using.contains(nil),
@@ -93,7 +91,7 @@
             self.origins = ids.compactMap(\.self)
         }
         if let push = object["push"] {
-            // A device that has sent nothing yet may ask whether another has, in its name.
+            // Before its first push, a device may ask whether another device pushed under its id.
             guard let number = push.int, number > 0 || number == 0 && calls.isEmpty else { return nil }
             self.push = number
         }
@@ -115,7 +113,6 @@
         self.createdIDs = createdIDs
     }
 
-    /// The wire form. Members that are nil or empty are omitted.
     public var json: JSON {
         var object: JSONObject = ["using": .array(using.map(JSON.string))]
         if let device { object.append("device", .string(device)) }
@@ -131,14 +128,13 @@
 }
 
 extension JSON {
-    /// A map of creation ids to ids.
     fileprivate static func ids(_ ids: [String: String]) -> JSON {
         .object(JSONObject(ids.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
     }
 }
 
 extension JSON? {
-    /// A map of creation ids to ids, nil where there is none. Nil altogether if it is something else.
+    /// The map of creation ids to ids, or nil if it is missing. The outer optional is nil if the value is malformed.
     fileprivate var ids: [String: String]?? {
         guard let object = optional(\.object) else { return nil }
         guard let members = object?.members else { return .some(nil) }
@@ -150,18 +146,16 @@ extension JSON? {
 
 /// A JMAP response. RS adds the server's time.
 @_spi(Internals) public struct Response: Hashable, Sendable {
-    /// The answers, in the order of the calls. An answer whose name is `error` has the error's `type` in its arguments.
+    /// The answers, in the order of the calls. An answer named `error` has the error's `type` in its arguments.
     public var methodResponses: [Invocation]
-    /// The ``SessionResource/state`` of the server's session. If it differs from the known one, the client fetches the
-    /// session again.
+    /// The server's current ``SessionResource/state``. If it differs from the client's, the client fetches the session
+    /// again.
     public var sessionState: String
-    /// The server's time of day as a UTC date, such as `2026-11-21T10:00:00.123Z`. Nil if the server omits it. RS only.
+    /// The server's UTC time, such as `2026-11-21T10:00:00.123Z`. Nil if the server omits it. RS only.
     public var serverTime: String?
-    /// The ids of creation ids, if the request had `createdIds`: those of the request, and those of the rows that it
-    /// created.
+    /// The ids by creation id, if the request had `createdIds`: the request's entries and those of the rows it created.
     public var createdIDs: [String: String]?
 
-    /// Makes a response from its parts.
     public init(
         methodResponses: [Invocation], sessionState: String, serverTime: String? = nil,
         createdIDs: [String: String]? = nil
@@ -183,7 +177,6 @@ extension JSON? {
             serverTime: json["serverTime"]?.string, createdIDs: json["createdIds"].ids ?? nil)
     }
 
-    /// The wire form. Members that are nil are omitted.
     public var json: JSON {
         var object: JSONObject = [
             "methodResponses": .array(methodResponses.map(\.json)), "sessionState": .string(sessionState),

@@ -1,32 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Some columns of a row with their clocks: what a push carries up and a page carries down.
+/// Some columns of a row with their clocks, in a push or a page.
 ///
-/// On the wire the columns stand beside `id`, `@gen`, `@hlc` and, in a page, `@seq`. No column starts with "@".
+/// On the wire, an object with the columns and `id`, `@gen`, `@hlc` and, in a page, `@seq`. No column starts with "@".
 public struct RowPatch: Hashable, Sendable {
-    /// The life that the patch belongs to, an odd number. Nil if the sender omits it: life 1 with clocks, the row's
-    /// present life without.
+    /// The generation that the patch belongs to, an odd number. Nil if the sender omits it: then generation 1 if the
+    /// patch has clocks, otherwise the row's current one.
     public var generation: Int?
-    /// The clock of the delete. Nil in a push of a client that has none: without one a delete ends no later life.
+    /// The clocks of the columns. Nil in a push from a client without clocks: the server stamps the write.
     public var clocks: ColumnClocks?
-    /// The number of the row's last transaction on the server. The server sets it; a push has none.
+    /// The row's last transaction on the server. Set only by the server.
     public var seq: Int64?
-    /// The columns by name, without `id` and without the members that begin with "@". A row in a page has all columns
-    /// that were ever written, a push those that changed.
+    /// The columns by name, without `id` and members that begin with "@". A row in a page has every column ever
+    /// written; a push has only the changed ones.
     public var values: JSONObject
-    /// What the sums of counters contain of the device's own counting: by column, then by origin, the total that the
-    /// server has. Only from the server.
+    /// The device's own share of counter sums: the server's totals by column and origin. Set only by the server.
     public var mine: [String: [String: Int64]]
-    /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
+    /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
+    /// server.
     public var mergedInto: String?
-    /// The clocks of the values that the user had read where this patch writes. The patch replaces any other value
-    /// without its writer's knowledge. In a later life: the clocks of the former life, which the patch replaces. Nil:
-    /// the sender does not say, or it knew nothing of the row. Only in a push.
+    /// The clocks of the values that the user had seen in the columns written here; other replaced values were unread.
+    /// In a later generation, the clocks of the former generation that the patch replaces. Nil: not reported, or the
+    /// sender knew nothing of the row. Only in a push.
     public var read: ColumnClocks?
-    /// The values that a device replaced without having read them. Only from the server.
+    /// The clocks of values that a device replaced unread. Set only by the server.
     public var unread = UnreadClocks()
 
-    /// Makes a patch. Without arguments it is empty, and belongs to no stated life.
+    /// Makes a patch. By default it is empty and without a generation.
     public init(
         generation: Int? = nil, clocks: ColumnClocks? = nil, seq: Int64? = nil, values: JSONObject = [:],
         mine: [String: [String: Int64]] = [:], mergedInto: String? = nil
@@ -63,8 +63,8 @@ public struct RowPatch: Hashable, Sendable {
 
     /// The wire form.
     ///
-    /// - Parameter id: The row's id, which pages carry and pushes do not. Default: none. Without it, `@gen` is omitted
-    ///   in life 1.
+    /// - Parameter id: The row's id, present in pages but not in pushes. Default: none. Without it, `@gen` is omitted
+    ///   for generation 1.
     public func json(id: String? = nil) -> JSONObject {
         var members: [JSONObject.Member] = []
         members.reserveCapacity(values.count + 4)
@@ -82,7 +82,6 @@ public struct RowPatch: Hashable, Sendable {
 }
 
 extension RowPatch {
-    /// The wire form of ``mine``, sorted by column and origin.
     package static func json(ofMine mine: [String: [String: Int64]]) -> JSON {
         func sorted<Value>(_ members: [String: Value], _ json: (Value) -> JSON) -> JSON {
             .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }))
@@ -91,21 +90,22 @@ extension RowPatch {
     }
 }
 
-/// How a row was deleted: the life that the delete begins, and its clock.
+/// The deletion of a row: the generation it starts, and its clock.
 public struct Tombstone: Hashable, Sendable {
-    /// The life that the delete begins, an even number: one more than the life that it ends.
+    /// The generation that the delete starts, an even number: the deleted generation plus one.
     public var generation: Int
-    /// The clock of the delete. Nil in a push: the server stamps it, or the device does not know it any more. An
-    /// earlier edit never outlives the delete by it.
+    /// The clock of the delete. Nil in a push if the server should stamp it or the device has lost it. Such a delete
+    /// never loses to an earlier edit.
     public var clock: WriteClock?
-    /// The number of the transaction that deleted the row. Only from the server.
+    /// The transaction that deleted the row. Set only by the server.
     public var seq: Int64?
-    /// The id of the row that this one was merged into, because both had the same unique values. Only from the server.
+    /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
+    /// server.
     public var mergedInto: String?
-    /// The clocks of the row's values that the user had read before the delete. The delete ends any other value without
-    /// its writer's knowledge. Nil: the sender does not say. Only in a push.
+    /// The clocks of the row's values that the user had seen before the delete; other deleted values were unread. Nil:
+    /// not reported. Only in a push.
     public var read: ColumnClocks?
-    /// The values that a device replaced, or ended with the row, without having read them. Only from the server.
+    /// The clocks of values that a device replaced, or deleted with the row, unread. Set only by the server.
     public var unread = UnreadClocks()
 
     /// Makes a tombstone from its parts.
@@ -127,7 +127,7 @@ public struct Tombstone: Hashable, Sendable {
         unread = UnreadClocks(json: json["@unread"])
     }
 
-    /// The wire form. Members that are nil are omitted.
+    /// The wire form. Nil members are omitted.
     public var json: JSON {
         var object: JSONObject = ["@gen": .int(Int64(generation))]
         if let clock { object.append("@hlc", .string(clock.description)) }

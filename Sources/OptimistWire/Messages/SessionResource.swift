@@ -1,29 +1,28 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The JMAP session: what the server can do, and the accounts that the bearer of the token may use (RFC 8620 §2).
+/// The JMAP session: the server's capabilities and the accounts that the token grants access to (RFC 8620 §2).
 @_spi(Internals) public struct SessionResource: Hashable, Sendable {
-    /// The email address of the person who is signed in. Empty if the server omits it.
+    /// The email address of the signed-in user. Empty if the server omits it.
     public var username: String
-    /// Where requests are posted. It may be relative to the server's address.
+    /// The URL for requests. It may be relative to the server's address.
     public var apiURL: String
-    /// The template of the event source's URL, with `{types}`, `{closeafter}` and `{ping}`. Empty if the server has no
+    /// The URL template of the event source, with `{types}`, `{closeafter}` and `{ping}`. Empty if the server has no
     /// events.
     public var eventSourceURL: String
-    /// The state of this resource, which every response repeats as ``Response/sessionState``.
+    /// The state of this resource, repeated in every response as ``Response/sessionState``.
     public var state: String
-    /// The present life of the server's database. If it differs from the known one, the server may have gone back to an
-    /// earlier state.
+    /// The current epoch of the server's database. If it differs from the known one, the server may have been restored
+    /// to an earlier state.
     public var epoch: String
-    /// The state from which a device without rows starts.
+    /// The state from which an empty device starts.
     public var initialState: String
-    /// The schema of each account, by the account's id. An account whose schema cannot be read is left out.
+    /// The accounts' schemas by account id. Accounts with unreadable schemas are omitted.
     public var accounts: [String: Schema]
-    /// The account that a client uses if it has no reason for another one. Nil if the server names none.
+    /// The default account. Nil if the server names none.
     public var primaryAccount: String?
-    /// How many days the server remembers a deleted row. Nil if the server omits it.
+    /// The number of days the server remembers a deleted row. Nil if the server omits it.
     public var tombstoneDays: Int?
 
-    /// Makes a session from its parts.
     public init(
         username: String, apiURL: String, eventSourceURL: String, state: String, epoch: String, initialState: String,
         accounts: [String: Schema], primaryAccount: String?, tombstoneDays: Int? = nil
@@ -39,8 +38,8 @@
         self.tombstoneDays = tombstoneDays
     }
 
-    /// Reads a session. Returns nil if it has no RS capability with an `epoch`, no `apiUrl` or no `state`. An
-    /// `initialState` that is missing is `epoch.0`.
+    /// Reads a session. Returns nil if it lacks an RS capability with an `epoch`, an `apiUrl` or a `state`. A missing
+    /// `initialState` defaults to `epoch.0`.
     public init?(json: JSON) {
         guard let rs = json["capabilities"]?[RowSync.capability], let epoch = rs["epoch"]?.string,
             let apiURL = json["apiUrl"]?.string, let state = json["state"]?.string
@@ -67,7 +66,7 @@
         return [
             "capabilities": [
                 RowSync.core: [
-                    // RFC 8620 wants them. There are no uploads.
+                    // RFC 8620 requires them. Uploads are not supported.
                     "maxSizeUpload": 0, "maxConcurrentUpload": 0,
                     "maxSizeRequest": .int(Int64(RowSync.Limit.requestBytes)),
                     "maxConcurrentRequests": .int(Int64(RowSync.Limit.concurrentRequests)),
@@ -95,21 +94,20 @@
     }
 }
 
-/// An error that concerns a request as a whole: the problem details of RFC 9457, as RFC 8620 §3.6.1 uses them.
+/// An error about a request as a whole: the problem details of RFC 9457, as used in RFC 8620 §3.6.1.
 @_spi(Internals) public struct RequestProblem: Error, Hashable, Sendable {
-    /// A URI. The protocol's own start with `urn:ietf:params:jmap:error:`.
+    /// A URI. JMAP's own types start with `urn:ietf:params:jmap:error:`.
     public var type: String
-    /// The HTTP status that the answer has too, such as 400. Zero if the server omits it.
+    /// The response's HTTP status, such as 400. Zero if the server omits it.
     public var status: Int
-    /// One sentence for people, which a client may log. It may quote a name from the request.
+    /// One sentence that a client may log. It may quote a name from the request.
     public var detail: String
-    /// Which limit was passed, in a problem whose type ends with `limit`, such as `maxSizeRequest`.
+    /// The exceeded limit, such as `maxSizeRequest`, if the type ends with `limit`.
     public var limit: String?
 
-    /// How the types of JMAP's own problems begin.
+    /// The prefix of JMAP's own problem types.
     public static let jmapPrefix = "urn:ietf:params:jmap:error:"
 
-    /// Makes a problem from its parts.
     public init(type: String, status: Int, detail: String, limit: String? = nil) {
         self.type = type
         self.status = status
@@ -117,7 +115,7 @@
         self.limit = limit
     }
 
-    /// Reads problem details. Returns nil if there is no `type`; other missing members are zero, empty or nil.
+    /// Reads problem details. Returns nil without a `type`; other missing members are zero, empty or nil.
     public init?(json: JSON) {
         guard let type = json["type"]?.string else { return nil }
         self.init(
@@ -125,7 +123,6 @@
             limit: json["limit"]?.string)
     }
 
-    /// The wire form.
     public var json: JSON {
         var object: JSONObject = ["type": .string(type), "status": .int(Int64(status)), "detail": .string(detail)]
         if let limit { object.append("limit", .string(limit)) }

@@ -1,28 +1,27 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The arguments of `T/set`: rows to create, to change and to destroy.
+/// The arguments of `T/set`: rows to create, update and destroy.
 package struct SetCall: Hashable, Sendable {
-    /// The account whose rows are written: one of ``SessionResource/accounts``.
+    /// The account to write to: one of ``SessionResource/accounts``.
     package var accountID: String
-    /// The state that the account must still be in, or the call is refused with `stateMismatch`. Nil: any.
+    /// If set, the server refuses the call with `stateMismatch` unless the account is in this state.
     package var ifInState: String?
-    /// The rows to create, by creation id. A creation id that is a lower-case UUID becomes the row's id.
+    /// The rows to create, by creation id. A lower-case UUID becomes the row's id.
     package var create: [(id: String, patch: RowPatch)] = []
-    /// The rows to change, by id, each with the columns that change.
+    /// The rows to update by id, each with the changed columns.
     package var update: [(id: String, patch: RowPatch)] = []
-    /// The rows to delete, by id. Without a tombstone the server ends the row's present life, now.
+    /// The rows to delete by id. Without a tombstone the server ends the row's current generation now.
     package var destroy: [(id: String, tombstone: Tombstone?)] = []
 
-    /// Makes a call without rows.
     package init(accountID: String, ifInState: String? = nil) {
         self.accountID = accountID
         self.ifInState = ifInState
     }
 
-    /// How many rows the call names, at most ``RowSync/Limit/rowsInSet``.
+    /// The number of rows in the call, at most ``RowSync/Limit/rowsInSet``.
     package var rowCount: Int { create.count + update.count + destroy.count }
 
-    /// Reads the arguments. Returns nil if `accountId` is missing, or if a member, a row or a tombstone is malformed.
+    /// Reads the arguments. Returns nil if `accountId` is missing, or if a member, row or tombstone is malformed.
     /// Unknown members are ignored.
     package init?(json: JSONObject) {
         guard let accountID = json["accountId"]?.string, let ifInState = json["ifInState"].optional(\.string) else {
@@ -37,7 +36,7 @@ package struct SetCall: Hashable, Sendable {
         guard let clocks = json["destroyClocks"].optional(\.object) else { return nil }
         var tombstones: [String: Tombstone] = [:]
         for (id, value) in clocks?.members ?? [] {
-            // Without it, this would be another delete: one that happens now.
+            // Ignoring it would turn this into a different delete, stamped now.
             guard let tombstone = Tombstone(json: value) else { return nil }
             tombstones[id] = tombstone
         }
@@ -56,7 +55,6 @@ package struct SetCall: Hashable, Sendable {
         return patches
     }
 
-    /// The wire form. Lists without rows are omitted.
     package var json: JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         if let ifInState { object.append("ifInState", .string(ifInState)) }
@@ -78,29 +76,28 @@ package struct SetCall: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { json.hash(into: &hasher) }
 }
 
-/// Why the server did not apply one row of a `/set`.
+/// Why the server did not apply a row of a `/set` call.
 public struct SetError: Hashable, Sendable {
-    /// One of the types of RFC 8620 §5.3 and Documentation/Protocol.md, or one that this version does not know: keep
-    /// the row, and try again later.
+    /// A type from RFC 8620 §5.3 or Documentation/Protocol.md. For an unknown type, keep the row and retry later.
     public var type: String
     /// A sentence for people. Nil if the server omits it.
     public var description: String?
-    /// The columns at fault. Empty: the row as a whole, or the server does not say.
+    /// The invalid columns. Empty: the row as a whole, or not reported.
     public var properties: [String]
-    /// The rows, as `Type:id`, that this one waits for.
+    /// The rows, as `Type:id`, that this row waits for.
     package var blockedBy: [String]
-    /// The server's row. Nil: it has none, or does not tell.
+    /// The server's row. Nil: it has none, or does not report it.
     package var current: RowPatch?
-    /// How long to wait before the row is sent again, in seconds. Nil: the client decides.
+    /// The seconds to wait before sending the row again. Nil: the client decides.
     package var retryAfterSeconds: Double?
-    /// In a `uniqueViolation`, the id of the row that has the values.
+    /// In a `uniqueViolation`, the id of the row that holds the values.
     @_spi(Internals) public var winner: String?
-    /// In a `notFound`, how the row was deleted.
+    /// In a `notFound`, the row's deletion.
     package var deletion: Tombstone?
-    /// The app's own word for the error, such as ``RowFault/code``. Nil: the type says all.
+    /// The app's error code, such as ``RowFault/code``. Nil if the type is sufficient.
     public var code: String?
 
-    /// Makes an error. By default it says nothing but its type.
+    /// Makes an error. By default it has only a type.
     public init(
         _ type: String, _ description: String? = nil, properties: [String] = [], blockedBy: [String] = [],
         current: RowPatch? = nil, retryAfterSeconds: Double? = nil, winner: String? = nil, deletion: Tombstone? = nil,
@@ -117,8 +114,7 @@ public struct SetError: Hashable, Sendable {
         self.code = code
     }
 
-    /// Reads an error. Returns nil if there is no `type`; other members that are missing or malformed count as nil or
-    /// empty.
+    /// Reads an error. Returns nil without a `type`; other missing or malformed members count as nil or empty.
     package init?(json: JSON) {
         guard let type = json["type"]?.string else { return nil }
         self.init(
@@ -129,7 +125,6 @@ public struct SetError: Hashable, Sendable {
             deletion: json["deletion"].flatMap { Tombstone(json: $0) }, code: json["code"]?.string)
     }
 
-    /// The wire form. Members that are nil or empty are omitted.
     package var json: JSON {
         var object: JSONObject = ["type": .string(type)]
         if let description { object.append("description", .string(description)) }
@@ -150,32 +145,27 @@ public struct SetError: Hashable, Sendable {
     public var oldState: String?
     /// The account's state after the request.
     public var newState: String
-    /// The rows that were created, by creation id, with the columns in which the server's value won, and their clocks.
-    /// Nil: the row is exactly what was sent.
+    /// The created rows by creation id, each with the columns whose server value won and their clocks. Nil: the row is
+    /// exactly as sent.
     public var created: [(id: String, won: RowPatch?)] = []
-    /// The rows' ids by creation id, for rows whose id the server chose. Empty for clients that use UUIDs as creation
-    /// ids.
+    /// The rows' ids by creation id, for ids that the server chose. Empty for clients that use UUIDs as creation ids.
     public var rowIDs: [String: String] = [:]
-    /// The rows that were changed, by id, with the columns in which the server's value won, and their clocks. Nil: the
-    /// columns are exactly what was sent.
+    /// The updated rows by id, each with the columns whose server value won and their clocks. Nil: the columns are
+    /// exactly as sent.
     public var updated: [(id: String, won: RowPatch?)] = []
-    /// The ids of the rows that were deleted.
     public var destroyed: [String] = []
-    /// The rows that were not created, by creation id.
+    /// The rows not created, by creation id.
     public var notCreated: [(id: String, error: SetError)] = []
-    /// The rows that were not changed, by id.
     public var notUpdated: [(id: String, error: SetError)] = []
-    /// The rows that were not deleted, by id.
     public var notDestroyed: [(id: String, error: SetError)] = []
 
-    /// Makes an answer that names no rows.
     public init(oldState: String?, newState: String) {
         self.oldState = oldState
         self.newState = newState
     }
 
-    /// Reads an answer. Returns nil if `newState` is missing. A row whose error cannot be read has the type
-    /// `serverFail`; other malformed members count as missing.
+    /// Reads an answer. Returns nil if `newState` is missing. An unreadable error becomes `serverFail`; other malformed
+    /// members count as missing.
     public init?(json: JSONObject) {
         guard let newState = json["newState"]?.string else { return nil }
         self.init(oldState: json["oldState"]?.string, newState: newState)
@@ -204,9 +194,6 @@ public struct SetError: Hashable, Sendable {
         (json?.object?.members ?? []).map { ($0.key, SetError(json: $0.value) ?? SetError("serverFail")) }
     }
 
-    /// The wire form.
-    ///
-    /// - Parameter accountID: The account of the call, which every answer repeats.
     public func json(accountID: String) -> JSONObject {
         var object: JSONObject = ["accountId": .string(accountID)]
         object.append("oldState", oldState.map(JSON.string) ?? .null)

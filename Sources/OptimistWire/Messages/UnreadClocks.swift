@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The clocks of values that a device replaced, or ended with their row, without having read them. By column, at most
-/// one for each device that wrote such a value.
+/// The clocks of values that a device replaced, or deleted with their row, without having seen them. For each column,
+/// at most one clock per device that wrote such a value.
 ///
-/// The values themselves are not kept: the device that wrote one still has it when it receives the clock.
+/// The values themselves are not stored: the writing device still has its value when it receives the clock.
 public struct UnreadClocks: Hashable, Sendable {
     private var columns: [String: [WriteClock]] = [:]
 
     /// Makes an empty list.
     public init() {}
 
-    /// Reads the wire form, `{"column": ["clock"]}`. Skips what is malformed.
+    /// Reads the wire form, `{"column": ["clock"]}`, and skips malformed entries.
     init(json: JSON?) {
         for (column, clocks) in json?.object?.members ?? [] {
             for clock in clocks.array ?? [] {
@@ -19,7 +19,6 @@ public struct UnreadClocks: Hashable, Sendable {
         }
     }
 
-    /// The wire form, with the columns in the order of their names.
     var json: JSON {
         .object(
             JSONObject(
@@ -28,18 +27,16 @@ public struct UnreadClocks: Hashable, Sendable {
                 }))
     }
 
-    /// Whether there is no clock.
+    /// Whether the list is empty.
     public var isEmpty: Bool { columns.isEmpty }
-    /// The number of clocks.
     var count: Int { columns.values.reduce(0) { $0 + $1.count } }
 
-    /// The clocks of a column, the earliest first.
+    /// The clocks of a column, earliest first.
     public subscript(column: String) -> [WriteClock] { columns[column] ?? [] }
 
-    /// Whether one of a column's clocks is of a device.
     package func contains(device: String, in column: String) -> Bool { self[column].contains { $0.device == device } }
 
-    /// Adds a clock. The latest clock of a device in a column replaces its earlier one.
+    /// Adds a clock. A device's later clock in a column replaces its earlier one.
     public mutating func add(_ clock: WriteClock, in column: String) {
         var clocks = self[column]
         if clocks.contains(where: { $0.device == clock.device && $0 >= clock }) { return }
@@ -48,14 +45,13 @@ public struct UnreadClocks: Hashable, Sendable {
         columns[column] = clocks.sorted()
     }
 
-    /// Removes the clock of a device in a column.
     package mutating func remove(device: String, in column: String) {
         guard let clocks = columns[column] else { return }
         let others = clocks.filter { $0.device != device }
         columns[column] = others.isEmpty ? nil : others
     }
 
-    /// Keeps the latest clocks of all columns, at most `limit`.
+    /// Keeps only the latest `limit` clocks across all columns.
     package mutating func keep(latest limit: Int) {
         if count <= limit { return }
         let all = columns.flatMap { column, clocks in clocks.map { (clock: $0, column: column) } }
@@ -64,14 +60,13 @@ public struct UnreadClocks: Hashable, Sendable {
         for (clock, column) in latest { add(clock, in: column) }
     }
 
-    /// The clocks that some devices gave.
     package func of(devices: Set<String>) -> UnreadClocks {
         var own = UnreadClocks()
         own.columns = columns.mapValues { $0.filter { devices.contains($0.device) } }.filter { !$0.value.isEmpty }
         return own
     }
 
-    /// The same clocks under other names of the columns.
+    /// The same clocks under renamed columns.
     package func renamed(_ name: (String) -> String) -> UnreadClocks {
         var renamed = UnreadClocks()
         for (column, clocks) in columns { for clock in clocks { renamed.add(clock, in: name(column)) } }

@@ -1,23 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Rules for the values of one column that need no code. The device checks them at the write, and the server checks them
-/// when it receives the row.
+/// Declarative rules for the values of one column. The device checks them when a row is written, and the server when it
+/// receives the row.
 ///
-/// Null is allowed unless the column is required. A rule says only what may be written: values that are
-/// stored already stay.
+/// Null is allowed unless the column is required. Rules apply to writes only: stored values stay.
 public struct ColumnRules: Hashable, Sendable {
-    /// The smallest number. For a column of whole numbers it is below 2^53 either way. Nil: there is none.
+    /// The smallest number. For integer columns its magnitude is below 2^53. Default: nil, no limit.
     public var min: Double?
-    /// The largest number. For a column of whole numbers it is below 2^53 either way. Nil: there is none.
+    /// The largest number. For integer columns its magnitude is below 2^53. Default: nil, no limit.
     public var max: Double?
-    /// The most Unicode scalars of a text, at least 1. An emoji may have several. Nil: any number.
+    /// The maximum number of Unicode scalars in a text, at least 1. An emoji may have several. Default: nil, no limit.
     public var maxLength: Int?
-    /// The pattern that a whole text matches. Nil: any text.
+    /// The pattern that the complete text must match. Default: nil, any text.
     public var pattern: TextPattern?
-    /// The values that are allowed, in their form on the wire. Nil: all values.
+    /// The allowed values, in their wire form. Default: nil, any value.
     public var oneOf: [JSON]?
 
-    /// Makes rules, unchecked: a store and a server check them when they start. Default: none.
+    /// Makes rules, unchecked: a store or server checks them when it starts. Default: no rules.
     public init(
         min: Double? = nil, max: Double? = nil, maxLength: Int? = nil, pattern: TextPattern? = nil,
         oneOf: [JSON]? = nil
@@ -29,17 +28,16 @@ public struct ColumnRules: Hashable, Sendable {
         self.oneOf = oneOf
     }
 
-    /// Whether there is no rule.
     package var isEmpty: Bool { self == ColumnRules() }
 
-    /// Returns which rule a value breaks, in words that complete "The column …" and never contain the value. Nil: it
-    /// breaks none. The value fits the column's type.
+    /// Returns how a value breaks the rules, as a phrase that completes "The column …" and never contains the value.
+    /// Nil if the value is allowed. The value must fit the column's type.
     package func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
 
-    /// The same, where the caller may know already whether a text matches the pattern.
+    /// The same, with the caller's implementation of pattern matching, such as a cache.
     package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
         if value.isNull { return nil }
-        // A 64-bit number stands in a text.
+        // A 64-bit number is a string on the wire.
         if let number = value.double ?? (min == nil && max == nil ? nil : value.string.flatMap(Double.init)) {
             if let min, number < min { return "breaks the rule \"min\": the smallest number is \(JSON(number: min))" }
             if let max, number > max { return "breaks the rule \"max\": the largest number is \(JSON(number: max))" }
@@ -49,35 +47,35 @@ public struct ColumnRules: Hashable, Sendable {
                 return "breaks the rule \"maxLength\": a text has at most \(maxLength) Unicode scalars"
             }
             if let pattern, !matches(pattern, text) {
-                return "breaks the rule \"pattern\": a text matches \(pattern)"
+                return "breaks the rule \"pattern\": the text must match \(pattern)"
             }
         }
         if let oneOf, !oneOf.contains(where: { Self.isSame($0, value) }) {
-            return "breaks the rule \"enum\": the value is \(Self.words(oneOf))"
+            return "breaks the rule \"enum\": the value must be \(Self.words(oneOf))"
         }
         return nil
     }
 
-    /// Returns what is wrong with the rules for a column of a type: sentences that follow the column's name. Empty:
-    /// nothing.
+    /// Returns the faults of the rules for a column type, as sentences to follow the column's name. Empty if there are
+    /// none.
     package func faults(for type: ColumnType) -> [String] {
         var faults: [String] = []
         let isNumber = [.number, .int, .int64].contains(type)
         if min != nil || max != nil {
-            if !isNumber { faults.append("has \"min\" or \"max\" and holds no numbers.") }
+            if !isNumber { faults.append("has \"min\" or \"max\" but is not a number column.") }
             if [min, max].contains(where: { !Self.isBound($0, of: type) }) {
-                faults.append("needs a finite \"min\" and \"max\", for whole numbers below 2^53 either way.")
+                faults.append("needs a finite \"min\" and \"max\", below 2^53 in magnitude for whole numbers.")
             }
-            if let min, let max, min > max { faults.append("has a \"min\" above its \"max\", which no value fits.") }
+            if let min, let max, min > max { faults.append("has a \"min\" above its \"max\", so no value fits.") }
         }
         if type != .string, maxLength != nil || pattern != nil {
-            faults.append("has \"maxLength\" or \"pattern\" and holds no texts.")
+            faults.append("has \"maxLength\" or \"pattern\" but is not a string column.")
         }
         if let maxLength, maxLength < 1 { faults.append("has a \"maxLength\" below 1.") }
         if let fault = pattern?.fault { faults.append("has a \"pattern\" that cannot be read: \(fault)") }
         if let oneOf {
-            if !isNumber, type != .string { faults.append("has an \"enum\" and holds neither texts nor numbers.") }
-            if oneOf.isEmpty { faults.append("has an empty \"enum\", which no value fits.") }
+            if !isNumber, type != .string { faults.append("has an \"enum\" but holds neither strings nor numbers.") }
+            if oneOf.isEmpty { faults.append("has an empty \"enum\", so no value fits.") }
             if oneOf.contains(where: { $0.isNull || type.objection(to: $0) != nil }) {
                 faults.append("has a value in its \"enum\" that the column cannot hold.")
             }
@@ -85,7 +83,7 @@ public struct ColumnRules: Hashable, Sendable {
         return faults
     }
 
-    /// At most eight values, because a sentence is read.
+    /// Lists at most eight values, so that the sentence stays readable.
     private static func words(_ values: [JSON]) -> String {
         let shown = values.prefix(mostShown).map(\.description).joined(separator: ", ")
         if values.count == 1 { return shown }
@@ -107,14 +105,14 @@ public struct ColumnRules: Hashable, Sendable {
 }
 
 extension ColumnRules {
-    /// The members of a column's JSON that hold rules.
+    /// The names of a column's JSON members that hold rules.
     @_spi(Internals) public static let members: Set = ["min", "max", "maxLength", "pattern", "enum"]
 
-    /// Reads the rules among a column's members, and leaves out those that have no readable value.
+    /// Reads the rules from a column's members and skips those it cannot read.
     ///
     /// - Parameters:
     ///   - json: The column's members in a schema.
-    ///   - note: Receives a sentence, which follows the column's name, for each of those.
+    ///   - note: Receives a sentence for each skipped rule, to follow the column's name.
     package init(members json: JSON, note: (String) -> Void) {
         func read<Value>(_ name: String, _ expectation: String, _ value: (JSON) -> Value?) -> Value? {
             guard let member = json[name] else { return nil }
@@ -129,7 +127,6 @@ extension ColumnRules {
             oneOf: read("enum", "a list", \.array))
     }
 
-    /// The members of the rules, as ``init(members:note:)`` reads them.
     package var json: JSONObject {
         var object = JSONObject()
         if let min { object.append("min", JSON(number: min)) }
@@ -142,7 +139,7 @@ extension ColumnRules {
 }
 
 extension JSON {
-    /// A number in its shortest form: `3` and not `3.0`.
+    /// A number in its shortest form: `3` instead of `3.0`.
     fileprivate init(number: Double) {
         self = Int64(exactly: number).map(JSON.int) ?? (number.isFinite ? .double(number) : .null)
     }

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A pattern as the steps of an automaton that is in many states at once, so that it never goes back.
+/// A pattern compiled to a nondeterministic automaton. Matching tracks all states in parallel and never backtracks.
 struct PatternProgram: Sendable {
     private enum Step: Sendable {
-        /// A scalar of the set with this number.
+        /// Matches a scalar of the set with this index.
         case scalar(Int)
         case either(Int, Int)
         case jump(Int)
@@ -11,15 +11,14 @@ struct PatternProgram: Sendable {
     }
 
     private var steps: [Step] = []
-    /// The sets of scalars that the steps name. Equal sets are here once, so that each is asked once about a scalar.
+    /// The distinct sets used by the steps. Sharing equal sets means that each is tested once per scalar.
     private var sets: [ScalarSet] = []
     private var numbers: [ScalarSet: Int] = [:]
 
-    /// How many steps a program may have, and how many nodes may be turned into steps. A scalar of a text may bring the
-    /// automaton into each of the steps.
+    /// The maximum number of steps, and of nodes visited while compiling. It bounds the work for each scalar of a text.
     static let maxSteps = 1_000
 
-    /// A program that matches nothing.
+    /// A program that never matches.
     init() {}
 
     init(_ node: PatternNode) throws(PatternFault) {
@@ -32,7 +31,7 @@ struct PatternProgram: Sendable {
     private mutating func add(_ node: PatternNode, _ effort: inout Int) throws(PatternFault) {
         effort += 1
         guard effort <= Self.maxSteps, steps.count < Self.maxSteps else {
-            throw PatternFault("its repetitions are too many together.")
+            throw PatternFault("it has too many repetitions in total.")
         }
         switch node {
         case .scalars(let set): steps.append(.scalar(number(of: set)))
@@ -83,12 +82,12 @@ struct PatternProgram: Sendable {
 
     // MARK: - Matching
 
-    /// The states that the automaton is in.
+    /// The current states of the automaton.
     private struct States {
         var list: [Int] = []
         private var isHere: [Bool]
         private(set) var visited: [Int] = []
-        /// The states to look at. Empty between two calls; it is kept so that a call allocates nothing.
+        /// The states left to visit. Empty between calls; a property only to avoid allocations.
         private var open: [Int] = []
 
         init(_ count: Int) { isHere = Array(repeating: false, count: count) }
@@ -99,7 +98,7 @@ struct PatternProgram: Sendable {
             list.removeAll(keepingCapacity: true)
         }
 
-        /// Adds a state, and every state that is reached from it without reading a scalar.
+        /// Adds a state and all states reachable from it without reading a scalar.
         mutating func add(_ state: Int, of steps: [Step]) {
             open.append(state)
             while let state = open.popLast() {
@@ -117,14 +116,14 @@ struct PatternProgram: Sendable {
         }
     }
 
-    /// The sets that one scalar is in, as far as they were asked for.
+    /// A scalar with the results of the sets tested so far.
     private struct Scalar {
         private let sets: [ScalarSet]
         private var isKnown: [Bool]
         private var isInside: [Bool]
         private var known: [Int] = []
         private var scalar: Unicode.Scalar = "\0"
-        /// The work so far: one for each range, and some for each category.
+        /// The work so far: one for each range, plus eight for each category.
         private(set) var work = 0
 
         init(_ sets: [ScalarSet]) {
@@ -149,8 +148,8 @@ struct PatternProgram: Sendable {
         }
     }
 
-    /// Whether the program matches all the scalars, and how much work it was to find out: one for each state that the
-    /// automaton entered or left, and for each range of scalars that was looked at.
+    /// Returns whether the program matches all the scalars, and the work done: one for each state entered or left, plus
+    /// the cost of each set tested.
     func match(_ scalars: some Sequence<Unicode.Scalar>) -> (isMatch: Bool, work: Int) {
         guard !steps.isEmpty else { return (false, 0) }
         var (present, next, here) = (States(steps.count), States(steps.count), Scalar(sets))
@@ -172,6 +171,6 @@ struct PatternProgram: Sendable {
 }
 
 extension ScalarSet {
-    /// How much work it is to look for a scalar. Names of categories are texts.
+    /// The cost of a test. A category costs more because its name is a string.
     fileprivate var effort: Int { ranges.count + 8 * categories.count }
 }

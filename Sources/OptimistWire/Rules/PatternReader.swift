@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A pattern as a tree.
+/// The syntax tree of a pattern.
 indirect enum PatternNode: Sendable {
     case scalars(ScalarSet)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// Nil: without an end.
+    /// `most` is nil for an unbounded repetition.
     case repeated(PatternNode, least: Int, most: Int?)
 }
 
-/// Reads the text of a pattern.
+/// Parses a pattern.
 struct PatternReader {
     private var rest: Substring.UnicodeScalarView
     private var depth = 0
@@ -108,18 +108,18 @@ struct PatternReader {
             if let single = try escaped(&set) { set.ranges.append(single...single) }
             return .scalars(set)
         case "*", "+", "?", "{":
-            throw PatternFault("a quantifier follows nothing: \"\(scalar)\" is written \"\\\(scalar)\".")
-        case "]", "}": throw PatternFault("\"\(scalar)\" closes nothing: it is written \"\\\(scalar)\".")
+            throw PatternFault("a quantifier follows nothing: write \"\\\(scalar)\" for \"\(scalar)\".")
+        case "]", "}": throw PatternFault("\"\(scalar)\" closes nothing: write \"\\\(scalar)\" instead.")
         case "^", "$":
             throw PatternFault(
-                "it has \"\(scalar)\", but always matches the whole text: leave that out, or write \\^ or [$].")
+                "it always matches the whole text: remove \"\(scalar)\", or write \\^ or [$] instead.")
         default: return .scalars(ScalarSet(ranges: [scalar...scalar]))
         }
     }
 
-    /// Reads what follows a backslash.
+    /// Reads the rest of an escape after the backslash.
     ///
-    /// - Returns: The character. Nil: a category was added to the set.
+    /// - Returns: The character, or nil after adding a category to `set`.
     private mutating func escaped(_ set: inout ScalarSet) throws(PatternFault) -> Unicode.Scalar? {
         let scalar = try next("a character after \"\\\"")
         switch scalar {
@@ -139,7 +139,7 @@ struct PatternReader {
             set.categories.append(ScalarSet.Category(name: name, isComplement: scalar == "P"))
             return nil
         case _ where Self.escapable.contains(scalar): return scalar
-        default: throw PatternFault("\"\\\(scalar)\" means nothing in this dialect (RFC 9485).")
+        default: throw PatternFault("\"\\\(scalar)\" is not supported in this dialect (RFC 9485).")
         }
     }
 
@@ -174,7 +174,7 @@ struct PatternReader {
     ) throws(PatternFault) -> Unicode.Scalar? {
         switch scalar {
         case "\\": return try escaped(&set)
-        case "[", "-": throw PatternFault("in [ ] \"\(scalar)\" is written \"\\\(scalar)\".")
+        case "[", "-": throw PatternFault("in [ ], write \"\\\(scalar)\" for \"\(scalar)\".")
         default: return scalar
         }
     }

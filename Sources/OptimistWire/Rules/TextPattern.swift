@@ -1,30 +1,29 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A pattern for whole texts, in the interoperable dialect of RFC 9485 (I-Regexp).
+/// A pattern for complete texts, in the interoperable dialect of RFC 9485 (I-Regexp).
 ///
 /// The dialect has characters, `.`, classes such as `[a-z_]`, `[^0-9]` and `\p{Lu}`, groups, `|`, and the quantifiers
-/// `*`, `+`, `?` and `{n,m}`. A pattern always matches the whole text, so `^` and `$` stand for nothing: they are
-/// refused outside a class, except as `\^` and `[$]`.
+/// `*`, `+`, `?` and `{n,m}`. A pattern always matches the complete text, so `^` and `$` are not anchors; outside a
+/// class only `\^` and `[$]` are accepted.
 ///
-/// The time of a match is proportional to the length of the text times the size of the pattern, whatever the two are, and
-/// both are limited. Every device and server gives the same answer, except that `\p` follows the Unicode version
-/// of the system.
+/// Matching takes time proportional to the length of the text times the size of the pattern, and both are limited. All
+/// devices and servers agree on the result, except that `\p` follows the Unicode version of the system.
 ///
 /// > Source: RFC 9485, "I-Regexp: An Interoperable Regular Expression Format"; Thompson, "Regular Expression Search
 /// > Algorithm", CACM 1968.
 public struct TextPattern: Sendable {
-    /// The pattern as it was written.
+    /// The pattern's source text.
     public let text: String
-    /// Why the text is no pattern, as a sentence. Nil: it is one.
+    /// Why the pattern is invalid, as a sentence. Nil if it is valid.
     public let fault: String?
     private let program: PatternProgram
 
-    /// The most bytes of a pattern.
+    /// The maximum size of a pattern in bytes.
     static let maxBytes = 1_000
-    /// The most bytes of UTF-8 of a text that can match. A longer text matches no pattern.
+    /// The maximum size of a text in bytes of UTF-8. A longer text never matches.
     package static let maxTextBytes = 4_096
 
-    /// Reads a pattern. If the text is not a pattern, ``fault`` says why, and nothing matches.
+    /// Parses a pattern. If it is invalid, ``fault`` says why, and it matches nothing.
     public init(_ text: String) {
         self.text = text
         do throws(PatternFault) {
@@ -39,10 +38,10 @@ public struct TextPattern: Sendable {
         }
     }
 
-    /// Whether a whole text matches.
+    /// Whether the complete text matches.
     public func matches(_ text: String) -> Bool { match(text).isMatch }
 
-    /// Whether a whole text matches, and how much work it was to find out: at most a small multiple of the text's length
+    /// Returns whether the complete text matches, and the work done: at most a small multiple of the text's length
     /// times the size of the pattern.
     package func match(_ text: String) -> (isMatch: Bool, work: Int) {
         text.utf8.count <= Self.maxTextBytes ? program.match(text.unicodeScalars) : (false, 0)
@@ -58,11 +57,11 @@ extension TextPattern: Hashable {
 extension TextPattern: ExpressibleByStringLiteral, CustomStringConvertible {
     public init(stringLiteral value: String) { self.init(value) }
 
-    /// The pattern as it was written.
+    /// The pattern's source text.
     public var description: String { text }
 }
 
-/// Why a text is no pattern.
+/// Why a pattern is invalid.
 struct PatternFault: Error {
     var sentence: String
 
@@ -72,7 +71,7 @@ struct PatternFault: Error {
 /// A set of Unicode scalars.
 struct ScalarSet: Hashable, Sendable {
     var ranges: [ClosedRange<Unicode.Scalar>] = []
-    /// Categories such as `L` or `Lu`; the second member says whether the scalars outside it are meant.
+    /// Categories such as `L` or `Lu`, or their complements.
     var categories: [Category] = []
     var isNegated = false
 
@@ -93,7 +92,7 @@ struct ScalarSet: Hashable, Sendable {
 }
 
 extension Unicode.GeneralCategory {
-    /// The name of the category in the Unicode standard.
+    /// The category's abbreviation in the Unicode standard.
     var abbreviation: String {
         switch self {
         case .uppercaseLetter: "Lu"

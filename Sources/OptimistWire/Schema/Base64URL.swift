@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Bytes on the wire: RFC 4648 §5 without padding.
+/// Base64url without padding, RFC 4648 §5: the wire form of bytes.
 @_spi(Internals) public enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// Whether a text is base64url without padding. The empty text is.
+    /// Whether a text is base64url without padding. The empty text is valid.
     public static func isValid(_ text: String) -> Bool { decode(text) != nil }
 
-    /// Returns the text of some bytes, without padding: 4 characters for 3 bytes.
+    /// Returns bytes as text without padding: 4 characters for 3 bytes.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var output: [UInt8] = []
         output.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -24,8 +24,7 @@
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Returns the bytes of a text, or nil if it is not base64url without padding. Bits left over at the end must be
-    /// zero.
+    /// Returns the bytes of a text, or nil if it is not base64url without padding. Unused trailing bits must be zero.
     public static func decode(_ text: String) -> [UInt8]? {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count * 3 / 4)

@@ -1,32 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a column may hold on the wire. Null is allowed everywhere; `required` forbids it.
+/// The type of a column's values on the wire. Every type allows null unless the column is required.
 public enum ColumnType: String, Sendable, CaseIterable {
-    /// A string. Its size is that of its UTF-8.
+    /// A string. Its size is the size of its UTF-8.
     case string
     /// True or false.
     case bool
-    /// A finite number that a double holds: a whole number beyond 2^53 may not fit.
+    /// A finite number that a double represents exactly. An integer beyond 2^53 may not qualify.
     case number
-    /// A whole number of at most 2^53 either way.
+    /// An integer with a magnitude of at most 2^53.
     case int
-    /// A whole number of 64 bits, as a decimal string: not every JSON reader holds so large a number.
+    /// A 64-bit integer as a decimal string, because not every JSON parser reads numbers that large.
     case int64
-    /// A moment in the form of RFC 3339, in UTC with a capital T and Z, such as `2026-11-21T10:00:00.123Z`.
+    /// An RFC 3339 date in UTC with a capital T and Z, such as `2026-11-21T10:00:00.123Z`.
     case date
-    /// Bytes, as base64url text without padding.
+    /// Bytes, as base64url without padding.
     case data
     /// Any JSON.
     case json
     /// The id of a row of the column's `target` type.
     case ref
-    /// Reserved for files, which the protocol does not have yet. The server refuses a schema with it.
+    /// Reserved for files, which the protocol does not support yet. The server refuses a schema with it.
     case blob
-    /// A whole number that devices add to. A push carries a ``CounterPatch``, a page the sum.
+    /// An integer that devices add to. A push carries a ``CounterPatch``, a page the sum.
     case counter
 
-    /// Returns why a value cannot stand in a column of this type, in words that complete "The column …". Nil if it can;
-    /// null always can.
+    /// Returns why a column of this type cannot hold a value, as a phrase that completes "The column …". Nil if it can.
+    /// Null is always allowed.
     package func objection(to value: JSON) -> String? {
         if value.isNull { return nil }
         return accepts(value) ? nil : "expects \(expectation)"
@@ -52,15 +52,15 @@ public enum ColumnType: String, Sendable, CaseIterable {
         switch self {
         case .string: "a string"
         case .bool: "true or false"
-        case .number: "a finite number that a double holds"
-        case .int: "a whole number of at most 2^53 either way"
-        case .int64: "a whole number of 64 bits as a decimal string"
+        case .number: "a finite number that a double can represent"
+        case .int: "a whole number with a magnitude of at most 2^53"
+        case .int64: "a 64-bit whole number as a decimal string"
         case .date: "a UTC date such as \"2026-11-21T10:00:00.123Z\""
         case .data: "base64url without padding"
         case .json: "any JSON"
         case .ref: "the lower-case UUID of a row"
         case .blob: "the id of a blob"
-        case .counter: "{\"@total\": n}, a list of those, or {\"@add\": n}"
+        case .counter: "{\"@total\": n}, a list of such objects, or {\"@add\": n}"
         }
     }
 }

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The id of a row on the wire: a UUID in lower case.
+/// A row's id on the wire: a lower-case UUID.
 @_spi(Internals) public enum RowID {
-    /// Whether a text is a UUID of 36 characters with lower-case digits, such as
-    /// `4b1c2f0e-5a77-4c1d-9f0b-2d6f8a90c1e9`. Any version of UUID is allowed.
+    /// Whether a text is a lower-case UUID of 36 characters, such as `4b1c2f0e-5a77-4c1d-9f0b-2d6f8a90c1e9`. Any
+    /// version is allowed.
     public static func isValid(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         var text = text

@@ -1,19 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension Schema {
-    /// Checks that the schema does not contradict itself.
+    /// Checks the schema for contradictions.
     ///
-    /// - Throws: ``SchemaError`` that names every contradiction, in the order of the names.
+    /// - Throws: ``SchemaError`` with every contradiction, sorted by name.
     public func check() throws(SchemaError) {
         let faults = contradictions
         if !faults.isEmpty { throw SchemaError(faults) }
     }
 
-    /// A sentence for each.
+    /// One sentence for each contradiction.
     var contradictions: [String] {
         var faults: [String] = []
         if version < 1 || minClientVersion > version {
-            faults.append("\"version\" counts from 1, and \"minClientVersion\" is not above it.")
+            faults.append("\"version\" must be at least 1, and at least \"minClientVersion\".")
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key }) {
@@ -33,10 +33,10 @@ extension Schema {
         switch (column.type, column.target) {
         case (.ref, nil): faults.append("\(name) is a ref and needs \"to\".")
         case (.ref, let target?) where types[target] == nil:
-            faults.append("\(name) refers to \"\(target)\", which is no type of the schema.")
+            faults.append("\(name) refers to \"\(target)\", which is not a type of the schema.")
         case (.ref, _): break
-        case (_, _?): faults.append("\(name) has \"to\" and is no ref.")
-        case (_, nil): if column.onDelete != nil { faults.append("\(name) has \"onDelete\" and is no ref.") }
+        case (_, _?): faults.append("\(name) has \"to\" but is not a ref.")
+        case (_, nil): if column.onDelete != nil { faults.append("\(name) has \"onDelete\" but is not a ref.") }
         }
         if column.onDelete == .setNull, column.isRequired {
             faults.append("\(name) is required, so a delete cannot set it to null.")
@@ -44,11 +44,11 @@ extension Schema {
         faults += column.rules.faults(for: column.type).map { "\(name) \($0)" }
         guard column.type == .counter else { return faults }
         if column.isRequired { faults.append("\(name) is a counter: it is never null, and cannot be required.") }
-        if column.maxBytes != nil { faults.append("\(name) is a counter and has no \"maxBytes\".") }
+        if column.maxBytes != nil { faults.append("\(name) is a counter, which cannot have \"maxBytes\".") }
         return faults
     }
 
-    /// At no version may a name mean two things.
+    /// A name must be unambiguous at every version.
     private func faults(of former: [String: [FormerName]], _ place: String) -> [String] {
         var faults: [String] = []
         var known: [(name: String, until: Int)] = []
@@ -58,13 +58,13 @@ extension Schema {
                     faults.append("\(place)\(present) cannot have been called \"\(former.name)\".")
                 } else if former.until >= version {
                     faults.append(
-                        "\(place)\(present) was \"\(former.name)\" until version \(former.until), and this is \(version)."
+                        "\(place)\(present) was \"\(former.name)\" until version \(former.until), not below \(version)."
                     )
                 }
                 known.append((former.name, former.until))
             }
             if Set(names.map(\.until)).count != names.count {
-                faults.append("\(place)\(present) had two names at once.")
+                faults.append("\(place)\(present) had two names at the same version.")
             }
         }
         for (index, one) in known.enumerated() {
@@ -72,7 +72,7 @@ extension Schema {
                 faults.append("\(place)\(one.name) is also a former name of another until version \(one.until).")
             }
             if known[..<index].contains(where: { $0.name == one.name && $0.until == one.until }) {
-                faults.append("\(place)\(one.name) was the name of two until version \(one.until).")
+                faults.append("\(place)\(one.name) was the former name of two until version \(one.until).")
             }
         }
         return faults
@@ -86,13 +86,13 @@ extension TypeSchema {
         for index in uniqueIndexes {
             let names = Set(index.columns)
             if names.isEmpty || names.count != index.columns.count {
-                faults.append("An index of \(name).@unique needs columns, each once.")
+                faults.append("An index of \(name).@unique needs at least one column, and each only once.")
             } else if !seen.insert(names).inserted {
                 faults.append("\(name).@unique has two indexes over the same columns.")
             }
             for column in index.columns {
                 guard let definition = columns[column] else {
-                    faults.append("\(name).@unique names \"\(column)\", which is no column.")
+                    faults.append("\(name).@unique names \"\(column)\", which is not a column.")
                     continue
                 }
                 if [.counter, .json, .blob].contains(definition.type) {

@@ -4,9 +4,9 @@ extension Schema {
     /// Reads the wire form,
     /// `{"id":…,"version":…,"minClientVersion":…,"types":{"Todo":{"content":{"type":"string",…},"@unique":[…]}}}`.
     ///
-    /// Unknown members are ignored. `version` and `minClientVersion` are 1 if they are missing.
+    /// Unknown members are ignored. `version` and `minClientVersion` default to 1.
     ///
-    /// - Throws: ``SchemaError`` that names all types and columns at fault, also if the schema contradicts itself.
+    /// - Throws: ``SchemaError`` with every unreadable member and every contradiction.
     public init(json: JSON) throws(SchemaError) {
         var reader = SchemaReader()
         let schema = reader.schema(json)
@@ -15,7 +15,7 @@ extension Schema {
         self = schema
     }
 
-    /// The wire form, with types and columns in the order of their names. ``init(json:)`` reads it back.
+    /// The wire form, with types and columns sorted by name. ``init(json:)`` reads it.
     @_spi(Internals) public var json: JSON {
         [
             "id": .string(id), "version": .int(Int64(version)), "minClientVersion": .int(Int64(minClientVersion)),
@@ -23,8 +23,8 @@ extension Schema {
         ]
     }
 
-    /// Whether a text can name a type or a column: 1 to 64 ASCII letters, digits and underscores, and no digit first.
-    /// Other checks refuse the prefixes of the engine and of SQLite, and the column `id`.
+    /// Whether a text can name a type or a column: 1 to 64 ASCII letters, digits and underscores, without a leading
+    /// digit. Other checks refuse the reserved prefixes of the engine and SQLite, and the column `id`.
     package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, (1...64).contains(text.utf8.count), !(0x30...0x39).contains(first) else {
             return false

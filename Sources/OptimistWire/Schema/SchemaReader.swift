@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Reads a schema, and notes everything that is wrong with it instead of ending at the first fault.
+/// Reads a schema and collects all its faults instead of stopping at the first.
 ///
-/// A part that cannot be read is replaced by a plain one, so that it causes no further faults.
+/// An unreadable part is replaced by a default, so that it does not cause further faults.
 struct SchemaReader {
     /// One sentence each, in the order of the text.
     private(set) var faults: [String] = []
@@ -11,7 +11,7 @@ struct SchemaReader {
         var schema = Schema(id: "", types: [:])
         if let id = json["id"]?.string, !id.isEmpty { schema.id = id } else { note("The schema needs an \"id\".") }
         if let version = json["version"] {
-            // If the version is unknown, nothing is too late.
+            // With an unknown version, no `until` may count as too late.
             schema.version = number(version, "The schema's \"version\"") ?? .max
         }
         if let oldest = json["minClientVersion"] {
@@ -40,7 +40,7 @@ struct SchemaReader {
             case "@was": type.formerNames = formerNames(definition, "\(name).@was")
             case _ where member.hasPrefix("@"): break
             default:
-                if !Schema.isName(member) || member == "id" { note("\(name).\(member) is no name for a column.") }
+                if !Schema.isName(member) || member == "id" { note("\(name).\(member) is not a valid column name.") }
                 type.columns[member] = column(definition, "\(name).\(member)")
             }
         }
@@ -50,7 +50,7 @@ struct SchemaReader {
     private mutating func column(_ json: JSON, _ name: String) -> ColumnSchema {
         guard let type = json["type"]?.string.flatMap(ColumnType.init) else {
             let known = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-            note("\(name) needs a \"type\" out of \(known).")
+            note("\(name) needs a \"type\": one of \(known).")
             return ColumnSchema(.string)
         }
         var column = ColumnSchema(type, target: json["to"]?.string)
@@ -87,7 +87,7 @@ struct SchemaReader {
         var names: [FormerName] = []
         for entry in list {
             guard let name = entry["name"]?.string, let until = entry["until"] else {
-                note("\(place) needs a \"name\" and the version \"until\" which it was used.")
+                note("\(place) needs a \"name\", and the last version that used it as \"until\".")
                 continue
             }
             if let until = number(until, "\"until\" in \(place)") { names.append(FormerName(name, until: until)) }
@@ -99,10 +99,10 @@ struct SchemaReader {
 
     private mutating func note(_ fault: String) { faults.append(fault) }
 
-    /// A whole number that counts from one.
+    /// Reads an integer of at least 1.
     private mutating func number(_ json: JSON, _ place: String) -> Int? {
         if let value = json.int, (1...Int64(Int32.max)).contains(value) { return Int(value) }
-        note("\(place) must be a whole number from 1 on.")
+        note("\(place) must be a whole number of at least 1.")
         return nil
     }
 

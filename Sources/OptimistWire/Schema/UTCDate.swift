@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A date on the wire: RFC 3339 in UTC with a capital T and Z, as RFC 8620 §1.4 asks.
+/// A date on the wire: RFC 3339 in UTC with a capital T and Z, as RFC 8620 §1.4 requires.
 @_spi(Internals) public enum UTCDate {
     /// Whether a text is such a date and exists in the calendar: `2026-11-21T10:00:00Z`, or with a fraction of 1 to 9
     /// digits. A leap second, `:60`, is allowed.

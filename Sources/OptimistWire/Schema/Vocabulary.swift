@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The names by which clients of one schema version know types and columns.
+/// The names of types and columns as clients of one schema version know them.
 @_spi(Internals) public struct Vocabulary: Sendable {
-    /// Names of one kind, both ways.
+    /// A mapping between current and former names.
     private struct Names: Sendable {
         var present: [String: String] = [:]
         var former: [String: String] = [:]
@@ -16,14 +16,14 @@
     }
 
     private let types: Names
-    /// By the type's present name. Only types of which a column was renamed.
+    /// By the type's current name. Contains only types with renamed columns.
     private var columns: [String: Names] = [:]
 
     /// Collects the names of a schema version.
     ///
     /// - Parameters:
-    ///   - schema: The present schema.
-    ///   - version: The version of the schema that the client was built with. Nil: the present one.
+    ///   - schema: The current schema.
+    ///   - version: The schema version that the client was built with. Nil: the current one.
     public init(_ schema: Schema, version: Int?) {
         let version = version ?? schema.version
         types = Names(schema.types.lazy.map { ($0.key, $0.value.formerNames) }, version: version)
@@ -33,39 +33,36 @@
         }
     }
 
-    /// Whether the client knows every type and column by its present name, so that there is nothing to rename.
+    /// Whether the client uses only current names, so that renaming is unnecessary.
     public var isPresent: Bool { types.former.isEmpty && columns.isEmpty }
-    /// Whether the client knows some columns of a type by former names. `type` is its present name.
+    /// Whether the client knows columns of a type by former names. `type` is its current name.
     public func renamesColumns(of type: String) -> Bool { columns[type] != nil }
 
-    // MARK: - What a client says
+    // MARK: - Requests
 
-    /// Returns the present name of a type that the client names. A name without a former one is returned as it is.
+    /// Returns the current name of a type in a client's request. Other names are returned unchanged.
     public func presentType(_ name: String) -> String { types.present[name] ?? name }
 
-    /// Returns the present name of a column that the client names. `type` is the type's present name.
+    /// Returns the current name of a column in a client's request. `type` is the type's current name.
     public func presentColumn(_ name: String, of type: String) -> String { columns[type]?.present[name] ?? name }
 
-    /// Returns the present name of a row, `Type:id`.
     public func presentRow(_ name: String) -> String { renaming(name, types.present) }
 
-    /// Returns a row of the client's, or a part of one, in present names, also in members such as `@hlc` that name
-    /// columns. `type` is the type's present name.
+    /// Returns a client's row, or part of one, with current column names, including those in members such as `@hlc`.
+    /// `type` is the type's current name.
     public func present(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.present) }
 
-    // MARK: - What it hears
+    // MARK: - Answers
 
-    /// Returns the client's name of a type, from its present one.
     public func formerType(_ name: String) -> String { types.former[name] ?? name }
 
-    /// Returns the client's name of a row, `Type:id`, from its present one.
     public func formerRow(_ name: String) -> String { renaming(name, types.former) }
 
-    /// Returns a row, or a part of one, in the client's names, also in members such as `@hlc` that name columns. `type`
-    /// is the type's present name.
+    /// Returns a row, or part of one, with the client's column names, including those in members such as `@hlc`. `type`
+    /// is the type's current name.
     public func former(_ row: JSONObject, of type: String) -> JSONObject { renaming(row, columns[type]?.former) }
 
-    /// Returns the client's name of a column, from its present one. `type` is the type's present name.
+    /// Returns the client's name of a column. `type` is the type's current name.
     public func formerColumn(_ name: String, of type: String) -> String { columns[type]?.former[name] ?? name }
 
     // MARK: - Renaming
@@ -85,7 +82,7 @@
                 renamed.append(key, .object(JSONObject(clocks.map { (names[$0.key] ?? $0.key, $0.value) })))
             case _ where key.hasPrefix("@") || key == "id": renamed.append(key, value)
             default:
-                // A name that is another column's by now: the renamed one is meant, and stands once.
+                // If the name now belongs to another column, the renamed one is meant and appears once.
                 renamed[names[key] ?? key] = value
             }
         }
@@ -94,7 +91,7 @@
 }
 
 extension Schema {
-    /// Returns the names by which clients of a schema version know the types.
+    /// Returns the names of the types in clients of a schema version.
     package func typeNames(at version: Int) -> Set<String> {
         let vocabulary = Vocabulary(self, version: version)
         return Set(types.keys.map(vocabulary.formerType))

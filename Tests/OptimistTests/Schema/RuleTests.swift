@@ -100,7 +100,7 @@ struct RuleTests {
 
     @Test func `G2 a bad rule is an error when the store opens, in a sentence for each`() throws {
         let problems = try Store.validate([BadErrand.self], in: store.reader).map(\.description)
-        #expect(problems.contains { $0.hasPrefix("todo.content: it has \"min\" or \"max\" and holds no numbers") })
+        #expect(problems.contains { $0.hasPrefix("todo.content: it has \"min\" or \"max\" but is not") })
         #expect(problems.contains { $0.hasPrefix("todo.content: it has a \"pattern\" that cannot be read") })
         #expect(problems.contains { $0.hasPrefix("todo.priority: it has a \"min\" above its \"max\"") })
         #expect(problems.contains { $0.hasPrefix("todo.prioritty: a rule needs a column") })
