@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// The date form of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are read too:
+/// HTTP dates, `Sun, 06 Nov 1994 08:49:37 GMT`. Parsing also accepts the two obsolete forms,
 /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
 ///
 /// > Source: RFC 9110, section 5.6.7.
@@ -27,9 +27,9 @@ package enum HTTPDate {
         return "\(day) \(parts.year ?? 0) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
     }
 
-    /// Reads a date in any of the three forms. Nil: the text is not a date, or the day does not exist.
+    /// Parses any of the three forms. Returns nil for other text.
     ///
-    /// - Parameter now: Tells the century of a year with two digits, which is at most 50 years ahead.
+    /// - Parameter now: Determines the century of a two-digit year, which is at most 50 years ahead.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
         switch words.count {
@@ -62,7 +62,7 @@ package enum HTTPDate {
         return Int(text)
     }
 
-    /// The year that ends in two digits and is at most 50 years ahead.
+    /// The year that ends in these two digits and is at most 50 years ahead.
     private static func century(of year: Int, _ now: Date) -> Int {
         let present = calendar.component(.year, from: now)
         let candidate = present - present % 100 + year

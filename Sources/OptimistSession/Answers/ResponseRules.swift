@@ -3,26 +3,26 @@
 import Foundation
 public import HTTPTypes
 
-/// What a server's answers mean for the session. An app whose server follows other conventions passes its own.
+/// How the session interprets a server's answers. For a server with other conventions, pass your own rules.
 public struct ResponseRules: Sendable {
-    /// What one answer means for the session.
+    /// The effect of an answer on the session.
     public enum Meaning: Equatable, Sendable {
-        /// The access token is refused: fetch another and send the request again.
+        /// The access token is refused: get another one and send the request again.
         case tokenRefused
-        /// The session is over, for good.
+        /// The session has ended and cannot be resumed.
         case ended(SignOutReason)
-        /// The answer says nothing about the session.
+        /// The answer does not concern the session.
         case nothing
     }
 
-    /// Reads the answer to an ordinary request. The session calls it only for a status outside of 200...299, on any
-    /// thread.
+    /// Interprets the answer to an ordinary request. Called only for statuses outside 200...299, on any thread.
     public var request: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
-    /// Reads an answer to a refresh that gives no tokens, on any thread. Its status may be that of a success: some servers
-    /// refuse with 200. The session retries the refresh later unless the meaning is ``Meaning/ended(_:)``.
+    /// Interprets an answer to a refresh that does not grant tokens, on any thread. Its status may be a success,
+    /// because some servers refuse with 200. The session retries the refresh later unless the meaning is
+    /// ``Meaning/ended(_:)``.
     public var refresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
 
-    /// Makes a table of two functions. They must be quick and must not block.
+    /// Makes rules from two functions. They must be fast and must not block.
     public init(
         request: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning,
         refresh: @escaping @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
@@ -31,10 +31,11 @@ public struct ResponseRules: Sendable {
         self.refresh = refresh
     }
 
-    /// The meanings of the answers of Optimist's own server, and of any that follows RFC 6749 and RFC 6750.
+    /// The rules for Optimist's server and any other that follows RFC 6749 and RFC 6750.
     ///
-    /// A refresh answered with `invalid_grant` and 400 or 200 ends the session, with the `reason` beside it. A 401 with one of our
-    /// reasons, in the body or in `WWW-Authenticate`, ends it too. Any other 401 means that the access token is refused.
+    /// An `invalid_grant` answer to a refresh, with status 400 or 200, ends the session with its `reason`. So does a
+    /// 401 with one of our reasons, in the body or in `WWW-Authenticate`. Any other 401 to a request means that the
+    /// access token is refused.
     public static let optimist = ResponseRules(
         request: { head, body in
             guard head.status == .unauthorized else { return .nothing }
@@ -52,7 +53,7 @@ public struct ResponseRules: Sendable {
             }
         })
 
-    /// Returns a table for a server whose status alone has the meaning, for requests and refreshes alike.
+    /// Returns rules that depend only on the status, for requests and refreshes alike.
     ///
     /// ```swift
     /// let answers = ResponseRules.byStatus([
@@ -60,7 +61,7 @@ public struct ResponseRules: Sendable {
     /// ])
     /// ```
     ///
-    /// - Parameter meanings: By status. A status that is missing says nothing about the session.
+    /// - Parameter meanings: The meanings by status. Other statuses do not concern the session.
     public static func byStatus(_ meanings: [Int: Meaning]) -> ResponseRules {
         let meaning: @Sendable (HTTPResponse, [UInt8]) -> Meaning = { head, _ in meanings[head.status.code] ?? .nothing
         }
@@ -90,7 +91,7 @@ public struct ResponseRules: Sendable {
 
 /// The body of a refusal.
 ///
-/// > Source: RFC 6749, section 5.2. The `reason` is ours.
+/// > Source: RFC 6749, section 5.2. `reason` is our extension.
 struct Refusal: Decodable {
     var error: String
     var reason: String?

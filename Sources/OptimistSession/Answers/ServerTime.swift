@@ -4,17 +4,17 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// The time of day by the server's clock (T5). From the first answer on it runs with a clock that cannot be set; before
-/// that it is the device's, corrected as it had to be when the kept credentials came.
+/// The server's time of day. The first answer of a launch sets it, and it then advances with a clock that cannot be
+/// changed. Until then it is the device's time plus the offset stored with the credentials.
 ///
-/// Later answers do not change it. A server may have several machines, and one of them a wrong clock: if each answer counted,
-/// a token would end and be good again with every answer. One clock that is wrong all the time does no harm, since the lives
-/// of tokens are measured by it from their beginning to their end.
+/// Later answers do not change it. Of a server's machines, one may have a wrong clock; if every answer, a token
+/// would alternate between expired and valid. A constant error is harmless, because the same clock measures a token's
+/// start and end.
 final class ServerTime: Sendable {
     private struct Ahead {
-        /// By the first answer of this launch.
+        /// From the first answer of this launch.
         var heard: TimeInterval?
-        /// By what an earlier launch knew.
+        /// From an earlier launch.
         var recalled: TimeInterval?
     }
 
@@ -31,15 +31,15 @@ final class ServerTime: Sendable {
 
     var now: Date { steady + aheadOfDevice.withLock { $0.heard ?? $0.recalled ?? 0 } }
 
-    /// How far the server's clock is ahead of the device's, as that is set now.
+    /// The offset of the server's clock from the device's current clock.
     var ahead: Duration { .seconds(now.timeIntervalSince(wallClock())) }
 
-    /// Takes what was known at an earlier launch, until this one hears of the server.
+    /// Uses the offset of an earlier launch until the first answer of this one.
     func recall(_ ahead: Duration) { aheadOfDevice.withLock { $0.recalled = ahead / .seconds(1) } }
 
     private var steady: Date { launch + elapsed() / .seconds(1) }
 
-    /// Takes note of the time at which an answer was made. One that a cache has kept tells nothing of now.
+    /// Takes the time from an answer. A cached answer is ignored.
     ///
     /// > Source: RFC 9110, section 6.6.1, `Date`; RFC 9111, section 5.1, `Age`.
     func hear(_ head: HTTPResponse) {

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 
-/// The body of an answer that gives tokens.
+/// The body of an answer that grants tokens.
 ///
 /// > Source: RFC 6749, section 5.1.
 struct TokenGrant: Decodable {
@@ -12,11 +12,11 @@ struct TokenGrant: Decodable {
     private var expiresIn: Seconds?
     private var accountID: String?
 
-    /// At most ten years: what a server says may be absurd.
+    /// In seconds, capped at ten years in case the server sends an absurd value.
     private var lifetime: Double? { expiresIn?.value.map { min(max($0, 0), 10 * 365 * 86_400) } }
 
-    /// A number. Some servers send it as text. Anything else counts as if it were missing, so that it does not cost the
-    /// user a sign-in.
+    /// A number, which some servers send as a string. Other values count as missing, so that they do not cost the user
+    /// a sign-in.
     private struct Seconds: Decodable {
         var value: Double?
 
@@ -35,7 +35,7 @@ struct TokenGrant: Decodable {
         case accountID = "account_id"
     }
 
-    /// Returns nil when the body is not such an answer: a captive portal's page, say.
+    /// Returns nil for any other body, such as a captive portal's page.
     init?(_ body: [UInt8]) {
         guard let grant = try? JSONDecoder().decode(Self.self, from: Data(body)), !grant.accessToken.isEmpty else {
             return nil
@@ -43,7 +43,7 @@ struct TokenGrant: Decodable {
         self = grant
     }
 
-    /// The credentials of a user who has just signed in. Nil without a refresh token.
+    /// The credentials for a new sign-in. Nil without a refresh token.
     func credentials(email: String, origin: String, time: ServerTime) -> Credentials? {
         guard let refreshToken, !refreshToken.isEmpty else { return nil }
         let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)
@@ -53,14 +53,14 @@ struct TokenGrant: Decodable {
             serverClockAhead: time.ahead, account: account, origin: origin)
     }
 
-    /// The tokens of a refresh. A server that does not rotate sends no new refresh token.
+    /// The tokens of a refresh. A server without rotation sends no new refresh token.
     var grant: RefreshExchange.Grant {
         RefreshExchange.Grant(
             accessToken: Secret(accessToken), refreshToken: refreshToken.map { Secret($0) },
             lifetime: lifetime.map { .seconds($0) })
     }
 
-    /// Reads whom a JWT is about. It is not verified: the server does that, and here it is only a name.
+    /// Reads the subject of a JWT, only as a name for the account. Verification is the server's job.
     private static func subject(of token: String) -> String? {
         struct Claims: Decodable { var sub: String }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The right to renew the credentials of a store. One of the processes that share the store has it at a time.
+/// The right to renew the credentials of a store, held by one process at a time.
 ///
-/// If two processes renewed at once, both would present the same refresh token. A server that rotates tokens takes the
-/// second for a thief, if the first has used its new token by then.
+/// Without it, two processes could present the same refresh token. A server that rotates tokens treats the second use
+/// as theft if the first process has already used its new token.
 public struct CredentialLease: Sendable {
-    /// Gives the right back. A second call does no harm. It may be called on any thread.
+    /// Releases the lease. May be called repeatedly and on any thread.
     public let end: @Sendable () -> Void
 
     /// Makes a lease.
     ///
-    /// - Parameter end: Gives the right back. Default: does nothing, for a store that one process has alone.
+    /// - Parameter end: Releases the lease. Default: does nothing, for a store used by a single process.
     public init(end: @escaping @Sendable () -> Void = {}) { self.end = end }
 }

@@ -2,40 +2,41 @@
 
 public import Foundation
 
-/// Keeps one session's credentials and the id of this installation, outside backups.
+/// Stores a session's credentials and the installation id, outside backups.
 ///
-/// Calls block their thread for as long as a small file takes to be written. The session makes them one at a time.
-/// Every method throws `OptimistError`, with a message that says what to do.
+/// Calls block their thread for as long as writing a small file takes. The session makes one call at a time. Every
+/// method throws `OptimistError`, with a message that says what to do.
 public protocol CredentialStore: Sendable {
-    /// Returns what is kept, or nil when no user is signed in.
+    /// Returns the stored credentials, or nil if no user is signed in.
     ///
-    /// - Throws: Code `credentialsLocked` when they cannot be read yet (before the first unlock);
-    ///   `credentialsUnreadable` or `credentialsInsecure` when they cannot be trusted.
+    /// - Throws: Code `credentialsLocked` if they cannot be read before the first unlock; `credentialsUnreadable` or
+    ///   `credentialsInsecure` if they cannot be trusted.
     func load() throws -> Credentials?
 
-    /// Replaces the credentials, all or nothing. After it returned, they survive a crash and a power loss.
+    /// Replaces the credentials atomically. When it returns, they survive a crash and a power failure.
     ///
-    /// - Throws: Code `credentialsUnwritable` if they cannot be kept, `credentialsInsecure` if others could read them.
+    /// - Throws: Code `credentialsUnwritable` if they cannot be stored, `credentialsInsecure` if other users could read
+    ///   them.
     func save(_ credentials: Credentials) throws
 
-    /// Removes the credentials, and keeps the id of the installation. Does nothing if there are none.
+    /// Removes the credentials but keeps the installation id. Does nothing if there are none.
     ///
-    /// - Throws: Code `credentialsUnwritable` or `credentialsInsecure`. The credentials are kept then.
+    /// - Throws: Code `credentialsUnwritable` or `credentialsInsecure`. The credentials are then kept.
     func erase() throws
 
-    /// Returns the id of this installation. If there is none yet, the store keeps `new` as the id.
+    /// Returns the installation id. If there is none, stores and returns `new`.
     ///
-    /// If several processes call at once, all get the same id.
+    /// Concurrent calls from several processes all get the same id.
     ///
     /// - Throws: As ``load()`` and ``save(_:)``.
     func installID(storingIfMissing new: UUID) throws -> UUID
 
-    /// Takes the right to renew the credentials. If its process dies, the right is free again at once, or after 45
-    /// seconds.
+    /// Acquires the lease to renew the credentials. If its process dies, the lease becomes free immediately or after 45
+    /// seconds, depending on the store.
     ///
-    /// - Parameter now: The device's time of day, for a store that has to note it.
-    /// - Returns: Nil while another process has the right, or another session of this process. The default
-    ///   implementation, for stores that are not shared, always grants it.
+    /// - Parameter now: The device's time of day, for stores that record it.
+    /// - Returns: Nil while another process, or another session of this process, holds the lease. The default
+    ///   implementation is for unshared stores and always succeeds.
     /// - Throws: As ``save(_:)``.
     func lease(at now: Date) throws -> CredentialLease?
 }

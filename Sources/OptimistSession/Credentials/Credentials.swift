@@ -2,24 +2,24 @@
 
 public import Foundation
 
-/// The tokens that prove who sends a request: a short-lived access token, and the refresh token that the session
-/// exchanges for the next pair.
+/// The tokens that authenticate requests: a short-lived access token, and a refresh token to exchange for the next
+/// pair.
 public struct Credentials: Equatable, Sendable {
-    /// The token that every request carries as `Authorization: Bearer …`.
+    /// The token in each request's `Authorization: Bearer …`.
     public var accessToken: Secret
-    /// The token that the next pair is asked for with. The server sees it in no other request.
+    /// The token exchanged for the next pair. It is sent only in refresh and revocation requests.
     public var refreshToken: Secret
-    /// When the access token ends, by the server's clock as far as it was known when the token came. Nil if the server
-    /// omitted it: the session then uses the token until it is refused.
+    /// When the access token expires, by the server's clock as known at the time. Nil if the server omitted it: the
+    /// session then uses the token until the server refuses it.
     public var expiresAt: Date?
-    /// How long the access token lives in all. Nil if the server omitted it. ``serialized()`` keeps whole seconds.
+    /// The access token's total lifetime. Nil if the server omitted it. ``serialized()`` keeps whole seconds.
     public var lifetime: Duration?
-    /// How far the server's clock was ahead of this device's when the token came. Negative if it was behind.
+    /// The server clock's lead over this device's when the tokens arrived. Negative if it was behind.
     public var serverClockAhead: Duration
-    /// The account that is signed in.
+    /// The signed-in account.
     public var account: Account
-    /// The origin of the server that issued the tokens, such as `https://sync.example.org`. The session sends them to
-    /// no other.
+    /// The origin of the server that issued the tokens, such as `https://sync.example.org`. The session sends them
+    /// nowhere else.
     public var origin: String
 
     /// Makes credentials from their parts, unchecked.
@@ -38,13 +38,13 @@ public struct Credentials: Equatable, Sendable {
 }
 
 extension Credentials {
-    /// Makes credentials of tokens that the app has from elsewhere, for ``Session/adopt(_:)``.
+    /// Makes credentials from tokens obtained elsewhere, for ``Session/adopt(_:)``.
     ///
     /// - Parameters:
-    ///   - accessToken: Signs requests.
-    ///   - refreshToken: Is exchanged for new tokens.
-    ///   - lifetime: How long the access token still lives. Default: nil, and it is renewed when the server refuses it.
-    ///   - account: The account that the tokens are of.
+    ///   - accessToken: The token that signs requests.
+    ///   - refreshToken: The token to exchange for new tokens.
+    ///   - lifetime: The access token's remaining lifetime. Default: nil, renewed when the server refuses it.
+    ///   - account: The tokens' account.
     ///   - server: The session's server.
     public init(
         accessToken: String, refreshToken: String, lifetime: Duration? = nil, account: Account, server: URL
@@ -58,7 +58,7 @@ extension Credentials {
 
 /// The account that a session is signed in to.
 public struct Account: Hashable, Sendable, Codable {
-    /// The server's name for the account: the subject of its tokens, or the email address if it names none.
+    /// The server's id for the account: the subject of its tokens, or the email address if the server has none.
     public var id: String
     /// The email address that the user signed in with.
     public var email: String
@@ -71,9 +71,9 @@ public struct Account: Hashable, Sendable, Codable {
 }
 
 extension Credentials {
-    /// Returns the credentials as bytes for a ``CredentialStore`` to keep. These bytes are secret.
+    /// Returns the credentials as bytes for a ``CredentialStore``. The bytes are secret.
     ///
-    /// - Throws: `EncodingError`, which values made by this library never cause.
+    /// - Throws: `EncodingError`, never for values made by this library.
     public func serialized() throws -> Data {
         try JSONEncoder().encode(
             Record(
@@ -82,9 +82,9 @@ extension Credentials {
                 aheadSeconds: Int(serverClockAhead.components.seconds), account: account, origin: origin))
     }
 
-    /// Reads what ``serialized()`` made.
+    /// Reads the result of ``serialized()``.
     ///
-    /// - Throws: `DecodingError` when the bytes are something else.
+    /// - Throws: `DecodingError` for any other bytes.
     public init(serialized data: Data) throws {
         let record = try JSONDecoder().decode(Record.self, from: data)
         self.init(
@@ -93,7 +93,7 @@ extension Credentials {
             serverClockAhead: .seconds(record.aheadSeconds ?? 0), account: record.account, origin: record.origin)
     }
 
-    /// The form on disk. Members may be added; a reader of an older version ignores them.
+    /// The form on disk. Members may be added, since older versions ignore unknown ones.
     private struct Record: Codable {
         var version: Int
         var access: String

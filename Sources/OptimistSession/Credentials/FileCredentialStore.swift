@@ -3,13 +3,13 @@
 public import Foundation
 import OptimistCore
 
-/// Keeps credentials in a directory that no other user may enter. For Linux, and for tests on any system.
+/// Stores credentials in a directory that other users cannot enter. For Linux, and for tests on any system.
 ///
-/// The directory is made with mode 0700 and the files with 0600. A directory or a file that others can read, that is
-/// a link or that belongs to another user is refused, with a message that says what to do. Several processes may use
-/// one directory.
+/// The directory has mode 0700 and its files 0600. The store refuses a directory or file that others can read, that is
+/// a link or that belongs to another user, with a message that says what to do. Several processes may share a
+/// directory.
 ///
-/// Keep it out of backups: the id of the installation, which is in it, must not follow the data to another device.
+/// Exclude it from backups: it contains the installation id, which must not move to another device.
 public struct FileCredentialStore: CredentialStore {
     private let directory: PrivateDirectory
 
@@ -17,7 +17,9 @@ public struct FileCredentialStore: CredentialStore {
     private static let installID = "install-id"
     private static let lease = "refresh-lease"
 
-    /// - Parameter directory: Made at first use, with its parents.
+    /// Makes a store.
+    ///
+    /// - Parameter directory: Created at first use, with its parents.
     public init(at directory: URL) {
         self.directory = PrivateDirectory(path: directory.path(percentEncoded: false).trimmingTrailingSlashes)
     }
@@ -27,9 +29,9 @@ public struct FileCredentialStore: CredentialStore {
         do {
             return try Credentials(serialized: Data(bytes))
         } catch {
-            // The cause is left out: a decoding error may quote what it could not decode.
+            // Omits the cause, because a decoding error may quote the input.
             throw OptimistError(
-                .credentialsUnreadable, "The kept credentials are damaged. Sign in again.", remedy: .signIn)
+                .credentialsUnreadable, "The stored credentials are damaged. Sign in again.", remedy: .signIn)
         }
     }
 
@@ -45,20 +47,20 @@ public struct FileCredentialStore: CredentialStore {
 
     public func erase() throws { try directory.remove(Self.credentials) }
 
-    /// The system gives it back when the process ends.
+    /// The system releases the lease when the process ends.
     public func lease(at now: Date) throws -> CredentialLease? { try directory.lock(Self.lease) }
 
     public func installID(storingIfMissing new: UUID) throws -> UUID {
         let text = try directory.read(Self.installID, orCreate: Array(new.uuidString.lowercased().utf8))
         if let id = UUID(uuidString: String(decoding: text, as: UTF8.self)) { return id }
-        // Damaged: a new installation, as far as anybody can tell.
+        // The id is damaged, so this counts as a new installation.
         try directory.replace(Self.installID, with: Array(new.uuidString.lowercased().utf8))
         return new
     }
 }
 
 extension CredentialStore where Self == FileCredentialStore {
-    /// Kept in a directory that only its owner may enter.
+    /// A store in a directory that only its owner may enter.
     public static func file(at directory: URL) -> FileCredentialStore { FileCredentialStore(at: directory) }
 }
 

@@ -3,8 +3,7 @@
 public import Foundation
 import OptimistCore
 
-/// Keeps credentials as long as the process lives. For tests, and for apps whose users sign in at each launch. Use it
-/// from any thread.
+/// Stores credentials until the process ends. For tests, and for apps whose users sign in at each launch. Thread-safe.
 public final class InMemoryCredentialStore: CredentialStore {
     private let kept = Mutex<(credentials: Credentials?, installID: UUID?)>((nil, nil))
 

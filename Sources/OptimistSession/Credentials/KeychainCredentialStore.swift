@@ -5,8 +5,8 @@
     import OptimistCore
     import Security
 
-    /// Keeps credentials in the keychain of this device: readable after the first unlock, in no backup, on no other
-    /// device.
+    /// Stores credentials in this device's keychain. They are readable after the first unlock and never leave the
+    /// device, not even in a backup.
     public struct KeychainCredentialStore: CredentialStore {
         private let service: String
         private let accessGroup: String?
@@ -16,9 +16,11 @@
         private static let lease = "refresh-lease"
         private static let leaseDuration: TimeInterval = 45
 
+        /// Makes a store.
+        ///
         /// - Parameters:
-        ///   - service: Names the entries. An app with several servers gives each a name of its own.
-        ///   - accessGroup: Shares them with the app's extensions, which need the same entitlement.
+        ///   - service: The name of the entries. An app with several servers uses a different name for each.
+        ///   - accessGroup: Shares the entries with the app's extensions, which need the same entitlement.
         public init(service: String = "optimist.session", accessGroup: String? = nil) {
             self.service = service
             self.accessGroup = accessGroup
@@ -28,7 +30,7 @@
             guard let data = try read(Self.credentials) else { return nil }
             guard let credentials = try? Credentials(serialized: data) else {
                 throw OptimistError(
-                    .credentialsUnreadable, "The kept credentials are damaged. Sign in again.", remedy: .signIn)
+                    .credentialsUnreadable, "The stored credentials are damaged. Sign in again.", remedy: .signIn)
             }
             return credentials
         }
@@ -51,13 +53,14 @@
             if let kept = try keptInstallID() { return kept }
             let data = Data(new.uuidString.lowercased().utf8)
             if try add(Self.installID, data) { return new }
-            // Another process was faster, or the kept id is damaged.
+            // Another process was faster, or the stored id is damaged.
             if let kept = try keptInstallID() { return kept }
             _ = try update(Self.installID, data)
             return new
         }
 
-        /// The keychain has no locks: this is an entry with an end. Two that find one over at the same moment may both take it.
+        /// The keychain has no locks, so the lease is an entry that expires. Two processes that see it expire at the
+        /// same moment may both acquire it.
         public func lease(at now: Date) throws -> CredentialLease? {
             let until = now + Self.leaseDuration
             let mine = Data("\(until.timeIntervalSince1970) \(UUID().uuidString)".utf8)
@@ -65,7 +68,7 @@
                 guard let theirs = try read(Self.lease) else { return nil }
                 let seconds = Double(String(decoding: theirs, as: UTF8.self).prefix { $0 != " " }) ?? 0
                 let end = Date(timeIntervalSince1970: seconds)
-                // One that ends later than any that begins now was made before the clock was set back.
+                // A lease that ends later than a new one would was made before the clock was set back.
                 guard end <= now || end > until else { return nil }
                 guard try update(Self.lease, mine), try read(Self.lease) == mine else { return nil }
             }
@@ -100,7 +103,7 @@
             return item as? Data
         }
 
-        /// - Returns: False when there is none to update.
+        /// - Returns: False if there is no entry to update.
         private func update(_ name: String, _ data: Data) throws -> Bool {
             let status = SecItemUpdate(
                 query(name) as CFDictionary, [kSecValueData as String: data] as [String: Any] as CFDictionary)
@@ -109,7 +112,7 @@
             return true
         }
 
-        /// - Returns: False when there is one already.
+        /// - Returns: False if the entry already exists.
         private func add(_ name: String, _ data: Data) throws -> Bool {
             var item = query(name)
             item[kSecValueData as String] = data
@@ -124,18 +127,18 @@
             switch status {
             case errSecInteractionNotAllowed:
                 OptimistError(
-                    .credentialsLocked, "The credentials cannot be read before the device is unlocked.",
+                    .credentialsLocked, "The credentials cannot be read until the device is unlocked.",
                     remedy: .retry(after: .seconds(10)))
             case errSecMissingEntitlement:
-                OptimistError(code, "The app may not use the keychain. Sign it with a keychain access group.")
+                OptimistError(code, "The app is not allowed to use the keychain. Sign it with a keychain access group.")
             default:
-                OptimistError(code, "The keychain answered with status \(status).")
+                OptimistError(code, "The keychain returned status \(status).")
             }
         }
     }
 
     extension CredentialStore where Self == KeychainCredentialStore {
-        /// Kept in the keychain of this device.
+        /// A store in this device's keychain.
         public static var keychain: KeychainCredentialStore { KeychainCredentialStore() }
     }
 #endif

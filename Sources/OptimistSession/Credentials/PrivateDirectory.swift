@@ -11,22 +11,22 @@ import OptimistCore
     import Musl
 #endif
 
-/// A directory that only its owner may enter, with small files that only their owner may read.
+/// A directory with small files, all accessible only to their owner.
 ///
-/// Everything is done relative to one open descriptor and follows no symbolic link. Processes that write take turns.
+/// All operations are relative to one open descriptor and follow no symbolic links. Writing processes take turns.
 struct PrivateDirectory {
     let path: String
 
     private static let largestFileBytes = 1 << 20
 
-    /// Returns the content of a file, or nil when the file or the directory does not exist.
+    /// Returns a file's content, or nil if the file or directory does not exist.
     func read(_ name: String) throws -> [UInt8]? {
         guard let directory = try open(creating: false) else { return nil }
         defer { close(directory) }
         return try read(name, in: directory)
     }
 
-    /// Replaces a file, all or nothing. When it returns, the new content survives a power loss.
+    /// Replaces a file atomically. When it returns, the new content survives a power failure.
     func replace(_ name: String, with bytes: [UInt8]) throws {
         try withLock { directory in
             let temporary = try write(bytes, toTemporaryFor: name, in: directory)
@@ -35,7 +35,7 @@ struct PrivateDirectory {
         }
     }
 
-    /// Returns the content of a file, and makes it with `bytes` if there is none.
+    /// Returns a file's content. Creates it with `bytes` if it does not exist.
     func read(_ name: String, orCreate bytes: [UInt8]) throws -> [UInt8] {
         if let bytes = try read(name) { return bytes }
         return try withLock { directory in
@@ -47,7 +47,7 @@ struct PrivateDirectory {
         }
     }
 
-    /// Removes a file and what a crash may have left of its successor. It is no error if there is none.
+    /// Removes a file and a temporary file left by a crash. A missing file is not an error.
     func remove(_ name: String) throws {
         guard let directory = try open(creating: false) else { return }
         close(directory)
@@ -59,7 +59,7 @@ struct PrivateDirectory {
         }
     }
 
-    /// Locks a file of its own, unless another process has the lock. Nil: another process has it.
+    /// Locks a separate file. Returns nil if another process holds the lock.
     func lock(_ name: String) throws -> CredentialLease? {
         guard let directory = try open(creating: true) else { throw failure("open", "") }
         defer { close(directory) }
@@ -79,7 +79,7 @@ struct PrivateDirectory {
 
     private func withLock<Result>(_ work: (_ directory: CInt) throws -> Result) throws -> Result {
         guard let directory = try open(creating: true) else { throw failure("open", "") }
-        defer { close(directory) }  // This also ends the lock.
+        defer { close(directory) }  // Also releases the lock.
         while flock(directory, LOCK_EX) != 0 {
             guard errno == EINTR else { throw failure("lock", "") }
         }
@@ -123,7 +123,7 @@ struct PrivateDirectory {
 
     private func write(_ bytes: [UInt8], toTemporaryFor name: String, in directory: CInt) throws -> String {
         let temporary = Self.temporary(for: name)
-        _ = unlinkat(directory, temporary, 0)  // Left by a crash: the process that made it no longer holds the lock.
+        _ = unlinkat(directory, temporary, 0)  // A leftover from a crash: we hold the lock.
         let file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("create", name) }
         defer { close(file) }
@@ -160,14 +160,14 @@ struct PrivateDirectory {
         let place = name.isEmpty ? path : "\(path)/\(name)"
         guard status.st_mode & S_IFMT == kind else {
             throw OptimistError(
-                .credentialsInsecure, "\(place) is not what it should be. Remove it, then sign in again.")
+                .credentialsInsecure, "\(place) has the wrong file type. Remove it, then sign in again.")
         }
         guard status.st_uid == geteuid() else {
             throw OptimistError(
-                .credentialsInsecure, "\(place) belongs to another user. Remove it, or name another directory.")
+                .credentialsInsecure, "\(place) belongs to another user. Remove it, or choose another directory.")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw OptimistError(.credentialsInsecure, "Others can read \(place). Run: \(remedy) '\(place)'")
+            throw OptimistError(.credentialsInsecure, "Other users can read \(place). Run: \(remedy) '\(place)'")
         }
     }
 
@@ -175,7 +175,7 @@ struct PrivateDirectory {
         let code = errno
         let place = name.isEmpty ? path : "\(path)/\(name)"
         if code == ELOOP || code == ENOTDIR {
-            return OptimistError(.credentialsInsecure, "\(place) is a link. Remove it, or name another directory.")
+            return OptimistError(.credentialsInsecure, "\(place) is a link. Remove it, or choose another directory.")
         }
         return OptimistError(
             verb == "open" || verb == "read" || verb == "examine" ? .credentialsUnreadable : .credentialsUnwritable,
@@ -184,7 +184,7 @@ struct PrivateDirectory {
     }
 }
 
-/// An open file whose lock ends with it, at the latest when its last holder lets go.
+/// An open file whose lock is released when it closes, at the latest on deinitialization.
 private final class HeldFile: Sendable {
     private let descriptor: Mutex<CInt?>
 
@@ -200,7 +200,7 @@ private final class HeldFile: Sendable {
     deinit { letGo() }
 }
 
-// Inside a type with members of the same names, the functions of the C library need others.
+// Renamed because members with the same names hide the C library's functions.
 private func posixOpen(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }
 private func posixRead(_ file: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(file, buffer, count)

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A text that must not be seen, such as a token or a password. Printing, dumping or logging it shows no part of it.
+/// A confidential text, such as a token or password. Printing, dumping or logging it reveals no part of it.
 public struct Secret: Hashable, Sendable {
-    /// The text itself, for a header field or a store and for nothing else.
+    /// The text. Use it only for a header field or a store.
     public let exposed: String
 
-    /// Makes a secret of any text.
+    /// Makes a secret.
     public init(_ text: String) { exposed = text }
 }
 

@@ -2,16 +2,16 @@
 
 import Foundation
 
-/// The one place that writes credentials, one at a time, so that what is late cannot undo what is newer, nor what another
-/// process of the app has kept in the same store.
+/// The only writer of credentials, one write at a time. A late write cannot overwrite a newer one, nor the credentials
+/// that another process has put into the same store.
 actor Vault {
     private let store: any CredentialStore
     private var latest = Stamp(epoch: 0, generation: 0)
     private var owner = Owner.unknown
 
-    /// Whose credentials this process has had.
+    /// The owner of the credentials this process last had.
     private enum Owner: Equatable {
-        /// It has asked for none yet, or could not read them.
+        /// The credentials have not been loaded yet, or could not be read.
         case unknown
         case nobody
         case account(Account)
@@ -25,13 +25,13 @@ actor Vault {
         return credentials
     }
 
-    /// The fate of credentials in a store that several processes share.
+    /// What happened to credentials in a shared store.
     enum Fate {
-        /// They are there, or the store cannot be read now.
+        /// They are unchanged, or the store cannot be read right now.
         case kept
         /// Another process has renewed them.
         case renewed(Credentials)
-        /// Another process has signed out, or has signed in another user.
+        /// Another process has signed out or signed in another user.
         case ended(SignOutReason)
     }
 
@@ -49,9 +49,9 @@ actor Vault {
 
     func installID(storingIfMissing new: UUID) throws -> UUID { try store.installID(storingIfMissing: new) }
 
-    /// Stores credentials, unless something newer was stored or erased since they were asked for.
+    /// Stores credentials, unless newer ones were stored or erased since they were requested.
     ///
-    /// - Returns: Whether they are stored.
+    /// - Returns: Whether they were stored.
     func save(_ credentials: Credentials, as stamp: Stamp) throws -> Bool {
         guard stamp > latest else { return false }
         try store.save(credentials)
@@ -60,15 +60,15 @@ actor Vault {
         return true
     }
 
-    /// Stores what follows credentials, unless another process has made something else of those meanwhile.
+    /// Stores the successor of credentials, unless another process has replaced or removed those.
     func save(_ next: Credentials, after former: Credentials, as stamp: Stamp) throws -> Fate {
         let fate = fate(of: former)
         if case .kept = fate { _ = try save(next, as: stamp) }
         return fate
     }
 
-    /// Erases the credentials that this process has signed in with, or that cannot be read, unless a later epoch has
-    /// begun.
+    /// Erases the credentials, unless a later epoch has begun or another process has signed in another account.
+    /// Credentials that cannot be read are also erased.
     func signOut(upTo epoch: Int) throws {
         guard close(upTo: epoch) else { return }
         if owner != .unknown, case .success(let stored?) = Result(catching: store.load),
@@ -79,13 +79,13 @@ actor Vault {
         try store.erase()
     }
 
-    /// Erases credentials that have ended, unless a later epoch has begun. Others, and what cannot be read now, stay.
+    /// Erases the ended credentials, unless a later epoch has begun. Other or unreadable credentials stay.
     func erase(_ ended: Credentials, upTo epoch: Int) throws {
         guard close(upTo: epoch) else { return }
         if try store.load()?.refreshToken == ended.refreshToken { try store.erase() }
     }
 
-    /// Nothing of an epoch is stored from now on, nor of those before it. False: a later one has begun.
+    /// Prevents further writes of this epoch and earlier ones. Returns false if a later epoch has begun.
     private func close(upTo epoch: Int) -> Bool {
         guard epoch >= latest.epoch else { return false }
         latest = Stamp(epoch: epoch, generation: .max)

@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Reads server-sent events from bytes that come in chunks of any size.
+/// Parses server-sent events from chunks of any size.
 ///
 /// > Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 package struct EventStreamParser: Sendable {
-    /// The most bytes of one line, and of the data of one event. A longer one is an error.
+    /// The maximum size in bytes of a line, and of an event's data.
     package let limitBytes: Int
-    /// The id of the last event that had one. Send it as `Last-Event-ID` when connecting again. Empty before the first.
+    /// The last event id, to send as `Last-Event-ID` when reconnecting. Empty if there was none.
     package private(set) var lastEventID = ""
-    /// How long the server asks a client to wait before it connects again. Nil until the server says it.
+    /// The reconnection delay that the server requests. Nil if it has not.
     package private(set) var retry: Duration?
 
     private var line: [UInt8] = []
@@ -17,23 +17,23 @@ package struct EventStreamParser: Sendable {
     private var hasData = false
     private var pendingID: [UInt8]?
     private var followsCarriageReturn = false
-    /// How many bytes of a byte order mark have been seen; nil once the stream has really begun.
+    /// How many bytes of a byte order mark have been read, or nil after the start of the stream.
     private var markLength: Int? = 0
 
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// Makes a parser for the beginning of a stream.
+    /// Makes a parser for a new stream.
     ///
     /// - Parameter limitBytes: Default: 1 MiB.
     package init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
 
-    /// One event, complete with its blank line.
+    /// A complete event.
     package struct Event: Hashable, Sendable {
-        /// The event's type: `message` if the server names none.
+        /// The event's type, by default `message`.
         package var event: String
-        /// The data, with a line feed between its lines.
+        /// The data lines, joined by line feeds.
         package var data: String
-        /// The last id that the server gave, in this event or in an earlier one. Empty if it gave none.
+        /// The latest id, from this or an earlier event. Empty if there was none.
         package var id: String
 
         /// Makes an event, for tests.
@@ -44,14 +44,14 @@ package struct EventStreamParser: Sendable {
         }
     }
 
-    /// A line or an event is longer than the limit. The parser cannot read the stream any further.
+    /// A line or event exceeds the limit. The parser cannot continue.
     package struct LimitExceeded: Error {}
 
-    /// Takes the next bytes of the stream, and returns the events that they complete.
+    /// Parses the next chunk and returns the events that it completes.
     ///
-    /// An event without data is dropped, and so are the bytes after the last blank line at the end of a stream.
+    /// Events without data are dropped, as are the bytes after the last blank line of a stream.
     ///
-    /// - Parameter bytes: A chunk of any length, cut anywhere.
+    /// - Parameter bytes: A chunk of any length.
     /// - Throws: ``LimitExceeded``.
     package mutating func feed(_ bytes: some Sequence<UInt8>) throws -> [Event] {
         var events: [Event] = []
@@ -72,7 +72,7 @@ package struct EventStreamParser: Sendable {
         return events
     }
 
-    /// Skips a byte order mark, which may be cut anywhere. What only began like one is part of the first line.
+    /// Skips a byte order mark, even across chunks. A partial mark belongs to the first line.
     private mutating func isPartOfMark(_ byte: UInt8) -> Bool {
         guard let length = markLength else { return false }
         if byte == Self.mark[length] {
@@ -108,7 +108,7 @@ package struct EventStreamParser: Sendable {
         case "retry" where !value.isEmpty && value.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }:
             retry = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) } ?? retry
         default:
-            break  // A comment, or a field of a later version.
+            break  // A comment or an unknown field.
         }
     }
 

@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Requests of one kind on their way to the server: a few at a time, the others in the order they came.
+/// A queue for one kind of request: a few are sent at a time, the others wait in order of arrival.
 ///
-/// A request that waits here holds no credential yet. So if a thousand requests meet an expired token, only those that
-/// had a slot are sent twice.
+/// A waiting request does not hold a credential yet. If a thousand requests meet an expired token, only those with a
+/// slot are sent twice.
 struct Lane {
-    /// The most at a time. Nil means no limit.
+    /// The maximum number of concurrent requests. Nil: no limit.
     let slots: Int?
     private var inUse = 0
     private var queue: [RequestID] = []
@@ -21,7 +21,7 @@ struct Lane {
         queue.append(id)
     }
 
-    /// Takes a slot for the one who has waited longest, if there is a slot and anyone waits.
+    /// Gives a free slot to the request that has waited longest, if any.
     mutating func admitNext() -> RequestID? {
         guard hasFreeSlot else { return nil }
         while head < queue.count {
@@ -42,13 +42,14 @@ struct Lane {
         inUse -= 1
     }
 
-    /// Takes one who waits out of the queue, wherever it stands, in constant time.
+    /// Removes a waiting request in constant time.
     mutating func leaveQueue(_ id: RequestID) {
         waiting.remove(id)
         compact()
     }
 
-    /// Those who left stay in the array until they are half of it, so every operation is O(1) on average.
+    /// Entries of removed requests stay in the array until they make up half of it, so every operation is amortized
+    /// O(1).
     private mutating func compact() {
         guard queue.count > 16, queue.count > 2 * waiting.count else { return }
         queue = queue[head...].filter(waiting.contains)

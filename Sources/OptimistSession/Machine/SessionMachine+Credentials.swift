@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 
-/// The life of the credentials: restored, replaced, doubted, ended.
+/// The lifecycle of the credentials.
 extension SessionMachine {
     mutating func restore() -> [Effect] {
         switch phase {
@@ -36,7 +36,7 @@ extension SessionMachine {
 
     mutating func signedIn(_ epoch: Int, _ credentials: Credentials) -> [Effect] {
         guard epoch > self.epoch else { return [] }
-        // The app may enter once more with the tokens that it has: those are not to end.
+        // If the app adopts the current tokens again, they must not be revoked.
         let isSame = isPresent(credentials.refreshToken)
         let revocation = isSame ? [] : self.revocation
         self.epoch = epoch
@@ -44,15 +44,15 @@ extension SessionMachine {
         return failAll(.signedOut(.replaced)) + [.cancelRefresh] + revocation
     }
 
-    /// Ends the session on the user's wish. A sign-in that is under way comes too late. The caller erases the
-    /// credentials, and tells the user if that fails.
+    /// Ends the session at the user's request. A sign-in in progress is superseded. The caller erases the credentials
+    /// and reports a failure to do so.
     mutating func signedOut() -> [Effect] {
         let revocation = self.revocation
         epoch = reserveEpoch()
         return end(.signedOut) + revocation
     }
 
-    /// Ends whatever there is. Doing so twice says so once.
+    /// Ends the session. Has no effect if it has already ended.
     private mutating func end(_ reason: SignOutReason) -> [Effect] {
         if case .signedOut = phase { return [] }
         phase = .signedOut(reason)
@@ -69,8 +69,8 @@ extension SessionMachine {
         return [.run(.revoke(life.credentials))]
     }
 
-    /// The server ended one life of the session. It begins no epoch, so a sign-in that is under way still counts: it
-    /// may be what ended this life.
+    /// The server ended a session. This does not start a new epoch, so a sign-in in progress still counts: it may be
+    /// the reason why the session ended.
     mutating func ended(_ stamp: Stamp, _ reason: SignOutReason) -> [Effect] {
         guard case .signedIn(let life) = phase, stamp.epoch == epoch else { return [] }
         return end(reason) + [.run(.erase(life.credentials, upTo: epoch))]
@@ -93,7 +93,7 @@ extension SessionMachine {
         return pump()
     }
 
-    /// Notes that a token was refused, and asks for the next one if it is time and no request has.
+    /// Records a refused token, and requests the next one if it is time and no refresh is running.
     mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase else { return [] }
         if refused == life.stamp, !life.isRefreshing {
@@ -106,7 +106,8 @@ extension SessionMachine {
             }
             let rest = life.remainingFreshness(at: now, of: leastPause)
             if rest > .zero {
-                // Others may do with it, so only those that can wait stop them.
+                // The token may still work for other requests, so only a background request, which can wait, stops its
+                // use.
                 guard requests[id]?.urgency == .background else { return fail(id, .postponed(rest)) }
                 life.pause(for: max(rest, .seconds(life.remainingPause(at: now))), from: now)
             }
@@ -115,9 +116,9 @@ extension SessionMachine {
         return renewIfDue(now: now)
     }
 
-    /// Whether one machine of the server refuses what others accept, or one address what is good elsewhere: so it looks when
-    /// the tokens before this one also came to an early end. The request is then sent again with the same token. If the next
-    /// request is refused too, and none was accepted meanwhile, the token has ended after all.
+    /// Whether one of the server's machines or endpoints refuses a token that others accept. This is assumed if the
+    /// preceding tokens also ended early. The request is then sent again with the same token. If the next request is
+    /// also refused, with none accepted in between, the token has really ended.
     private func isContradiction(_ life: inout TokenLife, now: Date) -> Bool {
         guard life.trust == .good, life.earlyEnds > 0, !life.isUnproven, life.isEarly(at: now) else { return false }
         let longerPause = backoff.limit(afterFailures: 2 + life.earlyEnds)
@@ -128,7 +129,7 @@ extension SessionMachine {
 
     private mutating func renewIfDue(now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, !life.isRefreshing, life.isDue(at: now) else { return [] }
-        // A server whose tokens end at once, or whose clocks disagree: they are used as they are.
+        // The server's tokens expire right away, or its clocks disagree. Use them as they are.
         if life.trust == .good, life.remainingFreshness(at: now, of: leastPause) > .zero { return [] }
         defer { phase = .signedIn(life) }
         let pause = life.remainingPause(at: now)
@@ -136,7 +137,7 @@ extension SessionMachine {
         return life.trust == .refused ? holdBack(&life, .seconds(pause)) : []
     }
 
-    /// There is no token until a pause ends: interactive requests fail now; background requests keep waiting.
+    /// No token is available until a pause ends: interactive requests fail now; background requests keep waiting.
     private mutating func holdBack(_ life: inout TokenLife, _ pause: Duration) -> [Effect] {
         let failed = failUrgent(.postponed(pause))
         return isAnyoneQueued ? failed + awaitPause(&life, pause) : failed
@@ -160,13 +161,13 @@ extension SessionMachine {
         defer { phase = .signedIn(life) }
         life.isPauseAwaited = false
         guard !life.isRefreshing, life.trust == .refused, isAnyoneQueued else { return [] }
-        // Another pause may have begun meanwhile.
+        // Another pause may have begun since.
         let pause = life.remainingPause(at: now)
         return pause > 0 ? awaitPause(&life, .seconds(pause)) : refresh(&life, now: now)
     }
 
-    /// A token was refused as soon as it was fetched, so fetching another at once would not help (T2). This one stays
-    /// in use: what it was refused for may be that one request's fault.
+    /// The server refused a token right after issuing it, so fetching another immediately would not help. The token
+    /// stays in use, because the refusal may concern only that request.
     private mutating func doubt(_ life: inout TokenLife, now: Date) {
         guard life.pause == nil else { return }
         life.refusals += 1
@@ -174,17 +175,16 @@ extension SessionMachine {
         life.pause(for: max(leastPause, delay), from: now)
     }
 
-    /// The shortest time between two refreshes when asking again at once has not helped, however the backoff is drawn: a second by default. A server
-    /// that refuses every token, or cannot be reached, is asked no more often than that by each device.
+    /// The minimum interval between refreshes after one did not help, whatever the backoff draws. Default: one second.
+    /// It limits each device's load on a server that refuses every token or is unreachable.
     private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 
-    /// The user stays signed in (T4): the refresh is tried again later, and requests that cannot do without a token
-    /// fail.
+    /// Keeps the user signed in and schedules another refresh. Requests that cannot be sent without a new token fail.
     mutating func postpone(_ stamp: Stamp, retryAfter: Duration?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, life.stamp == stamp, life.isRefreshing else { return [] }
         life.isRefreshing = false
         life.failures += 1
-        // The first failure may be a moment's: then it pays to come again soon.
+        // The first failure may be transient, so retry soon.
         let least = life.failures == 1 ? .zero : leastPause
         let drawn = backoff.delay(afterFailures: life.failures, using: &randomness)
         let delay = max(retryAfter ?? .zero, least, drawn)

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The gate: who may be sent, who waits, who fails.
+/// Admission: which requests are sent, wait or fail.
 extension SessionMachine {
     mutating func arrived(_ id: RequestID, _ lane: LaneName, _ urgency: SessionRequest.Urgency) -> [Effect] {
         requests[id] = Request(lane: lane, urgency: urgency)
@@ -20,14 +20,14 @@ extension SessionMachine {
         return restore() + reconsiderToken(for: id, refused: refused, now: now) + pump()
     }
 
-    /// Frees what a request holds: its slot or its place in the queue.
+    /// Frees a request's slot or its place in the queue.
     mutating func vacate(_ id: RequestID, leaving: Bool) -> [Effect] {
         guard stepAside(id) != nil else { return [] }
         if leaving { requests[id] = nil }
         return pump()
     }
 
-    /// Sends those who wait, as far as there are slots and a token that is worth sending.
+    /// Sends waiting requests while there are free slots and a good token.
     mutating func pump() -> [Effect] {
         guard case .signedIn(let life) = phase, life.trust == .good else { return [] }
         var effects: [Effect] = []
@@ -40,7 +40,6 @@ extension SessionMachine {
         return effects
     }
 
-    /// Fails one who waits.
     mutating func fail(_ id: RequestID, _ failure: Failure) -> [Effect] {
         _ = stepAside(id)
         requests[id] = nil
@@ -55,7 +54,7 @@ extension SessionMachine {
 
     var isAnyoneQueued: Bool { requests.values.contains { $0.place == .queued } }
 
-    /// Fails all requests, oldest first: those that wait, those on the wire, and those between two attempts.
+    /// Fails all requests, oldest first, whether waiting, sent, or between attempts.
     mutating func failAll(_ failure: Failure) -> [Effect] {
         let all = requests.keys.sorted()
         requests = [:]
@@ -63,7 +62,7 @@ extension SessionMachine {
         return all.map { .fail($0, failure) }
     }
 
-    /// Returns the request's lane, or nil if the session has failed it already.
+    /// Returns the request's lane, or nil if the session has already failed the request.
     private mutating func stepAside(_ id: RequestID) -> LaneName? {
         guard let request = requests[id] else { return nil }
         switch request.place {

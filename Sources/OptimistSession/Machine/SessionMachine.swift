@@ -3,35 +3,35 @@
 import Foundation
 import OptimistCore
 
-/// Decides everything a session decides. Each event returns what to do next; nothing here waits, sends or stores.
+/// Makes all of a session's decisions. Each event returns the effects to carry out; the machine itself does no I/O and
+/// never waits.
 struct SessionMachine {
-    /// Calls share the slots. A stream stays open for hours and takes none, and files are as streams.
+    /// Calls share the slots. Streams and file transfers stay open for long and do not use slots.
     enum LaneName: Int, CaseIterable { case calls, streams }
 
     enum Event {
-        /// A caller needs the session: read the kept credentials unless that has begun.
+        /// A caller needs the session: start reading the stored credentials unless that has begun.
         case restore
         case restored(Credentials?)
         case restoreFailed(SignOutReason)
         case locked
-        /// A logical request begins. It belongs to the present epoch.
+        /// A logical request begins, in the current epoch.
         case arrived(RequestID, LaneName, SessionRequest.Urgency)
-        /// It wants to be sent; `refused` is the stamp of the token it just failed with.
+        /// The request is ready to be sent; `refused` is the stamp of the token the server just refused.
         case wants(RequestID, refused: Stamp?)
-        /// It pauses before its next attempt, and gives its slot to another.
+        /// The request pauses before its next attempt and frees its slot.
         case pauses(RequestID)
-        /// It is over: answered, failed or cancelled.
+        /// The request was answered, failed or was cancelled.
         case left(RequestID)
-        /// The server accepted a token.
         case accepted(Stamp)
         /// New credentials are stored; the stamp is that of the old ones.
         case refreshed(Stamp, Credentials)
         case refreshFailed(Stamp, retryAfter: Duration?)
-        /// The time has passed before which no new token was asked for.
+        /// The pause between refreshes has ended.
         case pauseEnded(Stamp)
-        /// The server ended the session that this stamp belongs to.
+        /// The server ended the session with this stamp.
         case ended(Stamp, SignOutReason)
-        /// New credentials are stored, for an epoch that was reserved before they were asked for.
+        /// New credentials are stored, for an epoch reserved before they were requested.
         case signedIn(epoch: Int, Credentials)
         case signedOut
     }
@@ -43,22 +43,22 @@ struct SessionMachine {
         case run(Errand)
     }
 
-    /// Work that takes time and ends in another event, or in none.
+    /// Asynchronous work that ends in at most one further event.
     enum Errand: Equatable {
         case restore
         case refresh(Stamp, Credentials)
-        /// Until a pause ends, for those who wait.
+        /// Waits for the end of a pause.
         case wait(Stamp, Duration)
-        /// Removes what was kept of credentials that have ended with an epoch.
+        /// Removes the stored credentials of an ended epoch.
         case erase(Credentials, upTo: Int)
         case revoke(Credentials)
     }
 
     enum Failure: Equatable {
         case signedOut(SignOutReason)
-        /// No new token is asked for before that time has passed.
+        /// No token will be requested until this time has passed.
         case postponed(Duration)
-        /// A token was refused that had just been fetched.
+        /// A token was refused right after it was fetched.
         case refused
         case locked
     }
@@ -100,34 +100,33 @@ struct SessionMachine {
         }
     }
 
-    /// The credentials in use, if they are those of a stamp.
+    /// The credentials in use, if they have this stamp.
     func credentials(of stamp: Stamp) -> Credentials? {
         guard case .signedIn(let life) = phase, life.stamp == stamp else { return nil }
         return life.credentials
     }
 
-    /// The stamp of the credentials in use.
     var stamp: Stamp {
         guard case .signedIn(let life) = phase else { return Stamp(epoch: epoch, generation: 0) }
         return life.stamp
     }
 
-    /// Why a request may not go on that the session has failed already, or that is of an earlier epoch.
+    /// The error for a request that the session has already failed, or that belongs to an earlier epoch.
     var endOfEarlierEpochs: Failure {
         switch phase {
         case .signedOut(let reason): .signedOut(reason)
         case .signedIn: .signedOut(.replaced)
-        case .locked, .restoring: .locked  // No user has signed in yet, so nothing else can have failed it.
+        case .locked, .restoring: .locked  // No user has signed in yet, so this is the only possible failure.
         }
     }
 
-    /// Returns the number of a sign-in or sign-out that begins now. Its result counts unless a later one came first.
+    /// Returns the epoch of a sign-in or sign-out that begins now. Its result counts unless a later one finishes first.
     mutating func reserveEpoch() -> Int {
         lastEpoch += 1
         return lastEpoch
     }
 
-    /// - Parameter now: By the server's clock, as far as it is known (T5). Most events need not know it.
+    /// - Parameter now: By the server's clock, as far as it is known. Evaluated only for events that need it.
     mutating func handle(_ event: Event, now: @autoclosure () -> Date) -> [Effect] {
         switch event {
         case .restore: restore()

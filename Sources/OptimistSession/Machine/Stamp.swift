@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Which credentials something was done with: the life of the session, and the number of the token pair in it.
+/// Identifies credentials: the session's epoch and the token pair's number within it.
 ///
-/// An answer that carries an older stamp than the session's own changes nothing and is stored nowhere.
+/// An answer with an older stamp than the session's is neither used nor stored.
 struct Stamp: Hashable, Comparable, Sendable {
-    /// Counts sign-ins and sign-outs.
+    /// Incremented by each sign-in and sign-out.
     var epoch: Int
-    /// Counts token pairs within an epoch.
+    /// Incremented by each token pair within an epoch.
     var generation: Int
 
     var next: Self { Self(epoch: epoch, generation: generation + 1) }
@@ -14,11 +14,11 @@ struct Stamp: Hashable, Comparable, Sendable {
     static func < (a: Self, b: Self) -> Bool { (a.epoch, a.generation) < (b.epoch, b.generation) }
 }
 
-/// The access token that one attempt carries.
+/// The access token of one attempt.
 struct Binding: Equatable, Sendable {
     var accessToken: Secret
     var stamp: Stamp
 }
 
-/// Names one logical request, however often it is sent. Larger came later.
+/// Identifies a logical request across its attempts. Later requests have larger ids.
 typealias RequestID = Int

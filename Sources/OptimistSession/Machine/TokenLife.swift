@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// One token pair in use: how far it is trusted, and what is being done to replace it.
+/// A token pair in use: how far it is trusted, and the state of its renewal.
 struct TokenLife {
     enum Trust {
-        /// Requests carry it.
+        /// Requests are sent with it.
         case good
-        /// It should have ended by now. Requests wait for the next one, but if there is none it is tried.
+        /// It has expired by the clock. Requests wait for the next one; if the refresh fails, it is tried.
         case presumedExpired
-        /// The server refused it. No request carries it from now on.
+        /// The server refused it. It is no longer sent.
         case refused
     }
 
@@ -17,21 +17,21 @@ struct TokenLife {
     let stamp: Stamp
     var trust = Trust.good
     var isRefreshing = false
-    /// Whether it came from a refresh and the server has accepted it for nothing yet.
+    /// Whether it came from a refresh and the server has not accepted it yet.
     var isUnproven = false
-    /// When it came from a refresh. Nil: from somewhere else.
+    /// When it came from a refresh. Nil: it has another source.
     var renewedAt: Date?
-    /// Refreshes in a row that brought nothing.
+    /// Consecutive failed refreshes.
     var failures = 0
-    /// Tokens in a row that were refused as soon as they were fetched.
+    /// Consecutive tokens refused right after they were fetched.
     var refusals = 0
-    /// Tokens in a row that the server had accepted and then refused before their end.
+    /// Consecutive tokens that the server accepted but refused before they expired.
     var earlyEnds = 0
-    /// How many requests in a row the server has refused with this token, although it had accepted it.
+    /// Consecutive requests refused with this token after it had been accepted.
     var contradictions = 0
-    /// Whether a request is told when the pause ends.
+    /// Whether a wait for the end of the pause is running.
     var isPauseAwaited = false
-    /// No new pair is asked for meanwhile.
+    /// The interval in which no new pair is requested.
     private(set) var pause: DateInterval?
 
     var binding: Binding { Binding(accessToken: credentials.accessToken, stamp: stamp) }
@@ -48,14 +48,15 @@ struct TokenLife {
 
     mutating func endPause() { pause = nil }
 
-    /// How long no new pair is asked for yet, in seconds. A clock that was set back to before the pause began tells nothing of
-    /// how much of it is left: then it is over.
+    /// The rest of the pause, in seconds. Zero if the clock was set back to before the pause began, because the rest is
+    /// then unknown.
     func remainingPause(at now: Date) -> TimeInterval {
         guard let pause, now >= pause.start else { return 0 }
         return max(0, pause.end.timeIntervalSince(now))
     }
 
-    /// Whether the next pair should be fetched now: 60 seconds ahead of the end, or a tenth of the token's life (T5).
+    /// Whether to fetch the next pair now: 60 seconds before expiry, or a tenth of the token's lifetime if that is
+    /// shorter.
     func isDue(at now: Date) -> Bool {
         guard trust == .good else { return true }
         guard let expiresAt = credentials.expiresAt else { return false }
@@ -65,20 +66,20 @@ struct TokenLife {
 
     func hasExpired(at now: Date) -> Bool { credentials.expiresAt.map { now >= $0 } ?? false }
 
-    /// Whether a refusal comes before the token's end. If the server did not say how long a token lives, it lives a minute at
-    /// least.
+    /// Whether a refusal at this time is before the token's expiry. A token of unknown lifetime counts as valid for a
+    /// minute after its refresh.
     func isEarly(at now: Date) -> Bool {
         if credentials.expiresAt != nil { return !hasExpired(at: now) }
         return remainingFreshness(at: now, of: .seconds(60)) > .zero
     }
 
-    /// How long it is still too early for another refresh, since this pair came from one less than that ago.
+    /// The rest of `time` since the refresh that produced this pair, during which another refresh is too early.
     func remainingFreshness(at now: Date, of time: Duration) -> Duration {
         guard let renewedAt, renewedAt <= now else { return .zero }
         return max(.zero, time - .seconds(now.timeIntervalSince(renewedAt)))
     }
 
-    /// The pair that follows. Refusals are remembered until the server accepts a token.
+    /// The next pair. Refusals are remembered until the server accepts a token.
     func succeeded(by credentials: Credentials, at now: Date) -> Self {
         var next = Self(credentials: credentials, stamp: stamp.next)
         next.refusals = refusals

@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if os(Linux) && !canImport(Network)
-    // A dispatch source may be used from any thread; the module on Linux does not say so.
+    // Dispatch sources are thread-safe, but the Linux module does not declare it.
     @preconcurrency import Dispatch
     import Glibc
 
-    /// Watches links, addresses and routes on a netlink socket. It needs no privilege, and does not know what a network
-    /// costs.
+    /// Watches links, addresses and routes on a netlink socket. It needs no privileges and cannot determine a network's
+    /// cost.
     ///
     /// > Source: Linux, netlink(7), rtnetlink(7), getifaddrs(3).
     public struct SystemReachability: Reachability {
-        /// Makes a watcher. It opens a socket only while a caller reads ``updates``.
+        /// Makes a watcher. It opens a socket only while ``updates`` is being iterated.
         public init() {}
 
         public var updates: AsyncStream<NetworkPath> {
@@ -28,7 +28,7 @@
             }
         }
 
-        /// Whether an interface other than loopback is up, runs and has an address.
+        /// Whether an interface other than loopback is up, running and has an address.
         static var hasNetwork: Bool {
             var list: UnsafeMutablePointer<ifaddrs>?
             guard getifaddrs(&list) == 0 else { return true }
@@ -46,7 +46,7 @@
             return false
         }
 
-        /// The address of a netlink socket, which Glibc's module map leaves out.
+        /// The address of a netlink socket, missing from Glibc's module map.
         private struct NetlinkAddress {
             var family = UInt16(AF_NETLINK)
             var padding: UInt16 = 0
@@ -54,7 +54,7 @@
             var groups: UInt32 = 0
         }
 
-        /// Changes of links, of addresses and of routes, in both families (linux/rtnetlink.h).
+        /// Changes of links, addresses and routes, for IPv4 and IPv6 (linux/rtnetlink.h).
         private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
 
         static func openSocket() -> Int32? {
@@ -74,7 +74,7 @@
             return descriptor
         }
 
-        /// Reads what is there. What the messages say is not needed: the state is looked up afresh.
+        /// Discards the pending messages. Their content is not needed, because the state is queried again.
         private static func drain(_ descriptor: Int32) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 16_384)
             var received = false

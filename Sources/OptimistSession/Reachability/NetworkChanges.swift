@@ -2,8 +2,8 @@
 
 import OptimistCore
 
-/// Tells many requests that wait for a network at once when one comes back, or another one is there. The system is
-/// watched once for all of them, and only while a request waits.
+/// Wakes all waiting requests when the network returns or changes. One watcher serves all of them, and it runs only
+/// while a request waits.
 final class NetworkChanges: Sendable {
     private struct State {
         var waiting = 0
@@ -21,7 +21,7 @@ final class NetworkChanges: Sendable {
         self.dependencies = dependencies
     }
 
-    /// Returns at the next change to a network that is there.
+    /// Waits for the next change to a usable network.
     ///
     /// - Throws: `CancellationError`.
     func next() async throws {

@@ -2,11 +2,11 @@
 
 package import OptimistCore
 
-/// Alarms for a time. Most are called off before it: one task sleeps for all of them, and another one when an alarm
-/// comes that is due earlier.
+/// Timers, most of which are cancelled before they fire. One task sleeps for all of them; a timer with an earlier
+/// deadline starts another task.
 ///
-/// A task of its own for each would cost more than the request that it watches over, and a task that is cancelled in its sleep
-/// keeps its timer until its time is over.
+/// A task for each timer would cost more than the request it guards, and a cancelled sleep keeps its timer until the
+/// time is over.
 package final class Deadlines: Sendable {
     private struct Entry {
         let due: Duration
@@ -29,7 +29,7 @@ package final class Deadlines: Sendable {
         elapsed = Stopwatch(dependencies.clock)
     }
 
-    /// Does something once the time is over. Returns what calls it off.
+    /// Runs `action` after a delay. Returns an id for ``remove(_:)``.
     package func add(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> Int {
         let due = elapsed() + delay
         let (id, isEarliest) = state.withLock { state in
@@ -53,13 +53,13 @@ package final class Deadlines: Sendable {
         }
     }
 
-    /// - Parameter alarm: The time that the task slept for. Its sleep may have been cancelled.
+    /// - Parameter alarm: The time until which the task was to sleep. The sleep may have been cancelled.
     private func ring(_ alarm: Duration) {
         let now = elapsed()
         let (over, next) = state.withLock { state in
             let over = state.entries.filter { $0.value.due <= now }
             for id in over.keys { state.entries[id] = nil }
-            // A task that was overtaken by something earlier wakes too.
+            // A task superseded by an earlier timer still wakes.
             guard state.alarm == alarm else { return (over, nil as Duration?) }
             state.alarm = state.entries.values.map(\.due).min()
             return (over, state.alarm)

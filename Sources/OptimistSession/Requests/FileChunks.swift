@@ -3,13 +3,13 @@
 import Foundation
 import OptimistCore
 
-/// The bytes of a file in pieces. Each iteration reads it from the beginning.
+/// A file's bytes in chunks. Each iteration reads the file from the beginning.
 struct FileChunks: AsyncSequence, Sendable {
     let file: URL
 
     private static let chunkBytes = 64 << 10
 
-    /// - Throws: `OptimistError` with code `fileUnreadable`, also for a folder or a pipe.
+    /// - Throws: `OptimistError` with code `fileUnreadable`, also if it is not a regular file.
     static func sizeBytes(of file: URL) throws -> Int64 {
         do {
             let kind = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey])

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Fields as `application/x-www-form-urlencoded`.
+/// Fields encoded as `application/x-www-form-urlencoded`.
 struct Form {
     private let fields: [(name: String, value: String)]
 

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// Work in a task of its own, which another task can end with an error.
+/// Work in a separate task, which another task can end with an error.
 final class Interruptible<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
@@ -11,7 +11,7 @@ final class Interruptible<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Ends the work with an error, unless it has ended by itself.
+    /// Ends the work with an error, unless it has already ended.
     func interrupt(_ error: any Error) {
         let task = state.withLock { state in
             if state.outcome == nil { state.outcome = .failure(error) }
@@ -20,7 +20,7 @@ final class Interruptible<Value: Sendable>: Sendable {
         task?.cancel()
     }
 
-    /// Does the work, once. Returns when it is over, also if it was interrupted or the calling task was cancelled.
+    /// Runs the work, once. Returns when it has ended, even after an interruption or cancellation.
     func run(
         _ spawn: (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>,
         _ work: @escaping @Sendable () async throws -> Value

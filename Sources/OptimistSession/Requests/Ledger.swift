@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Counts what one logical request has cost so far.
+/// Counts the attempts of one logical request.
 struct Ledger {
     let isRepeatable: Bool
     private(set) var failures = 0
-    /// How often in a row no server could be reached.
+    /// Consecutive attempts that reached no server.
     private(set) var unreached = 0
     private let attempts: Int
     private var hasReplayed = false
@@ -14,17 +14,17 @@ struct Ledger {
         attempts = request.attempts
     }
 
-    /// Books a failed attempt, and tells whether another is allowed.
+    /// Counts a failed attempt and returns whether another is allowed.
     mutating func book(isSafe: Bool) -> Bool {
         failures += 1
         unreached = 0
         return isSafe && failures < attempts
     }
 
-    /// Books an attempt that sent nothing.
+    /// Counts an attempt that reached no server.
     mutating func bookNobody() { unreached += 1 }
 
-    /// Books a refused token, and tells whether the request may be sent with another: once (T2).
+    /// Returns whether the request may be replayed after a refused token: only once.
     mutating func mayReplay() -> Bool {
         defer { hasReplayed = true }
         return !hasReplayed

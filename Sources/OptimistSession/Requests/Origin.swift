@@ -3,13 +3,14 @@
 package import Foundation
 package import HTTPTypes
 
-/// Scheme, host and port: what a credential may be sent to. The scheme is http or https.
+/// Scheme, host and port: the scope of a credential. The scheme is http or https.
 package struct Origin: Equatable, Sendable, CustomStringConvertible {
     let scheme: String
     let host: String
     let port: Int
 
-    /// Nil: the scheme is not http or https, or the port does not exist. Other schemes reach into this machine: `http+unix` names a socket in its files.
+    /// Returns nil unless the scheme is http or https and the port is valid. Other schemes may access this machine:
+    /// `http+unix` names a socket in its file system.
     package init?(_ url: URL) {
         guard let scheme = url.scheme?.lowercased(), let defaultPort = Self.defaultPorts[scheme],
             let host = url.host()?.lowercased(), !host.isEmpty
@@ -21,7 +22,7 @@ package struct Origin: Equatable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Host and port as a `Host` field has them.
+    /// Host and port as in a `Host` field.
     var authority: String {
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         return port == Self.defaultPorts[scheme] ? name : "\(name):\(port)"
@@ -29,14 +30,14 @@ package struct Origin: Equatable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(scheme)://\(authority)" }
 
-    /// Whether no one between can read what is sent there: it is encrypted, or stays on this machine.
+    /// Whether traffic is encrypted or stays on this machine.
     var isPrivate: Bool {
         scheme == "https" || host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
             || Self.isLoopbackIPv4(host)
     }
 
-    /// Whether it can only be in the network that this device is in: a private or link-local address, or a name ending in
-    /// `.local`, which the devices of a network give themselves.
+    /// Whether the host is in the device's local network: a private or link-local address, or a name ending in
+    /// `.local`, which devices assign themselves.
     ///
     /// > Source: RFC 1918, section 3; RFC 3927, section 2.1; RFC 4193, section 3.1; RFC 4291, section 2.5.6; RFC 6762,
     /// > section 3.
@@ -56,7 +57,7 @@ package struct Origin: Equatable, Sendable, CustomStringConvertible {
 
     private static func isLoopbackIPv4(_ host: String) -> Bool { ipv4(host)?[0] == 127 }
 
-    /// The four numbers of an address. A number with a leading zero is not accepted: some read it as octal.
+    /// The four numbers of an address. Leading zeros are not accepted, because some parsers read them as octal.
     private static func ipv4(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in UInt8(part).flatMap { String($0) == part ? $0 : nil } }
@@ -65,8 +66,8 @@ package struct Origin: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPRequest {
-    /// A request for a whole address. Nil when it has no host, a scheme other than http and https, or a port that does not
-    /// exist.
+    /// Makes a request for an absolute URL. Nil if it has no host, a scheme other than http and https, or an invalid
+    /// port.
     package init?(method: Method, url: URL, headerFields: HTTPFields) {
         guard let origin = Origin(url), let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             return nil

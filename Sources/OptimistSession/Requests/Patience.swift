@@ -4,11 +4,11 @@ package import Foundation
 package import HTTPTypes
 import OptimistCore
 
-/// Decides whether a failed attempt is followed by another, and when. One for all requests to a host, so that retries
-/// do not multiply an outage (T7).
+/// Decides whether and when to retry a failed attempt. All requests to a host share one budget, so that retries do not
+/// multiply an outage.
 ///
-/// > Source: gRFC A6, "Retry Throttling": ten tokens, one less for each failure, a tenth more for each success,
-/// > retries only above half.
+/// > Source: gRFC A6, "Retry Throttling": ten tokens, one less for each failure, a tenth more for each success, retries
+/// > only above half.
 struct Patience {
     private var tokens = 10.0
     private let backoff: Backoff
@@ -21,14 +21,14 @@ struct Patience {
 
     mutating func succeeded() { tokens = min(10, tokens + 0.1) }
 
-    /// Books a failure that another attempt may follow. One that none can follow costs the host nothing more, and is not
-    /// booked.
+    /// Records a failure and returns the delay before the next attempt, or nil if there is none. A failure that cannot
+    /// be retried costs the host nothing more and does not count.
     ///
     /// - Parameters:
-    ///   - failures: How many attempts of this request have failed, this one included.
-    ///   - retryAfter: What the server asked for. Longer than the backoff's ceiling is left to the caller.
-    ///   - remaining: The rest of the request's time. Nil: it has no end.
-    /// - Returns: How long to wait before the next attempt, or nil when there should be none.
+    ///   - failures: The number of failed attempts of this request, including this one.
+    ///   - retryAfter: The server's requested delay. If it exceeds the backoff's ceiling, the caller gets the answer
+    ///     instead.
+    ///   - remaining: The request's remaining time. Nil: no deadline.
     mutating func failed(
         _ failures: Int, retryAfter: Duration? = nil, within remaining: Duration?
     ) -> Duration? {
@@ -39,28 +39,30 @@ struct Patience {
         return tokens > 5 ? delay : nil
     }
 
-    /// - Parameter times: How often in a row a request has reached no server.
-    /// - Returns: How long to wait before it is tried again. Nothing was sent, so the budget of the host is as before.
+    /// Returns the delay before retrying a request that reached no server. Nothing was sent, so the host's budget is
+    /// unchanged.
+    ///
+    /// - Parameter times: The consecutive attempts that reached no server.
     mutating func failedToReach(_ times: Int) -> Duration { backoff.delay(afterFailures: times, using: &randomness) }
 }
 
 extension TransportError {
-    /// Whether the same request would fail in the same way again.
+    /// Whether a retry would fail in the same way.
     package var isLasting: Bool { [.tooLarge, .unsupported, .untrusted, .alreadyRead].contains(kind) }
 
-    /// Whether no network or no server was there, so that nothing was sent.
+    /// Whether no server was reached, so that nothing was sent.
     var hasReachedNobody: Bool { phase == .notSent && !isLasting }
 }
 
 extension HTTPResponse {
-    /// Whether the same request may well succeed later.
+    /// Whether the same request may succeed later.
     package var isTemporaryFailure: Bool { [408, 425, 429, 500, 502, 503, 504].contains(status.code) }
 
-    /// How long the server asks to be left alone: at most an hour, since what it says may be wrong.
+    /// The delay that the server requests, capped at an hour in case it is wrong.
     ///
-    /// A date counts by the clock of the answer itself: a server may have several machines, whose clocks differ.
+    /// A date is compared with the answer's own date, because a server's machines may have different clocks.
     ///
-    /// - Parameter now: The time if the answer has no date.
+    /// - Parameter now: The time to use if the answer has no date.
     package func retryAfter(now: Date) -> Duration? {
         let date = headerFields[.age] == nil ? headerFields[.date].flatMap { HTTPDate.parse($0) } : nil
         let seconds = headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, since: date ?? now) }

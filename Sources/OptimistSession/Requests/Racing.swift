@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Runs work until it is done or the time is over, whichever comes first.
+/// Runs work with a deadline.
 ///
-/// - Throws: ``TransportError`` of kind `timedOut`; whatever the work throws; `CancellationError`.
+/// - Throws: ``TransportError`` of kind `timedOut`; the errors of the work; `CancellationError`.
 func withDeadline<Result: Sendable>(
     _ deadline: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -15,7 +15,7 @@ func withDeadline<Result: Sendable>(
     ])
 }
 
-/// Runs several works at once, gives what the first to end gives, and cancels the others.
+/// Runs several tasks concurrently, returns the result of the first to finish, and cancels the others.
 package func firstOf<Result: Sendable>(_ works: [@Sendable () async throws -> Result]) async throws -> Result {
     try await withThrowingTaskGroup(of: Result.self) { group in
         defer { group.cancelAll() }

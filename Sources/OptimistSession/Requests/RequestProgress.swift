@@ -2,14 +2,14 @@
 
 import OptimistCore
 
-/// How far one logical request has got, over all its attempts, and how much of its time is left.
+/// The progress of one logical request across its attempts, and its remaining time.
 final class RequestProgress: Sendable {
     private struct State {
-        /// Whether an attempt that is over may have reached the server.
+        /// Whether an earlier attempt may have reached the server.
         var mayHaveArrived = false
-        /// The phase of the attempt under way. `notSent`: there is no attempt.
+        /// The phase of the current attempt. `notSent`: there is no attempt.
         var attempt = TransportError.Phase.notSent
-        /// The answer that refused the last attempt's token. Nil: none did.
+        /// The answer that refused the last attempt's token, if any.
         var refusal: RefusedAnswer?
     }
 
@@ -22,15 +22,15 @@ final class RequestProgress: Sendable {
         elapsed = Stopwatch(clock)
     }
 
-    /// The rest of its time. Nil: it has no end.
+    /// The remaining time. Nil: no deadline.
     var remaining: Duration? { deadline.map { $0 - elapsed() } }
 
-    /// How far it has got if it ends now.
+    /// The phase to report if the request ends now.
     var phase: TransportError.Phase {
         state.withLock { $0.attempt == .notSent && $0.mayHaveArrived ? .maybeProcessed : $0.attempt }
     }
 
-    /// An attempt begins.
+    /// An attempt starts.
     func sends() {
         state.withLock { state in
             state.attempt = .maybeProcessed
@@ -41,7 +41,7 @@ final class RequestProgress: Sendable {
     /// The head of an answer has arrived.
     func hears() { state.withLock { $0.attempt = .responseStarted } }
 
-    /// The server refused the attempt's token, so it did nothing with it.
+    /// The server refused the attempt's token and so did not process the request.
     func refused(by answer: RefusedAnswer) {
         state.withLock { state in
             state.attempt = .notSent
@@ -57,13 +57,14 @@ final class RequestProgress: Sendable {
         }
     }
 
-    /// The last attempt's error as that of the whole request: nothing was sent only if no attempt may have arrived.
+    /// Turns the last attempt's error into the request's: the phase is `notSent` only if no attempt may have reached
+    /// the server.
     func overall(_ error: TransportError) -> TransportError {
         guard error.phase == .notSent, phase != .notSent else { return error }
         return TransportError(error.kind, .maybeProcessed, cause: error.cause)
     }
 
-    /// The error with the refusal that led to it as its cause, if there is one and it has no other.
+    /// Adds the answer that refused a token as the error's cause, unless it already has a cause.
     func explaining(_ error: any Error) -> any Error {
         guard let error = error as? OptimistError, error.cause == nil, let refusal = state.withLock({ $0.refusal })
         else {

@@ -4,17 +4,17 @@ package import Foundation
 package import HTTPTypes
 import OptimistCore
 
-/// Where a session's requests go: to the server's own origin, and to no other.
+/// Resolves the targets of a session's requests, which must be on the server's own origin.
 package struct ServerAddress: Sendable {
     private let url: URL
     private let origin: Origin?
     private let authority: String
-    /// Whether credentials may be sent there as the address says.
+    /// Whether credentials may be sent there.
     private let isSafe: Bool
-    /// Why the address cannot be used. Nil: it can.
+    /// Why the address is invalid. Nil: it is valid.
     private let fault: String?
 
-    /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether an address of the local network needs no encryption.
+    /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether addresses in the local network may be unencrypted.
     package init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
         self.url = url
         origin = Origin(url)
@@ -24,26 +24,27 @@ package struct ServerAddress: Sendable {
             origin.map { $0.isPrivate || allowsPlainHTTPToPrivateAddresses && $0.isInLocalNetwork } ?? false
     }
 
-    /// Returns a sentence if an address is not that of a server. Nil: it is.
+    /// Returns a sentence if the URL is not a valid server address, otherwise nil.
     package static func fault(of url: URL) -> String? {
         guard Origin(url) != nil else {
-            return "The server's address is not whole: it needs a scheme and a host, such as https://api.example.org."
+            return "The server's address is incomplete: it needs a scheme and a host, such as https://api.example.org."
         }
         let rest = [url.path(percentEncoded: true), url.query() ?? "", url.fragment() ?? "", url.user() ?? ""]
         if rest.allSatisfy({ $0.isEmpty || $0 == "/" }) { return nil }
         return
-            "The server's address is more than scheme, host and port, such as https://api.example.org. Put a path into the target of each request."
+            "The server's address must be only scheme, host and port, such as https://api.example.org. Put paths into targets."
     }
 
     /// Makes the head of a request.
     ///
-    /// - Parameter target: A path with its query, or a whole address.
-    /// - Throws: `OptimistError` with code `badServerAddress`, `foreignOrigin`, also for a `Host` field, or `plaintextRefused`.
+    /// - Parameter target: A path with its query, or an absolute URL.
+    /// - Throws: `OptimistError` with code `badServerAddress`, `plaintextRefused`, or, also for a `Host` field,
+    ///   `foreignOrigin`.
     package func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
-        if let fault { throw OptimistError(.badServerAddress, "\(fault) Nothing was sent.") }
+        if let fault { throw OptimistError(.badServerAddress, "\(fault) The request was not sent.") }
         if fields.contains(where: { $0.name.canonicalName == "host" }) {
             throw OptimistError(
-                .foreignOrigin, "The session itself names the host of a request, so one with a Host field was not sent."
+                .foreignOrigin, "The request was not sent, because only the session may set its Host field."
             )
         }
         if let origin, isSafe, Self.isPlainPath(target) {
@@ -55,7 +56,7 @@ package struct ServerAddress: Sendable {
             found == origin
         else {
             throw OptimistError(
-                .foreignOrigin, "The address is not on the server that the session belongs to, so nothing was sent.")
+                .foreignOrigin, "The address is not on the session's server, so the request was not sent.")
         }
         guard isSafe else {
             let hint =
@@ -67,7 +68,7 @@ package struct ServerAddress: Sendable {
         return head
     }
 
-    /// Whether it is a path from the root that means what it says, as most are: to take it apart as a URL would change nothing.
+    /// Whether the target is an absolute path that URL parsing would not change, as most are.
     private static func isPlainPath(_ target: String) -> Bool {
         guard target.utf8.first == slash else { return false }
         var before = UInt8(0)

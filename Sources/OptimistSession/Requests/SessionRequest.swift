@@ -3,55 +3,55 @@
 public import Foundation
 public import HTTPTypes
 
-/// A request that an app or an engine makes. The session adds the server's address, the credential and the retries.
+/// A request by an app or engine. The session adds the server's address, the credential and retries.
 public struct SessionRequest: Sendable {
     /// The method. Default: GET.
     public var method: HTTPRequest.Method
-    /// A path such as `"/jmap"`, with its query, or a whole URL on the server's own origin. Another origin is refused
-    /// with `foreignOrigin`.
+    /// A path such as `"/jmap"`, with its query, or an absolute URL on the server's own origin. The session refuses
+    /// other origins with `foreignOrigin`.
     public var target: String
-    /// Further header fields. The session sets `Authorization` itself. Default: none.
+    /// Additional header fields. The session sets `Authorization`. Default: none.
     public var headerFields: HTTPFields
-    /// The bytes to send. Default: none.
+    /// The body. Default: empty.
     public var body: [UInt8]
-    /// The file to send in place of ``body``.
+    /// The file to send instead of ``body``.
     var bodyFile: URL?
-    /// How often the session may send the request in all, from 1 on. A repetition after a refresh does not count.
-    /// Default: 3.
+    /// The maximum number of attempts, at least 1. Sending again after a refresh does not count. Default: 3.
     ///
-    /// Pass 1 if the caller has a schedule of its own, so that retries happen at one level.
+    /// Pass 1 if the caller has its own retry schedule.
     public var attempts: Int
-    /// Whether sending the request twice does no more than sending it once. Until it is set: true for an idempotent
-    /// ``method``, and if there is an ``idempotencyKey``.
+    /// Whether the request may safely be sent twice. Default: true for an idempotent ``method`` or with an
+    /// ``idempotencyKey``.
     public var isRepeatable: Bool {
         get { declaredRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil) }
         set { declaredRepeatable = newValue }
     }
-    /// What the app said. Nil: nothing.
+    /// The explicitly set value.
     private var declaredRepeatable: Bool?
-    /// Tells the server that several attempts are one request. Printable ASCII, sent in `Idempotency-Key` with each
-    /// attempt. Default: nil, none.
+    /// A key that identifies all attempts of the request to the server. Printable ASCII, sent as `Idempotency-Key`.
+    /// Default: nil.
     ///
     /// > Source: IETF, draft-ietf-httpapi-idempotency-key-header.
     public var idempotencyKey: String?
-    /// What happens while the session cannot be renewed or there is no network. Default: ``Urgency/interactive``.
+    /// How the request behaves while the session cannot be renewed or there is no network. Default:
+    /// ``Urgency/interactive``.
     public var urgency: Urgency
-    /// The longest wait for the head of each answer. Default: 15 s.
+    /// The timeout for each answer's head. Default: 15 s.
     public var headTimeout: Duration
-    /// The longest time for the whole call, every attempt and wait included. Default: 60 s. A stream has no deadline:
-    /// for it, this is the longest time to read an answer without success.
+    /// The timeout for the complete call, including every attempt and wait. Default: 60 s. A stream has no deadline;
+    /// this then limits only the reading of an unsuccessful answer.
     public var deadline: Duration
-    /// The most bytes of an answer's body. A larger one is an error with kind `tooLarge`. Default: 32 MiB. A stream has
-    /// no such limit, except for an answer without success.
+    /// The maximum size of an answer's body in bytes. A larger one is an error of kind `tooLarge`. Default: 32 MiB. For
+    /// a stream, this applies only to an unsuccessful answer.
     public var maxResponseBytes: Int
 
-    /// Makes a request. Each property says its default. `attempts` below 1 stops the program.
+    /// Makes a request. Each property documents its default. `attempts` below 1 traps.
     public init(
         _ target: String, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: [UInt8] = [],
         attempts: Int = 3, isRepeatable: Bool? = nil, idempotencyKey: String? = nil, urgency: Urgency = .interactive,
         headTimeout: Duration = .seconds(15), deadline: Duration = .seconds(60), maxResponseBytes: Int = 32 << 20
     ) {
-        precondition(attempts >= 1, "a request is sent at least once")
+        precondition(attempts >= 1, "a request needs at least one attempt")
         self.method = method
         self.target = target
         self.headerFields = headerFields
@@ -65,13 +65,13 @@ public struct SessionRequest: Sendable {
         self.maxResponseBytes = maxResponseBytes
     }
 
-    /// Makes a request with a value as JSON, and says so in `Content-Type`. The other properties have their defaults.
+    /// Makes a request with a value as JSON, and sets `Content-Type`. The other properties have their defaults.
     ///
     /// - Parameters:
     ///   - target: See ``target``.
     ///   - method: Default: POST.
     ///   - value: The value to send.
-    ///   - encoder: Default: nil, one that writes dates as ISO 8601.
+    ///   - encoder: Default: nil, an encoder with ISO 8601 dates.
     /// - Throws: `EncodingError`.
     public init(
         _ target: String, method: HTTPRequest.Method = .post, json value: some Encodable,
@@ -82,7 +82,7 @@ public struct SessionRequest: Sendable {
             body: Array(try (encoder ?? .iso8601).encode(value)))
     }
 
-    /// The header fields with the key.
+    /// The header fields, including the idempotency key.
     var allFields: HTTPFields {
         guard let idempotencyKey, let name = HTTPField.Name("Idempotency-Key") else { return headerFields }
         var fields = headerFields
@@ -91,12 +91,13 @@ public struct SessionRequest: Sendable {
         return fields
     }
 
-    /// Whether a user waits for the request.
+    /// Whether a user is waiting for the request.
     public enum Urgency: Sendable {
-        /// A user waits: if the request cannot be sent now it fails at once, with an error that says when to try again.
+        /// A user is waiting: if the request cannot be sent now, it fails immediately, with an error that says when to
+        /// retry.
         case interactive
-        /// No user waits: the request waits until the session is renewed and the server can be reached, up to its
-        /// deadline. Attempts that did not reach the server are not counted.
+        /// No user is waiting: until its deadline, the request waits for the session to be renewed and the server to be
+        /// reachable. Attempts that did not reach the server do not count.
         case background
     }
 
@@ -105,7 +106,6 @@ public struct SessionRequest: Sendable {
 }
 
 extension JSONEncoder {
-    /// Writes dates as ISO 8601 text.
     fileprivate static var iso8601: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601

@@ -3,11 +3,11 @@
 public import Foundation
 public import HTTPTypes
 
-/// A whole answer to a request that a session has sent.
+/// A complete answer.
 public struct SessionResponse: Sendable {
     /// The status and the header fields.
     public let head: HTTPResponse
-    /// The bytes of the body.
+    /// The body's bytes.
     public let body: [UInt8]
 
     /// Makes an answer, for tests.
@@ -19,12 +19,12 @@ public struct SessionResponse: Sendable {
     /// The status.
     public var status: HTTPResponse.Status { head.status }
 
-    /// Reads the body of a successful answer as JSON.
+    /// Decodes the body of a successful answer as JSON.
     ///
     /// - Parameters:
-    ///   - type: What to read.
-    ///   - decoder: Default: nil, one that reads dates as ISO 8601.
-    /// - Throws: ``RefusedAnswer`` if the status is not that of a success; `DecodingError`.
+    ///   - type: The type to decode.
+    ///   - decoder: Default: nil, a decoder with ISO 8601 dates.
+    /// - Throws: ``RefusedAnswer`` if the status is not a success; `DecodingError`.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, decoder: JSONDecoder? = nil
     ) throws -> Value {
@@ -34,7 +34,6 @@ public struct SessionResponse: Sendable {
 }
 
 extension JSONDecoder {
-    /// Reads dates from ISO 8601 text.
     fileprivate static var iso8601: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601

@@ -2,9 +2,9 @@
 
 import OptimistCore
 
-/// Watches a body for silence: a connection that is dead often says nothing at all.
+/// Detects a silent body, because a dead connection often reports nothing.
 ///
-/// Only the time counts in which a read waits. A reader that takes long over a chunk does not make the server silent.
+/// Only the time that a read waits counts, not the time the reader spends on a chunk.
 package final class Silence: Sendable {
     private struct State {
         var reads = 0
@@ -20,9 +20,9 @@ package final class Silence: Sendable {
         self.clock = clock
     }
 
-    /// Runs work on a body, and ends it when the body falls silent.
+    /// Runs work on a body, and cancels it when the body falls silent.
     ///
-    /// - Throws: ``TransportError`` of kind `timedOut` after a silence; whatever the work throws.
+    /// - Throws: ``TransportError`` of kind `timedOut` after a silence; the errors of the work.
     package func watching<Result: Sendable>(
         _ body: ResponseBody, _ work: @escaping @Sendable (ResponseBody) async throws -> Result
     ) async throws -> Result {
@@ -30,7 +30,7 @@ package final class Silence: Sendable {
         return try await firstOf([{ try await work(heard) }, { try await self.watch() }])
     }
 
-    /// Throws `timedOut` when one read has waited for between one and two times the longest silence.
+    /// Throws `timedOut` once a read has waited between one and two times the longest silence.
     private func watch() async throws -> Never {
         var seen: Int?
         while true {
@@ -51,7 +51,7 @@ package final class Silence: Sendable {
     fileprivate func readEnds() { state.withLock { $0.isReading = false } }
 }
 
-/// A body whose reads are noted.
+/// A body that records its reads.
 private struct HeardChunks: AsyncSequence, Sendable {
     let body: ResponseBody
     let silence: Silence

@@ -3,15 +3,15 @@
 package import Foundation
 
 extension URL {
-    /// The address that a target names. Characters that an address cannot have are escaped. Nil: it is not an address.
+    /// Makes the URL of a target, escaping characters that a URL cannot contain. Nil if it is not a URL.
     ///
-    /// `URL(string:)` alone would escape a target with an escape and a raw character, such as `/a%20b c`, twice: it takes
-    /// each `%` for a raw character then.
+    /// `URL(string:)` alone would escape a target that mixes escapes and raw characters twice: in `/a%20b c`, it treats
+    /// each `%` as a raw character.
     package init?(target: String, relativeTo base: URL? = nil) {
         self.init(string: Self.escaping(target), relativeTo: base)
     }
 
-    /// Escapes what follows the host, byte by byte. An escape stays as it is, and a `%` that begins none is escaped.
+    /// Escapes the part after the host, byte by byte. Existing escapes are kept, and other `%` characters are escaped.
     ///
     /// > Source: RFC 3986, section 3.3 (path), section 3.4 (query) and section 2.4 (when to escape).
     private static func escaping(_ target: String) -> String {
@@ -37,7 +37,7 @@ extension URL {
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    /// The first byte after the host, which has rules of its own. A path has no host.
+    /// The index after the host, which has different escaping rules. A path has no host.
     private static func startOfPath(_ bytes: [UInt8]) -> Int {
         let slash = UInt8(ascii: "/")
         let firstSlash = bytes.firstIndex(of: slash) ?? bytes.count

@@ -2,17 +2,17 @@
 
 public import Foundation
 
-/// A device on which the account is signed in.
+/// A device that is signed in to the account.
 public struct AccountSession: Identifiable, Hashable, Sendable {
     /// The session's id, for ``Session/endSession(_:)``.
     public let id: String
-    /// The device's name at its sign-in, from ``SessionConfiguration/deviceName``. Empty if it gave none.
+    /// The device's name at sign-in, from ``SessionConfiguration/deviceName``. Empty if it had none.
     public let deviceName: String
-    /// When the device signed in. Nil if the server did not note it, as older versions did not.
+    /// When the device signed in. Nil if the server has no record, as in older versions.
     public let signedInAt: Date?
-    /// When the device last got a new token. Devices ask for one as they need it, at most every few minutes.
+    /// When the device last got a new token. Devices request tokens as needed, at most every few minutes.
     public let lastUsedAt: Date
-    /// Whether this is the device that asked.
+    /// Whether this is the current device.
     public let isCurrent: Bool
 
     /// Makes a session, for tests and previews.
@@ -25,7 +25,6 @@ public struct AccountSession: Identifiable, Hashable, Sendable {
     }
 }
 
-/// The body of the answer that lists them.
 struct AccountSessionList: Decodable {
     private struct Entry: Decodable {
         var id: String
@@ -37,7 +36,7 @@ struct AccountSessionList: Decodable {
 
     private var sessions: [Entry]
 
-    /// Nil when the body is no such list.
+    /// Returns nil if the body is not a list of sessions.
     static func read(_ body: [UInt8]) -> [AccountSession]? {
         guard let list = try? JSONDecoder().decode(Self.self, from: Data(body)) else { return nil }
         var sessions: [AccountSession] = []

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A value that many watch. Each watcher gets the value of the moment and then the newest, never a backlog.
+/// An observable value. Each observer receives the current value and then the newest one, without a backlog.
 package final class Newest<Value: Sendable>: Sendable {
     private struct Watched {
         var value: Value
@@ -17,7 +17,7 @@ package final class Newest<Value: Sendable>: Sendable {
 
     var value: Value { watched.withLock { $0.value } }
 
-    /// Replaces the value, unless a later version is there already: two threads may come in either order.
+    /// Replaces the value, unless a later version was published first: two threads may publish in either order.
     package func publish(_ value: Value, version: Int) {
         let waiting = watched.withLock { watched in
             guard version > watched.version else { return [:] as [Int: CheckedContinuation<Void, Never>] }
@@ -29,7 +29,7 @@ package final class Newest<Value: Sendable>: Sendable {
         for (_, wake) in waiting.sorted(by: { $0.key < $1.key }) { wake.resume() }
     }
 
-    /// Returns the value as soon as its version is later than `seen`, or nil when the calling task is cancelled.
+    /// Returns the value once its version is later than `seen`, or nil if the calling task is cancelled.
     package func next(after seen: inout Int) async -> Value? {
         let version = seen
         let id = watched.withLock { watched in
@@ -56,10 +56,10 @@ package final class Newest<Value: Sendable>: Sendable {
     }
 }
 
-/// The states of a session: first the one of the moment, then each newest one. It ends when its task is cancelled.
+/// The states of a session: the current one, then each new one. It ends when its task is cancelled.
 ///
-/// A slow iteration misses states in between, never the last. Two equal states never follow each other, unless states
-/// were missed in between.
+/// A slow iteration skips states but always gets the last. Consecutive states differ, unless states in between were
+/// skipped.
 public struct SessionStates: AsyncSequence, Sendable {
     let states: Newest<SessionState>
 

@@ -5,23 +5,23 @@ import HTTPTypes
 
 /// How a session exchanges a refresh token for new tokens.
 public struct RefreshExchange: Sendable {
-    /// New tokens, as a server's answer gives them.
+    /// New tokens from a server's answer.
     public struct Grant: Sendable {
-        /// Signs requests.
+        /// The token that signs requests.
         public var accessToken: Secret
-        /// Nil: the refresh token that was sent stays in use.
+        /// The new refresh token. Nil: the current one stays in use.
         public var refreshToken: Secret?
-        /// How long the access token lives. Nil: the server did not say, and the session renews it when it is refused.
+        /// The access token's lifetime. Nil: unknown, so the session renews the token when the server refuses it.
         public var lifetime: Duration?
 
-        /// Makes a grant. Each property says its default.
+        /// Makes a grant. Without the optional values, the refresh token stays in use and the lifetime is unknown.
         public init(accessToken: Secret, refreshToken: Secret? = nil, lifetime: Duration? = nil) {
             self.accessToken = accessToken
             self.refreshToken = refreshToken
             self.lifetime = lifetime
         }
 
-        /// The credentials that follow others.
+        /// The credentials that replace `former`.
         func successor(of former: Credentials, time: ServerTime) -> Credentials {
             var next = former
             next.accessToken = accessToken
@@ -33,13 +33,14 @@ public struct RefreshExchange: Sendable {
         }
     }
 
-    /// Makes the request, which is sent without an access token and once. If it throws, the session stays as it is and
-    /// tries again later.
+    /// Makes the request, which is sent once and without an access token. If it throws, the session stays as it is and
+    /// retries later.
     public var request: @Sendable (Credentials) throws -> SessionRequest
-    /// Reads the body of a successful answer. Nil: it gives no tokens, for example because a captive portal has answered.
+    /// Reads the body of a successful answer. Nil: it does not grant tokens, for example because it is from a captive
+    /// portal.
     public var grant: @Sendable ([UInt8]) -> Grant?
 
-    /// Makes an exchange of the app's own. Both functions may be called on any thread.
+    /// Makes a custom exchange. Both functions may be called on any thread.
     public init(
         request: @escaping @Sendable (Credentials) throws -> SessionRequest,
         grant: @escaping @Sendable ([UInt8]) -> Grant?
@@ -48,7 +49,7 @@ public struct RefreshExchange: Sendable {
         self.grant = grant
     }
 
-    /// The exchange of OAuth 2: a form with the refresh token, and an answer with `access_token`, `refresh_token` and
+    /// The OAuth 2 exchange: a form with the refresh token, and an answer with `access_token`, `refresh_token` and
     /// `expires_in`.
     ///
     /// > Source: RFC 6749, sections 5.1 and 6.

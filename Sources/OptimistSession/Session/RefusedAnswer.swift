@@ -2,10 +2,10 @@
 
 public import HTTPTypes
 
-/// The answer by which a server refused a credential: the cause of an `OptimistError` with code `credentialRefused`, and
-/// of `refreshPostponed` if a request met it.
+/// The answer with which a server refused a credential. It is the cause of an `OptimistError` with code
+/// `credentialRefused`, and of `refreshPostponed` if a request received it.
 ///
-/// An endpoint may mean something else by its 401, such as a wrong second password. Then the answer says what:
+/// An endpoint may use 401 for something else, such as a wrong second password. The answer then contains the details:
 ///
 /// ```swift
 /// do { try await session.send(request) } catch let error as OptimistError where error.code == .credentialRefused {
@@ -13,9 +13,9 @@ public import HTTPTypes
 /// }
 /// ```
 public struct RefusedAnswer: Error, Sendable {
-    /// The status and the header fields of the answer.
+    /// The status and header fields.
     public let head: HTTPResponse
-    /// The body as it came. Empty if it did not arrive whole.
+    /// The body. Empty if it did not arrive completely.
     public let body: [UInt8]
 
     /// Makes an answer, for tests.
@@ -26,7 +26,7 @@ public struct RefusedAnswer: Error, Sendable {
 }
 
 extension RefusedAnswer: CustomStringConvertible, CustomReflectable {
-    /// The status and the size. The body may hold what people wrote.
+    /// The status and size, without the body, which may contain users' text.
     public var description: String { "the server answered \(head.status.code), \(body.count) bytes" }
 
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }

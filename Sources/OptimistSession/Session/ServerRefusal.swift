@@ -6,49 +6,48 @@ public import OptimistCore
 extension OptimistError.Code {
     /// The password is too short for this server.
     public static let weakPassword = Self("session.weakPassword")
-    /// The password is one of those that attackers try first.
+    /// The password is among those that attackers try first.
     public static let commonPassword = Self("session.commonPassword")
-    /// The password is the e-mail address, or its first part.
+    /// The password is the e-mail address or its local part.
     public static let passwordIsAddress = Self("session.passwordIsAddress")
-    /// The server cannot take this password: it is too long, say.
+    /// The server cannot accept this password, for example because it is too long.
     public static let invalidPassword = Self("session.invalidPassword")
-    /// An account has this e-mail address already.
+    /// An account with this e-mail address already exists.
     public static let emailTaken = Self("session.emailTaken")
-    /// This is no e-mail address.
+    /// The text is not an e-mail address.
     public static let invalidEmail = Self("session.invalidEmail")
-    /// The server takes no new accounts.
+    /// The server does not accept new accounts.
     public static let signUpClosed = Self("session.signUpClosed")
-    /// Signing up takes an invitation, and none was given.
+    /// Signing up requires an invitation, and none was given.
     public static let invitationNeeded = Self("session.invitationNeeded")
-    /// The invitation was used already, or has expired.
+    /// The invitation has already been used or has expired.
     public static let invalidInvitation = Self("session.invalidInvitation")
-    /// The password that was asked for once more is not that of the account.
+    /// The password given to confirm a change is wrong.
     public static let wrongPassword = Self("session.wrongPassword")
-    /// The reset token was used already, or has expired.
+    /// The reset token has already been used or has expired.
     public static let invalidReset = Self("session.invalidReset")
-    /// The server sends no reset tokens.
+    /// The server does not send reset tokens.
     public static let resetUnavailable = Self("session.resetUnavailable")
-    /// The account has no such session.
+    /// The account does not have this session.
     public static let unknownSession = Self("session.unknownSession")
-    /// The server did not do what was asked of an account, and gives no reason that this version knows.
+    /// The server refused an account request, without a reason that this version knows.
     public static let accountRequestRefused = Self("session.accountRequestRefused")
-    /// The server could not do what was asked of an account just now, or its answer makes no sense.
+    /// The server could not handle an account request right now, or its answer is unreadable.
     public static let accountRequestFailed = Self("session.accountRequestFailed")
 }
 
 extension OptimistError {
-    /// What the server gave as its reason for refusing a sign-up, a sign-in or a change of the account: `email_taken`, say.
+    /// The server's reason for refusing a sign-up, sign-in or account change, such as `email_taken`.
     ///
-    /// An open set. A reason that this version of the package knows is also the error's ``code``; look here for others.
-    /// Nil: the server gave none.
+    /// An open set. Reasons that this version knows also have their own ``code``. Nil if the server gave none.
     public var serverReason: String? { (cause as? ServerRefusal)?.reason }
 
-    /// Reads why the server refused something that has to do with accounts.
+    /// Makes the error for a refused account request.
     ///
     /// - Parameters:
-    ///   - head: The head of an answer that is not a success.
-    ///   - code: What it is if the server gives no reason that is known here.
-    ///   - sentence: The sentence for that.
+    ///   - head: The head of an unsuccessful answer.
+    ///   - code: The code if the server's reason is missing or unknown.
+    ///   - sentence: The message for that code.
     static func refusal(
         _ head: HTTPResponse, _ body: [UInt8], else code: Code, _ sentence: String
     ) -> OptimistError {
@@ -64,22 +63,22 @@ extension OptimistError {
             .commonPassword, "This is one of the most common passwords, which attackers try first. Choose another."
         ),
         "password_is_address": (
-            .passwordIsAddress, "The password is the e-mail address, or its first part. Choose another."
+            .passwordIsAddress, "The password is the e-mail address or its first part. Choose another."
         ),
-        "invalid_password": (.invalidPassword, "The server cannot take this password. Choose a shorter one."),
+        "invalid_password": (.invalidPassword, "The server cannot accept this password. Choose a shorter one."),
         "email_taken": (
-            .emailTaken, "There is an account with this e-mail address already. Sign in, or use another address."
+            .emailTaken, "An account with this e-mail address already exists. Sign in, or use another address."
         ),
-        "invalid_email": (.invalidEmail, "This is no e-mail address. Look for a typing mistake."),
-        "sign_up_closed": (.signUpClosed, "This server takes no new accounts."),
-        "invitation_needed": (.invitationNeeded, "Signing up here takes an invitation."),
+        "invalid_email": (.invalidEmail, "This is not a valid e-mail address. Check it for typos."),
+        "sign_up_closed": (.signUpClosed, "This server does not accept new accounts."),
+        "invitation_needed": (.invitationNeeded, "You need an invitation to sign up here."),
         "invalid_invitation": (
-            .invalidInvitation, "This invitation was used already, or has expired. Ask for another."
+            .invalidInvitation, "This invitation has already been used or has expired. Ask for a new one."
         ),
         "wrong_password": (.wrongPassword, "The password is wrong."),
-        "invalid_reset": (.invalidReset, "This token was used already, or has expired. Ask for another."),
+        "invalid_reset": (.invalidReset, "This token has already been used or has expired. Ask for a new one."),
         "reset_unavailable": (
-            .resetUnavailable, "This server sends no messages for forgotten passwords. Ask whoever runs it."
+            .resetUnavailable, "This server does not send password reset messages. Ask its operator."
         ),
     ]
 }

@@ -4,40 +4,43 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// The account itself: its sessions, its password, its end.
+/// Account management: sessions, password and deletion.
 ///
-/// Each method throws `OptimistError` with one of the codes that it names, with `accountRequestRefused` or
-/// `accountRequestFailed` where the server answers otherwise, and as ``Session/send(_:)``. None is sent twice by itself.
+/// Each method throws an `OptimistError` with one of the codes that it lists, or with `accountRequestRefused` or
+/// `accountRequestFailed` for any other failure reported by the server, and the errors of ``Session/send(_:)``. None is
+/// retried automatically.
 extension Session {
-    /// Returns the devices on which the account is signed in, the one that was used last first.
+    /// Returns the devices signed in to the account, most recently used first.
     ///
-    /// - Throws: `OptimistError` with code `accountRequestRefused` or `accountRequestFailed`; else as ``send(_:)``.
+    /// - Throws: `OptimistError` with code `accountRequestRefused` or `accountRequestFailed`; otherwise as
+    ///   ``send(_:)``.
     public func accountSessions() async throws -> [AccountSession] {
         let body = try await asked(.get, configuration.endpoints.sessions)
         guard let sessions = AccountSessionList.read(body) else { throw OptimistError.accountAnswerUnreadable }
         return sessions
     }
 
-    /// Ends the session of another device, which hears the reason `revoked`. For this device's own there is ``signOut()``.
+    /// Ends another device's session, with the reason `revoked`. For this device, use ``signOut()``.
     ///
-    /// - Parameter id: From ``accountSessions()``. One that has ended already is no error.
+    /// - Parameter id: From ``accountSessions()``. A session that has already ended is not an error.
     /// - Throws: `unknownSession`.
     public func endSession(_ id: String) async throws {
         let name = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         try await asked(.delete, "\(configuration.endpoints.sessions)/\(name)")
     }
 
-    /// Changes the password. This device stays signed in; all others are signed out with the reason `password_changed`.
+    /// Changes the password. This device stays signed in; the server signs out all others with the reason
+    /// `password_changed`.
     ///
     /// - Throws: `wrongPassword`, `weakPassword`, `commonPassword`, `passwordIsAddress`, `invalidPassword`.
     public func changePassword(from old: String, to new: String) async throws {
         try await asked(.post, configuration.endpoints.password, ["password": old, "newPassword": new])
     }
 
-    /// Deletes the account and all that the server has of it, for good. Every device is signed out with the reason
-    /// `account_deleted`, this one too.
+    /// Permanently deletes the account and all its data on the server. Every device, including this one, is signed out
+    /// with the reason `account_deleted`.
     ///
-    /// What is in the app's own database stays where it is: it is for the app to say what becomes of it.
+    /// The app's own database is not changed: the app decides what to do with its data.
     ///
     /// - Throws: `wrongPassword`.
     public func deleteAccount(password: String) async throws {
@@ -51,28 +54,28 @@ extension Session {
         run(core.handle(.ended(stamp, .accountDeleted)))
     }
 
-    /// Asks the server to send whoever has forgotten the password a token for ``resetPassword(token:to:)``.
+    /// Asks the server to send the user a token for ``resetPassword(token:to:)``.
     ///
-    /// Works while nobody is signed in. It succeeds whether or not there is such an account: nobody learns that from it.
+    /// Works while signed out. To not reveal which accounts exist, it also succeeds for unknown addresses.
     ///
-    /// - Throws: `OptimistError` with code `resetUnavailable` when the server sends none; else as
+    /// - Throws: `OptimistError` with code `resetUnavailable` if the server does not send tokens; otherwise as
     ///   ``signIn(email:password:)``.
     public func requestPasswordReset(email: String) async throws {
         try await openly(configuration.endpoints.forgotPassword, ["email": email])
     }
 
-    /// Gives the account of a reset token another password. All its devices are signed out with the reason
-    /// `password_changed`; ``signIn(email:password:)`` comes next.
+    /// Sets a new password with a reset token. The server signs out all the account's devices with the reason
+    /// `password_changed`; call ``signIn(email:password:)`` next.
     ///
-    /// Works while nobody is signed in. A password that is refused does not use up the token.
+    /// Works while signed out. A refused password does not use up the token.
     ///
     /// - Throws: `OptimistError` with code `invalidReset`, `weakPassword`, `commonPassword`, `passwordIsAddress` or
-    ///   `invalidPassword`; else as ``signIn(email:password:)``.
+    ///   `invalidPassword`; otherwise as ``signIn(email:password:)``.
     public func resetPassword(token: String, to new: String) async throws {
         try await openly(configuration.endpoints.resetPassword, ["token": token, "newPassword": new])
     }
 
-    /// Asks with the session's credential.
+    /// Sends a request with the session's credential.
     @discardableResult
     private func asked(
         _ method: HTTPRequest.Method, _ path: String, _ body: [String: String]? = nil
@@ -87,7 +90,7 @@ extension Session {
         return answer.body
     }
 
-    /// Asks without any.
+    /// Sends a request without a credential.
     private func openly(_ path: String, _ body: [String: String]) async throws {
         let answer = try await ask(path, .json, Array(try JSONEncoder().encode(body)))
         try check(answer.head, answer.body)
@@ -100,7 +103,7 @@ extension Session {
             throw OptimistError(.unknownSession, "The account has no such session.")
         case 400, 401, 403, 404, 405, 409, 422:
             throw OptimistError.refusal(
-                head, body, else: .accountRequestRefused, "The server did not do what was asked of the account.")
+                head, body, else: .accountRequestRefused, "The server refused this account request.")
         default:
             throw OptimistError(
                 .accountRequestFailed, Self.sentence(head),
@@ -108,16 +111,16 @@ extension Session {
         }
     }
 
-    /// Why an answer about accounts is no success and no refusal.
+    /// The message for an answer that is neither a success nor a refusal.
     static func sentence(_ head: HTTPResponse) -> String {
         head.status == .tooManyRequests
             ? "There were too many attempts. Try again later."
-            : "The server could not do this just now (status \(head.status.code))."
+            : "The server could not do this right now (status \(head.status.code))."
     }
 }
 
 extension OptimistError {
     fileprivate static let accountAnswerUnreadable = OptimistError(
-        .accountRequestFailed, "What answered is not the server, or speaks another version.",
+        .accountRequestFailed, "The answer is not from the server, or uses another protocol version.",
         remedy: .retry(after: .seconds(30)))
 }

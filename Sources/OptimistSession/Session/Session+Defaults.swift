@@ -6,7 +6,7 @@
     public import OptimistCore
 
     extension Session {
-        /// A session on the transport that suits the system: `URLSession` on Apple's, AsyncHTTPClient elsewhere.
+        /// Makes a session with the system's transport: `URLSession` on Apple's systems, AsyncHTTPClient elsewhere.
         public convenience init(
             server: URL, credentials: any CredentialStore, configuration: SessionConfiguration = SessionConfiguration(),
             reachability: (any Reachability)? = nil, dependencies: Dependencies = Dependencies(),

@@ -31,7 +31,7 @@ extension Session {
             let credentials = TokenGrant(answer.body)?.credentials(
                 email: email, origin: origin, time: serverTime)
         else { throw OptimistError.signInUnreadable }
-        // From here on cancelling is too late: the server has let this device in.
+        // Too late to cancel: the server has signed in this device.
         let isSaved = try await vault.save(credentials, as: Stamp(epoch: epoch, generation: 1))
         run(core.handle(.signedIn(epoch: epoch, credentials)))
         guard isSaved, core.stamp.epoch == epoch else {
@@ -52,7 +52,7 @@ extension Session {
         case form = "application/x-www-form-urlencoded"
     }
 
-    /// Asks one of the endpoints that need no access token, once.
+    /// Posts once to an endpoint that does not need an access token.
     func ask(_ path: String, _ type: MediaType, _ body: [UInt8]) async throws -> (head: HTTPResponse, body: [UInt8]) {
         try await ask(
             SessionRequest(
@@ -60,7 +60,7 @@ extension Session {
                 body: body))
     }
 
-    /// Sends a request without an access token, once.
+    /// Sends a request once, without an access token.
     func ask(_ asked: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
         let timeout = Duration.seconds(30)
         let head = try address.head(asked.method, asked.target, asked.allFields)
@@ -88,12 +88,12 @@ extension Session {
 
 extension OptimistError {
     static let foreignCredentials = OptimistError(
-        .foreignOrigin, "The tokens are those of another server than the session's.")
+        .foreignOrigin, "The tokens belong to a different server than the session.")
 
     fileprivate static let signInUnreadable = OptimistError(
-        .signInFailed, "What answered is not the server, or speaks another version.",
+        .signInFailed, "The answer is not from the server, or uses another protocol version.",
         remedy: .retry(after: .seconds(30)))
 
     static let signInSuperseded = OptimistError(
-        .signInSuperseded, "Another sign-in or a sign-out came first.")
+        .signInSuperseded, "Another sign-in or a sign-out finished first.")
 }

@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import OptimistCore
 
-/// What the machine asks to be run. Each errand ends in one event, or in none.
+/// Runs the machine's errands. Each one ends in at most one event.
 extension Session {
     func run(_ errands: [SessionMachine.Errand]) {
         for errand in errands {
@@ -17,7 +17,7 @@ extension Session {
             case .wait(let stamp, let delay):
                 let clock = dependencies.clock
                 let pause = dependencies.spawn { [weak self] in
-                    // Cancelled with the session, and then no request waits.
+                    // Cancelled only together with the session, when no request waits.
                     guard (try? await clock.sleep(for: delay)) != nil, let self else { return }
                     run(core.handle(.pauseEnded(stamp)))
                 }
@@ -55,7 +55,7 @@ extension Session {
         }
     }
 
-    /// Tells the server, once. If that fails the token ends by itself in time.
+    /// Revokes the token, in a single attempt. If that fails, the token simply expires.
     private func revoke(_ credentials: Credentials) async {
         let form = Form([("token", credentials.refreshToken.exposed), ("token_type_hint", "refresh_token")])
         let status = try? await ask(configuration.endpoints.revoke, .form, form.bytes).head.status.code

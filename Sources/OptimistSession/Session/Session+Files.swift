@@ -4,27 +4,27 @@ public import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// Bodies that are files. They are read and written in pieces and are never in memory as a whole.
+/// File bodies, read and written in chunks.
 extension Session {
     /// Downloads the body of an answer into a file.
     ///
-    /// The body goes to a hidden file in the same folder, which takes the place of `file` once it is whole and on the disk.
-    /// If the download fails or is cancelled, that file is removed, and what was at `file` stays. A download takes none of
-    /// the slots and has no deadline, like ``stream(_:idleTimeout:_:)``.
+    /// The body is written to a hidden file in the same folder, which replaces `file` once it is complete and on disk.
+    /// If the download fails or is cancelled, the hidden file is removed and `file` is not changed. Like
+    /// ``stream(_:idleTimeout:_:)``, a download does not use a slot and has no deadline.
     ///
     /// - Parameters:
-    ///   - request: What to send. ``SessionRequest/maxResponseBytes`` counts only for an answer without success.
+    ///   - request: The request. ``SessionRequest/maxResponseBytes`` applies only to an unsuccessful answer.
     ///   - file: The file to write. Its folder must exist.
-    ///   - idleTimeout: The longest silence in the middle of the body, up to twice that. Default: 30 s.
-    /// - Returns: The answer. If its status is that of a success, the body is in the file and ``SessionResponse/body`` is
-    ///   empty. Otherwise the body is in the answer, and `file` is as it was.
-    /// - Throws: As ``send(_:)``; ``TransportError`` if the body breaks off, or is a part that was not asked for;
-    ///   `OptimistError` with code `fileUnwritable`.
+    ///   - idleTimeout: The longest silence within the body; detection may take up to twice as long. Default: 30 s.
+    /// - Returns: The answer. If it is successful, the body is in the file and ``SessionResponse/body`` is empty.
+    ///   Otherwise the body is in the answer, and `file` is not changed.
+    /// - Throws: As ``send(_:)``; ``TransportError`` if the body breaks off or is an unrequested range; `OptimistError`
+    ///   with code `fileUnwritable`.
     public func download(
         _ request: SessionRequest, to file: URL, idleTimeout: Duration = .seconds(30)
     ) async throws -> SessionResponse {
         let partial = try PartialFile(of: file, makeID: dependencies.makeID)
-        // What still writes after a cancellation writes into a file without a name.
+        // A write after cancellation goes to an unlinked file.
         defer { partial.remove() }
         let answer = try await stream(request, idleTimeout: idleTimeout) { head, body in
             guard head.status.kind == .successful else {
@@ -47,18 +47,18 @@ extension Session {
         return answer
     }
 
-    /// Sends a file as the body of a request, and returns the whole answer.
+    /// Sends a file as the body of a request and returns the complete answer.
     ///
-    /// Each attempt reads the file again, so it must not change before this returns. An upload takes none of the slots.
+    /// Each attempt reads the file again, so do not change it before this returns. An upload does not use a slot.
     ///
     /// - Parameters:
-    ///   - request: What to send, without a body. Its method is usually PUT or POST. Its ``SessionRequest/deadline`` counts
-    ///     for the sending too: raise it for a large file. ``SessionRequest/headTimeout`` does not count.
+    ///   - request: The request without a body, usually PUT or POST. Its ``SessionRequest/deadline`` includes sending:
+    ///     raise it for a large file. ``SessionRequest/headTimeout`` does not apply.
     ///   - file: The file to send. It may be empty.
-    /// - Throws: As ``send(_:)``; `OptimistError` with code `fileUnreadable`, and nothing was sent.
+    /// - Throws: As ``send(_:)``; `OptimistError` with code `fileUnreadable` before anything is sent.
     /// - Precondition: The request has no body.
     public func upload(_ request: SessionRequest, from file: URL) async throws -> SessionResponse {
-        precondition(request.body.isEmpty, "a request has one body")
+        precondition(request.body.isEmpty, "an uploaded file replaces the body")
         _ = try FileChunks.sizeBytes(of: file)
         var upload = request
         upload.bodyFile = file
@@ -68,7 +68,8 @@ extension Session {
 }
 
 extension HTTPResponse {
-    /// Whether a body of so many bytes may be the whole of it. The length differs for a body that is unpacked on the way.
+    /// Whether a body of `count` bytes may be complete. The declared length does not apply to a body that was
+    /// decompressed.
     fileprivate func allows(bodyOf count: Int, to method: HTTPRequest.Method) -> Bool {
         let encoding = headerFields[.contentEncoding]?.lowercased() ?? "identity"
         guard method != .head, encoding == "identity", let length = headerFields[.contentLength].flatMap({ Int($0) })
@@ -77,7 +78,7 @@ extension HTTPResponse {
     }
 }
 
-/// A file that is being written, and takes the place of another once it is whole.
+/// A file being written that replaces another one once it is complete.
 private final class PartialFile: Sendable {
     private let target: URL
     private let url: URL
@@ -85,7 +86,7 @@ private final class PartialFile: Sendable {
 
     init(of target: URL, makeID: () -> UUID) throws {
         self.target = target
-        // Without the target's name, which may be as long as a name can be.
+        // Omits the target's name, which may already have the maximum length.
         url = target.deletingLastPathComponent().appending(path: ".\(makeID().uuidString).partial")
         guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
             throw OptimistError.unwritable(target, nil)
@@ -107,6 +108,6 @@ private final class PartialFile: Sendable {
         } catch { throw OptimistError.unwritable(target, error) }
     }
 
-    /// Does nothing once it has taken its place.
+    /// Does nothing after the file has replaced its target.
     func remove() { unlink(url.path) }
 }

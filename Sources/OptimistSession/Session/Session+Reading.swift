@@ -3,20 +3,20 @@
 import HTTPTypes
 import OptimistCore
 
-/// Which answers are read before anybody gets them.
+/// Which bodies are read before the answer is handed over.
 enum Reading {
-    /// All, within the deadline of the call.
+    /// All of them, within the call's deadline.
     case whole
-    /// Those that are no success. The body of one may stay silent for so long.
+    /// Those of unsuccessful answers, with a limit on silence.
     case refusals(idleTimeout: Duration)
 }
 
 extension Session {
     /// Reads the body of an answer.
     ///
-    /// An answer that is no success says most by its head, so one whose body does not come whole still counts.
+    /// For an unsuccessful answer the head matters most, so it counts even if its body does not arrive completely.
     ///
-    /// - Returns: The body, or for an answer that is no success: none, and why it did not come.
+    /// - Returns: The body. If the body of an unsuccessful answer breaks off, an empty body and the error.
     func collected(
         _ answer: TransportResponse, _ request: SessionRequest, _ reading: Reading
     ) async throws -> (body: [UInt8], breakOff: TransportError?) {
@@ -33,7 +33,7 @@ extension Session {
         let limit = request.maxResponseBytes
         guard case .refusals(let idleTimeout) = reading else { return try await body.collect(upTo: limit) }
         let (clock, silence) = (dependencies.clock, Silence(longest: idleTimeout, clock: dependencies.clock))
-        // One that trickles is never silent.
+        // The deadline covers a body that trickles and so is never silent.
         return try await withDeadline(request.deadline, clock: clock) {
             try await silence.watching(body) { try await $0.collect(upTo: limit) }
         }

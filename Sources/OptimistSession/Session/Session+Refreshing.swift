@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 import OptimistCore
 
-/// Renewing the credentials: once, whichever of the processes that share them is first.
+/// Renewing the credentials, once among all processes that share them.
 extension Session {
     func refresh(_ credentials: Credentials, _ stamp: Stamp) async {
         let event = await refreshed(credentials, stamp)
@@ -22,7 +22,7 @@ extension Session {
                 case .settled(let event): return event
                 case .due(let latest): if lease != nil { return try await asked(latest, stamp) }
                 }
-                // Another process of this app has the lease, and may be ready soon.
+                // Another process of this app holds the lease and may finish soon.
                 guard waited() < Self.longestWaitForOthers else { return .refreshFailed(stamp, retryAfter: nil) }
                 try await dependencies.clock.sleep(for: .milliseconds(20))
             }
@@ -34,9 +34,9 @@ extension Session {
     private static let longestWaitForOthers = Duration.seconds(5)
 
     private enum Standing {
-        /// Other processes have done what there was to do: their tokens are as good as ours would be.
+        /// Another process has already renewed the tokens or ended the session.
         case settled(SessionMachine.Event)
-        /// These are the latest, and have to be renewed.
+        /// These are the latest tokens, and they must be renewed.
         case due(Credentials)
     }
 
@@ -55,7 +55,7 @@ extension Session {
         let answer = try await ask(try exchange.request(credentials))
         if answer.head.status.kind == .successful, let grant = exchange.grant(answer.body) {
             let next = grant.successor(of: credentials, time: serverTime)
-            // Stored before anything uses it (T9): if storing fails, the old token may be presented again (T10).
+            // Stored before use: if storing fails, the old token can be presented again.
             switch try await vault.save(next, after: credentials, as: stamp.next) {
             case .kept: return .refreshed(stamp, next)
             case .renewed(let newer): return .refreshed(stamp, newer)
@@ -63,7 +63,7 @@ extension Session {
             }
         }
         if case .ended(let reason) = configuration.responseRules.refresh(answer.head, answer.body) {
-            // A process that knows nothing of leases may have been faster.
+            // A process that does not use leases may have been faster.
             switch await standing(of: credentials, stamp) {
             case .settled(let event): return event
             case .due(credentials): return .ended(stamp, reason)
@@ -73,9 +73,9 @@ extension Session {
         return .refreshFailed(stamp, retryAfter: answer.head.retryAfter(now: serverTime.now))
     }
 
-    /// The event for a request's answer that ends the session. Another process of the app may have signed in again
-    /// since, on this very device: the credentials that it has kept are then as good as ever. Nil: the token is no
-    /// longer in use, so the present one has to be tried.
+    /// Returns the event for an answer that ends the session. If another process of the app has signed in again on this
+    /// device, its stored credentials are still valid and are used instead. Nil: the token is no longer in use, so the
+    /// current one must be tried.
     func ended(_ stamp: Stamp, _ reason: SignOutReason) async -> SessionMachine.Event? {
         guard let credentials = core.credentials(of: stamp) else { return nil }
         guard case .renewed(let newer) = await vault.fate(of: credentials) else { return .ended(stamp, reason) }

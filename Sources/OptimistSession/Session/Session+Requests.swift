@@ -6,7 +6,7 @@ import OptimistCore
 
 extension Session {
     func call(_ request: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
-        // An upload takes as long as a download does.
+        // An upload may take as long as a download.
         let lane = request.bodyFile == nil ? SessionMachine.LaneName.calls : .streams
         return try await untilSessionEnds(lane: lane, request.urgency, deadline: request.deadline) { id, progress in
             let (answer, _) = try await self.answer(to: request, id, progress, .whole)
@@ -29,7 +29,7 @@ extension Session {
         }
     }
 
-    /// Runs one logical request, and stops it when its time is over, and with the reason when the session it belongs to ends.
+    /// Runs one logical request. Stops it at its deadline, or with the reason when its session ends.
     private func untilSessionEnds<Result: Sendable>(
         lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency, deadline: Duration?,
         _ work: @escaping @Sendable (RequestID, RequestProgress) async throws -> Result
@@ -48,10 +48,10 @@ extension Session {
         return try result.get()
     }
 
-    /// Sends a request as often as it takes and as it may be sent.
+    /// Sends a request, retrying as long as its policy allows.
     ///
-    /// A whole answer is in memory, and so is any that is no success; otherwise its body is still to come. The stamp
-    /// is that of the token it was asked for with.
+    /// The body of the returned answer is in memory if everything was read or the answer is unsuccessful; otherwise it
+    /// is still arriving. The stamp identifies the token that the request was sent with.
     private func answer(
         to request: SessionRequest, _ id: RequestID, _ progress: RequestProgress, _ reading: Reading
     ) async throws -> (TransportResponse, Stamp) {
@@ -62,7 +62,7 @@ extension Session {
             let binding = try await core.enter(id, refused: refused) { self.run($0) }
             refused = nil
             do {
-                // The session may have ended since the token was given.
+                // The session may have ended since the token was granted.
                 try Task.checkCancellation()
                 progress.sends()
                 var answer = try await transport.send(unsigned.signed(with: binding.accessToken))
@@ -123,7 +123,7 @@ extension Session {
         try await firstOf(ends)
     }
 
-    /// Returns how long to wait before the next attempt, or nil when the answer is final.
+    /// Returns the delay before the next attempt, or nil if the answer is final.
     private func delay(after answer: HTTPResponse, _ ledger: inout Ledger, within remaining: Duration?) -> Duration? {
         guard answer.isTemporaryFailure else {
             patience.withLock { $0.succeeded() }
@@ -154,7 +154,7 @@ extension Session {
 }
 
 extension TransportRequest {
-    /// The same request with a credential. It is kept out of header compression, which could leak it.
+    /// Adds the credential and keeps it out of header compression, which could leak it.
     fileprivate func signed(with token: Secret) -> Self {
         var signed = self
         var field = HTTPField(name: .authorization, value: "Bearer \(token.exposed)")

@@ -5,12 +5,12 @@ public import HTTPTypes
 public import Logging
 public import OptimistCore
 
-/// Authenticated HTTP with one server: it signs in, keeps the credentials fresh, and gives each request its token as
+/// Authenticated HTTP with one server. It signs in, keeps the credentials fresh, and gives each request its token as
 /// late as possible.
 ///
-/// Every method may be called from anywhere, any number of times at once. Making a session reads and sends nothing.
+/// All methods are safe to call from any thread, concurrently. Creating a session does no I/O.
 public final class Session: Sendable {
-    /// The server's address. Targets of requests are resolved against it, and credentials go nowhere else.
+    /// The server's address. Request targets are resolved against it, and credentials are never sent elsewhere.
     public let server: URL
 
     let address: ServerAddress
@@ -25,16 +25,18 @@ public final class Session: Sendable {
     let network: NetworkChanges
     let deadlines: Deadlines
 
+    /// Makes a session.
+    ///
     /// - Parameters:
-    ///   - server: Scheme, host and port, without a path: any other address is an error of each request, with code
-    ///     `badServerAddress`. Must be https, or on this machine. See also
+    ///   - server: The scheme, host and port without a path. With any other address, each request fails with code
+    ///     `badServerAddress`. Must be https, or http on this machine. See also
     ///     ``SessionConfiguration/allowsPlainHTTPToPrivateAddresses``.
-    ///   - transport: Carries the requests. The session alone decides what is sent again.
-    ///   - credentials: Where tokens and the id of the installation are kept.
-    ///   - configuration: How many requests at a time, and how to read the server's answers.
-    ///   - reachability: A hint of when to try again what waits for a network. Default: the system's.
-    ///   - dependencies: Time, ids and chance.
-    ///   - logger: Gets `debug` lines, without tokens and without what people wrote.
+    ///   - transport: Sends the requests. Only the session retries.
+    ///   - credentials: Stores the tokens and the installation id.
+    ///   - configuration: The session's limits and the rules for the server's answers.
+    ///   - reachability: Hints when to retry requests that wait for a network. Default: the system's.
+    ///   - dependencies: Time, ids and randomness.
+    ///   - logger: Receives `debug` and `info` messages, without tokens or users' text.
     public init(
         server: URL, transport: any Transport, credentials: any CredentialStore,
         configuration: SessionConfiguration = SessionConfiguration(), reachability: (any Reachability)? = nil,
@@ -61,61 +63,63 @@ public final class Session: Sendable {
             Patience(backoff: configuration.retryBackoff, randomness: dependencies.randomness(for: "session.retry")))
     }
 
-    /// Where the session stands at this moment.
+    /// The current state.
     public var state: SessionState { core.states.value }
 
-    /// Whose session it is, or nil while that is not known.
+    /// The session's account, or nil while it is unknown or signed out.
     public var account: Account? { state.account }
 
-    /// The state of the moment, and then each newest one. The first who asks makes the session read its credentials.
+    /// The current state, then each new one. The first access makes the session read its credentials.
     public var states: SessionStates {
         run(core.handle(.restore))
         return SessionStates(states: core.states)
     }
 
-    /// Returns the id of this installation, which is made at first use and kept outside backups (T6).
+    /// Returns the id of this installation. It is created on first use and excluded from backups.
     ///
-    /// - Throws: `OptimistError` when it can be neither read nor kept.
+    /// - Throws: `OptimistError` if it can be neither read nor stored.
     public func installID() async throws -> UUID {
         try await vault.installID(storingIfMissing: dependencies.makeID())
     }
 
-    /// Makes an account and signs in to it.
+    /// Creates an account and signs in to it.
     ///
     /// - Parameters:
-    ///   - email: What the account is signed in to with from now on.
+    ///   - email: The address to sign in with.
     ///   - password: At least 8 characters on Optimist's server.
-    ///   - invitation: For a server that asks for one. Default: none.
+    ///   - invitation: For a server that requires one. Default: none.
     /// - Throws: `OptimistError` with code `emailTaken`, `invalidEmail`, `weakPassword`, `commonPassword`,
     ///   `passwordIsAddress`, `invalidPassword`, `signUpClosed`, `invitationNeeded` or `invalidInvitation`, each with a
-    ///   sentence to show; else as ``signIn(email:password:)``. See `OptimistError.serverReason` for reasons of a later server.
+    ///   message to show; otherwise as ``signIn(email:password:)``. `OptimistError.serverReason` has the reasons of
+    ///   later servers.
     @discardableResult
     public func signUp(email: String, password: String, invitation: String? = nil) async throws -> Account {
         try await enter(
             by: configuration.endpoints.signUp, email: email, password: password, invitation: invitation)
     }
 
-    /// Signs in. A user who was signed in before is signed out of this device, with reason `replaced`.
+    /// Signs in. A previously signed-in user is signed out of this device with reason `replaced`.
     ///
-    /// Nothing changes if it fails, or if it is cancelled before the answer is there.
+    /// If it fails, or is cancelled before the answer arrives, nothing changes.
     ///
-    /// - Throws: `OptimistError` with code `signInRefused` when the server does not accept the password,
-    ///   `signInFailed` when its answer is of no use, `signInSuperseded` when a later sign-in or sign-out came first;
-    ///   ``TransportError`` when there was no answer; `CancellationError`.
+    /// - Throws: `OptimistError` with code `signInRefused` if the server does not accept the password, `signInFailed`
+    ///   if its answer is unusable, `signInSuperseded` if a later sign-in or sign-out finished first;
+    ///   ``TransportError`` if there was no answer; `CancellationError`.
     @discardableResult
     public func signIn(email: String, password: String) async throws -> Account {
         try await enter(by: configuration.endpoints.signIn, email: email, password: password)
     }
 
-    /// Signs in with tokens that the app has from elsewhere: from OAuth, from Sign in with Apple by way of the server, or from
-    /// an earlier version of the app. A user who was signed in before is signed out of this device, with reason `replaced`.
+    /// Signs in with tokens from elsewhere: from OAuth, from Sign in with Apple through the server, or from an earlier
+    /// version of the app. A previously signed-in user is signed out of this device with reason `replaced`.
     ///
-    /// Nothing is sent. The session renews the tokens when they are about to expire: see
+    /// Sends no request. The session renews the tokens when they are about to expire, see
     /// ``SessionConfiguration/refresh``.
     ///
     /// - Parameter credentials: Tokens of this session's server.
-    /// - Throws: `OptimistError` with code `foreignOrigin` if they are another server's, `signInSuperseded` when a later sign-in or
-    ///   sign-out came first, or as the credential store throws. Nothing changes then.
+    /// - Throws: `OptimistError` with code `foreignOrigin` if the tokens belong to another server, `signInSuperseded`
+    ///   if a later sign-in or sign-out finished first; otherwise as the credential store throws. On failure nothing
+    ///   changes.
     public func adopt(_ credentials: Credentials) async throws {
         guard credentials.origin == Origin(server)?.description else { throw OptimistError.foreignCredentials }
         let epoch = core.reserveEpoch()
@@ -124,55 +128,55 @@ public final class Session: Sendable {
         guard isSaved, core.stamp.epoch == epoch else { throw OptimistError.signInSuperseded }
     }
 
-    /// Signs out of this device at once, without waiting for the network: every request fails with the reason, and the
-    /// credentials are erased. The server is told when that is possible.
+    /// Signs out of this device immediately, without waiting for the network. Every request fails with the reason, and
+    /// the credentials are erased. The session makes one attempt to revoke the token on the server.
     ///
-    /// - Throws: `OptimistError` with code `credentialsUnwritable` when the credentials could not be erased. The
-    ///   session has ended all the same.
+    /// - Throws: `OptimistError` with code `credentialsUnwritable` if the credentials could not be erased. The session
+    ///   has ended even then.
     public func signOut() async throws {
         try await leave()
     }
 
-    /// Ends the session because the server said so by another way, such as an event stream.
+    /// Ends the session after the server reported its end in another way, such as an event stream.
     ///
-    /// Called while an answer of ``stream(_:idleTimeout:_:)`` is consumed, it ends the session which that request
-    /// belongs to, and no later one. A sign-in that is under way goes on.
+    /// Called while consuming an answer of ``stream(_:idleTimeout:_:)``, it ends the session of that request, never a
+    /// later one. A sign-in in progress continues.
     public func end(_ reason: SignOutReason) {
         run(core.handle(.ended(Self.consumed ?? core.stamp, reason)))
     }
 
-    /// The life of the session whose stream the current task consumes.
+    /// The session epoch and token of the stream that the current task consumes.
     @TaskLocal static var consumed: Stamp?
 
-    /// Sends a request with the session's credential and returns the whole answer, whatever its status.
+    /// Sends a request with the session's credential and returns the complete answer, whatever its status.
     ///
-    /// It waits while the credentials are read or renewed, and while other requests fill the slots. Cancelling returns
-    /// at once and disturbs no other request (T8).
+    /// Waits while the credentials are being read or renewed, and while other requests use all slots. Cancellation
+    /// returns immediately and does not affect other requests.
     ///
-    /// - Returns: The last answer. None that ``SessionConfiguration/responseRules`` takes for a refused token is returned: it is
-    ///   the cause of the error, as a ``RefusedAnswer``.
-    /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`),
-    ///   `credentialRefused`, `refreshPostponed`, `credentialsLocked`, `badServerAddress`, `foreignOrigin` or
-    ///   `plaintextRefused`; ``TransportError`` when no whole answer came; `CancellationError`. A request of ``SessionRequest/Urgency/background``
-    ///   is never `refreshPostponed`: it waits.
+    /// - Returns: The last answer. An answer that ``SessionConfiguration/responseRules`` considers a refused token is
+    ///   not returned; it is the error's cause, as a ``RefusedAnswer``.
+    /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`), `credentialRefused`,
+    ///   `refreshPostponed`, `credentialsLocked`, `badServerAddress`, `foreignOrigin` or `plaintextRefused`;
+    ///   ``TransportError`` if no complete answer arrived; `CancellationError`. A request of
+    ///   ``SessionRequest/Urgency/background`` waits instead of failing with `refreshPostponed`.
     public func send(_ request: SessionRequest) async throws -> SessionResponse {
         let (head, body) = try await call(request)
         return SessionResponse(head: head, body: body)
     }
 
-    /// Sends a request whose answer has no end, such as an event stream, and hands it over as it comes.
+    /// Sends a request with an endless answer, such as an event stream, and passes on the body as it arrives.
     ///
-    /// It takes none of the slots and has no deadline. The connection is closed when `consume` returns or throws, when
+    /// A stream does not use a slot and has no deadline. The connection closes when `consume` returns or throws, when
     /// the calling task is cancelled, and when the session ends, which also cancels `consume`.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - idleTimeout: The longest that a read of the body waits, up to twice that. Past it, the call throws
-    ///     ``TransportError`` of kind `timedOut`. The time between two reads does not count. Default: any.
-    ///   - consume: Gets the head of the answer and the body as it comes. An answer without success comes whole, or with an
-    ///     empty body if its own falls silent, breaks off or is too large. Its longest silence is `idleTimeout`, or
-    ///     ``SessionRequest/headTimeout`` without one.
-    /// - Throws: As ``send(_:)``, and whatever `consume` throws.
+    ///   - request: The request.
+    ///   - idleTimeout: The longest wait of a body read; detection may take up to twice as long. A longer one throws
+    ///     ``TransportError`` of kind `timedOut`. The time between reads does not count. Default: no limit.
+    ///   - consume: Receives the head and the body as it arrives. The body of an unsuccessful answer is read first,
+    ///     with silence limited to `idleTimeout` or ``SessionRequest/headTimeout``. It is empty if it falls silent,
+    ///     breaks off or is too large.
+    /// - Throws: As ``send(_:)``, and the errors of `consume`.
     public func stream<Result: Sendable>(
         _ request: SessionRequest, idleTimeout: Duration? = nil,
         _ consume: @escaping @Sendable (HTTPResponse, ResponseBody) async throws -> Result

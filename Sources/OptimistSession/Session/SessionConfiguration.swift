@@ -2,38 +2,37 @@
 
 public import OptimistCore
 
-/// How a session behaves, and how it reads its server's answers.
+/// A session's settings, and the rules for its server's answers.
 public struct SessionConfiguration: Sendable {
-    /// The device's name, as the user's other devices show it. Default: ``systemName``.
+    /// The device's name, shown on the user's other devices. Default: ``systemName``.
     public var deviceName: String
-    /// The most requests on the wire at a time, from 1 on. Streams, downloads and uploads are not counted: they have
-    /// connections of their own. Default: 6.
+    /// The maximum number of concurrent requests, at least 1. Streams, downloads and uploads use separate connections
+    /// and do not count. Default: 6.
     public var slots: Int
-    /// How long the session waits before it asks for new tokens again, after that failed. Default: 0.5 s, doubling to
-    /// 60 s.
+    /// The delays between failed token refreshes. Default: 0.5 s, doubling to 60 s.
     public var refreshBackoff: Backoff
-    /// How long the session waits before it sends a request again. Default: 0.5 s, doubling to 60 s.
+    /// The delays between attempts of a request. Default: 0.5 s, doubling to 60 s.
     public var retryBackoff: Backoff
-    /// What the server's answers mean for the session. Default: ``ResponseRules/optimist``.
+    /// How to interpret the server's answers. Default: ``ResponseRules/optimist``.
     public var responseRules: ResponseRules
-    /// Where the server signs users in and out. Default: the paths of Optimist's server.
+    /// The server's account endpoints. Default: the paths of Optimist's server.
     public var endpoints: Endpoints
-    /// Whether the session may use plain HTTP to an address in the device's own network: a private or link-local
-    /// address, or a name ending in `.local`. Everywhere else the session refuses plain HTTP. Default: false.
+    /// Whether the session may use plain HTTP in the local network: to private or link-local addresses, and to names
+    /// ending in `.local`. It refuses plain HTTP to all other remote addresses. Default: false.
     ///
-    /// For development only, with a phone and a server in one network: every machine in that network can read the
-    /// password and the tokens. Set it in debug builds, `#if DEBUG`.
+    /// For development only, with a phone and a server in the same network: every machine in the network can read the
+    /// password and the tokens. Set it only in debug builds, `#if DEBUG`.
     public var allowsPlainHTTPToPrivateAddresses: Bool
-    /// How tokens are renewed. Default: nil, by OAuth 2 at ``Endpoints/token``.
+    /// How to renew tokens. Default: nil, OAuth 2 at ``Endpoints/token``.
     public var refresh: RefreshExchange?
 
-    /// Makes a configuration. Each property says its default. `slots` below 1 stops the program.
+    /// Makes a configuration. Each property documents its default. `slots` below 1 traps.
     public init(
         deviceName: String = SessionConfiguration.systemName, slots: Int = 6, refreshBackoff: Backoff = Backoff(),
         retryBackoff: Backoff = Backoff(), responseRules: ResponseRules = .optimist, endpoints: Endpoints = Endpoints(),
         allowsPlainHTTPToPrivateAddresses: Bool = false, refresh: RefreshExchange? = nil
     ) {
-        precondition(slots >= 1, "with no slot, nothing is ever sent")
+        precondition(slots >= 1, "a session needs at least one slot")
         self.deviceName = deviceName
         self.slots = slots
         self.refreshBackoff = refreshBackoff
@@ -44,9 +43,9 @@ public struct SessionConfiguration: Sendable {
         self.refresh = refresh
     }
 
-    /// Where the server signs users in and out. Paths are relative to the server's address.
+    /// The server's account endpoints, as paths relative to the server's address.
     public struct Endpoints: Sendable {
-        /// Makes an account.
+        /// Creates an account.
         public var signUp = "/auth/sign-up"
         /// Signs in with an address and a password.
         public var signIn = "/auth/sign-in"
@@ -54,7 +53,7 @@ public struct SessionConfiguration: Sendable {
         public var token = "/auth/token"
         /// Ends the session at sign-out, by RFC 7009.
         public var revoke = "/auth/revoke"
-        /// Lists the sessions of the account. Each is found below it, by its id.
+        /// Lists the account's sessions. The path of each session is this path and its id.
         public var sessions = "/auth/sessions"
         /// Changes the password.
         public var password = "/auth/password"
@@ -69,7 +68,8 @@ public struct SessionConfiguration: Sendable {
         public init() {}
     }
 
-    /// The name of the operating system, such as `iOS`: the default device name, since it tells nothing about the user.
+    /// The name of the operating system, such as `iOS`. It is the default device name because it does not identify the
+    /// user.
     public static let systemName: String = {
         #if os(iOS)
             "iOS"

@@ -3,14 +3,15 @@
 import Foundation
 import OptimistCore
 
-/// Holds the machine under one lock, with the requests that wait for it. It decides inside the lock and acts outside.
+/// Holds the machine and its waiting requests under one lock. Decisions are made inside the lock, and effects run
+/// outside.
 final class SessionCore: Sendable {
     private struct Shared {
         var machine: SessionMachine
         var stateVersion = 1
         var lastRequest = 0
         var entrances: [RequestID: CheckedContinuation<Binding, any Error>] = [:]
-        /// What stops the requests whose session has ended.
+        /// Stops the requests of an ended session.
         var interrupts: [RequestID: @Sendable (any Error) -> Void] = [:]
         var refresh: Task<Void, Never>?
     }
@@ -29,9 +30,9 @@ final class SessionCore: Sendable {
 
     func reserveEpoch() -> Int { shared.withLock { $0.machine.reserveEpoch() } }
 
-    /// Begins a logical request. It belongs to the present epoch.
+    /// Registers a logical request in the current epoch.
     ///
-    /// - Parameter interrupt: Called once if the session fails the request, with the reason.
+    /// - Parameter interrupt: Called once, with the reason, if the session fails the request.
     func arrive(
         in lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency,
         interrupt: @escaping @Sendable (any Error) -> Void
@@ -44,10 +45,10 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Ends a logical request.
+    /// Unregisters a logical request.
     ///
-    /// - Returns: Beside the errands, why the session has failed the request, if it has: then an answer that came just before
-    ///   counts no more.
+    /// - Returns: The errands, and the error if the session has failed the request. An answer that arrived just before
+    ///   is then discarded.
     func leave(_ id: RequestID) -> (failure: OptimistError?, errands: [SessionMachine.Errand]) {
         var failure: SessionMachine.Failure?
         let (_, errands) = handle(.left(id)) { shared in
@@ -59,17 +60,17 @@ final class SessionCore: Sendable {
 
     func credentials(of stamp: Stamp) -> Credentials? { shared.withLock { $0.machine.credentials(of: stamp) } }
 
-    /// Tells the machine an event, wakes the requests that it concerns, and returns the errands to run.
+    /// Passes an event to the machine, wakes the affected requests and returns the errands to run.
     func handle(_ event: SessionMachine.Event) -> [SessionMachine.Errand] {
         handle(event) { _ in true }.errands
     }
 
-    /// Ends the session on the person's wish. Returns the epoch that begins with it.
+    /// Ends the session at the user's request. Returns the new epoch.
     func signOut() -> (epoch: Int, errands: [SessionMachine.Errand]) {
         handle(.signedOut) { _ in true }
     }
 
-    /// Waits until a request may be sent, and returns the token to send it with.
+    /// Waits until a request may be sent, and returns its token.
     ///
     /// - Parameter run: Runs errands. Called before waiting.
     func enter(
@@ -91,8 +92,8 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Keeps the refresh that is under way, or the wait for the next one, so that signing out can cancel it. If that has come
-    /// first, it is cancelled now.
+    /// Stores the running refresh, or the wait for the next one, so that signing out can cancel it. If the session has
+    /// already ended, cancels it now.
     func keep(_ refresh: Task<Void, Never>, for stamp: Stamp) {
         let isWanted = shared.withLock { shared in
             let isWanted = shared.machine.credentials(of: stamp) != nil
@@ -102,8 +103,8 @@ final class SessionCore: Sendable {
         if !isWanted { refresh.cancel() }
     }
 
-    /// - Parameter begin: Done first, under the same lock. Returns whether the event happens at all.
-    /// - Returns: Beside the errands, the epoch right after the event: an instant later it may be another's.
+    /// - Parameter begin: Runs first, under the same lock. Returns whether to handle the event.
+    /// - Returns: The errands, and the epoch right after the event. Later reads may see a newer epoch.
     private func handle(
         _ event: SessionMachine.Event, _ begin: (inout Shared) -> Bool
     ) -> (epoch: Int, errands: [SessionMachine.Errand]) {
@@ -152,7 +153,7 @@ extension SessionMachine.Failure {
         case .refused: .credentialRefused
         case .locked:
             OptimistError(
-                .credentialsLocked, "The credentials cannot be read before the device is unlocked.",
+                .credentialsLocked, "The credentials cannot be read until the device is unlocked.",
                 remedy: .retry(after: .seconds(10)))
         }
     }

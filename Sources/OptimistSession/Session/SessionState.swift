@@ -2,22 +2,22 @@
 
 public import Foundation
 
-/// Where a session stands.
+/// The state of a session.
 public enum SessionState: Equatable, Sendable {
-    /// The kept credentials have not been read yet. Requests wait.
+    /// The stored credentials have not been read yet. Requests wait.
     case restoring
-    /// The kept credentials cannot be read before the device is unlocked. The next request tries again.
+    /// The stored credentials cannot be read until the device is unlocked. The next request tries again.
     case locked
-    /// No user is signed in. Requests fail at once.
+    /// No user is signed in. Requests fail immediately.
     case signedOut(SignOutReason)
-    /// Signed in, as far as is known.
+    /// A user is signed in, as far as is known.
     case active(Account)
-    /// New tokens are being fetched. Requests wait if the old ones were refused.
+    /// New tokens are being fetched. Requests wait if the server refused the old ones.
     case refreshing(Account)
-    /// New tokens could not be fetched; the user stays signed in. Nothing asks for them before the given time.
+    /// New tokens could not be fetched, but the user stays signed in. The session does not retry before the given time.
     case degraded(Account, nextRefreshAt: Date)
 
-    /// Whose session it is, or nil while that is not known.
+    /// The session's account, or nil while it is unknown or signed out.
     public var account: Account? {
         switch self {
         case .restoring, .locked, .signedOut: nil

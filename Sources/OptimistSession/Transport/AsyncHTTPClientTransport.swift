@@ -9,37 +9,37 @@
     import NIOPosix
     import NIOSSL
 
-    /// The transport for Linux, on AsyncHTTPClient. Available with the package trait of that name.
+    /// The transport for Linux, on AsyncHTTPClient. Requires the package trait of that name.
     ///
-    /// What it does otherwise than its library would by itself:
-    /// - It follows no redirect, since one to another host would take the credential with it.
-    /// - It goes to http and https only; the library would also open a socket in the file system.
-    /// - A refused connection is an error at once; the library would go on trying for ten seconds.
-    /// - A kept connection that the server had closed meanwhile is replaced once, for what may be repeated.
-    /// - A head with a status that HTTP does not know is an error; the library would stop the process.
-    /// - Long exchanges have connections of their own, up to 64 to a host over HTTP/1.1, so calls never wait for them.
-    /// - It asks for answers packed with gzip or deflate, unless the request says what it accepts, and unpacks them. One
-    ///   that grows to more than 100 times its size, beyond the first megabyte, is `tooLarge`.
+    /// It differs from the library's defaults:
+    /// - It does not follow redirects, which could take the credential to another host.
+    /// - It accepts only http and https; the library would also open a socket in the file system.
+    /// - A refused connection fails immediately; the library would retry for ten seconds.
+    /// - If the server has closed an idle connection, it reconnects once for a repeatable request.
+    /// - A head with an invalid status is an error; the library would crash the process.
+    /// - Long exchanges have separate connections, up to 64 per host over HTTP/1.1, so that calls never wait for them.
+    /// - It accepts gzip and deflate, unless the request has its own `Accept-Encoding`, and decompresses answers. An
+    ///   answer that decompresses to more than 100 times its size, beyond the first megabyte, is `tooLarge`.
     public final class AsyncHTTPClientTransport: Transport {
-        /// One for the whole process, which is never shut down.
+        /// The shared transport, which is never shut down.
         public static let shared = AsyncHTTPClientTransport()
 
         private let calls: HTTPClient
         private let longExchanges: HTTPClient
         private let departures = Departures()
 
-        /// Makes a transport with connections of its own. Call ``shutdown()`` before letting go of it.
+        /// Makes a transport with its own connections. Call ``shutdown()`` before releasing it.
         public convenience init() { self.init(tls: nil) }
 
-        /// - Parameter tls: Whom to trust, for tests. Nil: the system's roots.
+        /// - Parameter tls: The trusted roots, for tests. Nil: the system's.
         init(tls: TLSConfiguration?) {
             calls = .make(tls, connectionsPerHost: 8, departures)
             longExchanges = .make(tls, connectionsPerHost: 64, departures)
         }
 
-        /// Closes every connection. Requests under way fail. Call it once.
+        /// Closes all connections. Pending requests fail. Call it once.
         ///
-        /// - Throws: The library's error if it was shut down before.
+        /// - Throws: The library's error if it has already been shut down.
         public func shutdown() async throws {
             try await calls.shutdown()
             try await longExchanges.shutdown()
@@ -60,8 +60,8 @@
             }
         }
 
-        /// Sends a request once more whose first attempt may have arrived: whatever becomes of this one, a failure is
-        /// never ``TransportError/Phase/notSent``.
+        /// Sends a request again whose first attempt may have arrived. A failure is therefore never
+        /// ``TransportError/Phase/notSent``.
         private func sendAgain(
             _ request: HTTPClientRequest, within headTimeout: Duration, _ client: HTTPClient
         ) async throws -> TransportResponse {
@@ -74,7 +74,6 @@
     }
 
     extension HTTPClient {
-        /// A client with connections of its own.
         fileprivate static func make(
             _ tls: TLSConfiguration?, connectionsPerHost: Int, _ departures: Departures
         ) -> HTTPClient {
@@ -106,7 +105,7 @@
     }
 
     extension HTTPClientRequest {
-        /// - Parameter departure: By what it is known that the request has left.
+        /// - Parameter departure: The request's id in `Departures`.
         /// - Throws: ``TransportError`` of kind `unsupported`.
         fileprivate init(_ request: TransportRequest, _ departure: Int) throws {
             guard let url = request.url else { throw TransportError(.unsupported, .notSent) }
@@ -128,14 +127,14 @@
         }
     }
 
-    /// The library's chunks as arrays, and its errors as ours.
+    /// Converts the library's chunks and errors to ours.
     private struct Chunks: AsyncSequence, Sendable {
         let base: HTTPClientResponse.Body
 
         func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 
         struct Iterator: AsyncIteratorProtocol {
-            // One task reads a body: an iterator is no value that two could share.
+            // Only one task reads a body; an iterator is not Sendable.
             nonisolated(unsafe) var base: HTTPClientResponse.Body.AsyncIterator
 
             mutating func next() async throws -> [UInt8]? {
@@ -148,7 +147,7 @@
         }
     }
 
-    /// Whether this is how a kept connection fails that the server had closed meanwhile. Others may fail so too.
+    /// Whether the error is typical of an idle connection that the server has closed. Other failures may look the same.
     private func mayBeStaleConnection(_ error: any Error) -> Bool {
         switch error {
         case let error as HTTPClientError: error == .remoteConnectionClosed

@@ -3,22 +3,22 @@
 #if AsyncHTTPClient
     import OptimistCore
 
-    /// Which requests have been written to a connection. The library's errors do not say: its deadline, for example,
-    /// may pass before there is a connection.
+    /// Tracks which requests have been written to a connection. The library's errors do not reveal it: its deadline,
+    /// for example, may pass before there is a connection.
     ///
-    /// A request carries its number in a header field, which ``WireWatch`` takes off as the last before the wire.
+    /// A request carries its id in a header field, which ``WireWatch`` removes just before the wire.
     final class Departures: Sendable {
         static let field = "optimist-departure"
 
         private struct State {
             var last = 0
-            /// Those that have not left yet.
+            /// The requests not yet written.
             var waiting: Set<Int> = []
         }
 
         private let state = Mutex(State())
 
-        /// A request begins.
+        /// A request starts.
         func begin() -> Int {
             state.withLock { state in
                 state.last += 1
@@ -27,12 +27,12 @@
             }
         }
 
-        /// Its head was written to a connection.
+        /// The request's head was written to a connection.
         func leaves(_ departure: Int) { state.withLock { _ = $0.waiting.remove(departure) } }
 
         func hasLeft(_ departure: Int) -> Bool { state.withLock { !$0.waiting.contains(departure) } }
 
-        /// A request is over, or its answer has begun.
+        /// The request has ended, or its answer has begun.
         func end(_ departure: Int) { leaves(departure) }
     }
 #endif

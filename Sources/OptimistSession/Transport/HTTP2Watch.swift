@@ -5,21 +5,22 @@
     import NIOHPACK
     import NIOHTTP2
 
-    /// Stands between a connection of HTTP/2 and AsyncHTTPClient.
+    /// A handler between an HTTP/2 connection and AsyncHTTPClient.
     ///
-    /// - It says of the streams that a GOAWAY ends that the server has not begun with them. NIOHTTP2 takes them for cancelled.
-    /// - It keeps to itself that the number of streams changes, at which the library stops a debug build if there is no stream.
-    ///   NIOHTTP2 still keeps to that number.
+    /// - It reports streams ended by a GOAWAY as refused if the server has not processed them. NIOHTTP2 reports them as
+    ///   cancelled.
+    /// - It hides changes of the maximum number of streams, which crash a debug build of the library if there is no
+    ///   stream. NIOHTTP2 still respects the number.
     ///
     /// > Source: RFC 9113, section 6.8.
     final class ConnectionWatch: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
         typealias InboundOut = HTTP2Frame
 
-        /// The last stream that the server may have begun with, once it goes away.
+        /// The last stream that the server may have processed, after a GOAWAY.
         private var lastBegun: HTTP2StreamID?
 
-        /// Adds it to a new connection. Its first settings have come already.
+        /// Adds the handler to a new connection, after its first settings have arrived.
         static func add(to channel: any Channel) -> EventLoopFuture<Void> {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
@@ -48,15 +49,15 @@
         }
     }
 
-    /// Stands between one stream of HTTP/2 and what makes parts of HTTP/1.1 of its frames, which stops the process at a
-    /// status below zero.
+    /// A handler below the conversion of an HTTP/2 stream to HTTP/1.1 parts, which crashes the process on a negative
+    /// status.
     final class StreamWatch: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = HTTP2Frame.FramePayload
 
         private var hasRefused = false
 
-        /// Adds it to a new stream, and ``WireWatch`` above it.
+        /// Adds the handler to a new stream, with ``WireWatch`` above it.
         static func add(to channel: any Channel, _ departures: Departures) -> EventLoopFuture<Void> {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
@@ -72,7 +73,7 @@
             context.fireChannelRead(data)
         }
 
-        /// Whether HTTP/2 knows the status. Trailers have none. A status that says that more follows cannot end the stream.
+        /// Whether the status is valid in HTTP/2. Trailers have none. An informational status must not end the stream.
         ///
         /// > Source: RFC 9113, section 8.1 and section 8.6 (no 101).
         private static func isKnown(_ block: HTTP2Frame.FramePayload.Headers) -> Bool {

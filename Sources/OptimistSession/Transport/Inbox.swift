@@ -9,19 +9,19 @@
         import FoundationNetworking
     #endif
 
-    /// The chunks that have arrived for one exchange and were not read yet. One reader at a time.
+    /// The received but unread chunks of one exchange. Supports one reader at a time.
     final class Inbox: Sendable {
         private struct State {
             var head: HTTPResponse?
             var chunks: [[UInt8]] = []
             var waitingBytes = 0
             var isSuspended = false
-            /// Nil while it goes on.
+            /// Nil while the exchange is running.
             var end: Result<Void, any Error>?
             var reader: CheckedContinuation<Void, Never>?
         }
 
-        /// Reading from the network stops above this many bytes, until they are read.
+        /// With more unread bytes than this, receiving is suspended.
         private static let highWaterBytes = 1 << 20
 
         private let state = Mutex(State())
@@ -39,7 +39,7 @@
                 state.waitingBytes += chunk.count
                 guard state.waitingBytes > Self.highWaterBytes, !state.isSuspended else { return }
                 state.isSuspended = true
-                // Under the lock, so that it cannot come after the resumption that is to follow it.
+                // Under the lock, so that it cannot run after the resumption that follows it.
                 task.suspend()
             }
         }
@@ -50,7 +50,7 @@
             }
         }
 
-        /// The exchange has no reader left.
+        /// Ends an exchange without a reader.
         func abandon(_ reason: any Error = CancellationError()) {
             finish(reason)
             task.cancel()
@@ -131,7 +131,7 @@
         }
     }
 
-    /// The chunks of an inbox, in order. Cancelling their reader ends the exchange.
+    /// An inbox's chunks in order. Cancelling the reader ends the exchange.
     struct InboxChunks: AsyncSequence, Sendable {
         let inbox: Inbox
 

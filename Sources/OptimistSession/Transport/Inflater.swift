@@ -4,19 +4,19 @@
     import CLibZ
     import HTTPTypes
 
-    /// Unpacks a body piece by piece: gzip, in one member or several, or deflate, with zlib's frame or, as some servers
-    /// send it, without.
+    /// A streaming decompressor for gzip, with one or more members, and for deflate. Deflate may lack the zlib header,
+    /// as some servers send it.
     ///
     /// > Source: RFC 9110, section 8.4.1; RFC 1952, section 2.2 (members).
     final class Inflater {
-        /// How a body is packed.
+        /// The compression of a body.
         enum Coding: Sendable {
             case gzip, deflate
 
-            /// What a request says that it accepts.
+            /// The value for `Accept-Encoding`.
             static let accepted = "gzip, deflate"
 
-            /// Nil: the body comes as it is, or in a way that is not read here.
+            /// Returns nil if the body is not compressed, or in a way that is not supported.
             init?(_ head: HTTPResponse) {
                 let names = (head.headerFields[.contentEncoding] ?? "").lowercased()
                     .split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
@@ -29,14 +29,14 @@
         }
 
         private static let pieceBytes = 64 << 10
-        /// A body that has grown by more than so much to more than 100 times its size is unpacked no further.
+        /// A body that decompresses to more than this, and to more than 100 times its size, is rejected.
         private static let freeBytes = 1 << 20
         private static let mostTimes = 100
 
         private let coding: Coding
-        /// zlib keeps the address of its stream, so it does not move.
+        /// Must not move, because zlib keeps its address.
         private let stream: UnsafeMutablePointer<z_stream>
-        /// Whether a member has begun and not ended.
+        /// Whether a member has begun but not ended.
         private var isOpen = false
         private var members = 0
         private var packed: [UInt8] = []
@@ -55,20 +55,20 @@
             stream.deallocate()
         }
 
-        /// Takes the next packed bytes. Call it when ``next()`` has returned nil.
+        /// Adds compressed bytes. Call it after ``next()`` has returned nil.
         func take(_ bytes: [UInt8]) {
             packed = bytes
             used = 0
             packedBytes += bytes.count
         }
 
-        /// Returns the next unpacked bytes, at most 64 KiB. Nil: it takes more packed ones.
+        /// Returns the next decompressed bytes, at most 64 KiB. Nil: more input is needed.
         ///
         /// - Throws: ``TransportError`` of kind `broken` or `tooLarge`.
         func next() throws -> [UInt8]? {
             while isOpen || used < packed.count {
                 if !isOpen {
-                    // What follows the last member and begins no other is no part of the body.
+                    // Bytes after the last member that do not start another one are not part of the body.
                     guard members == 0 || coding == .gzip && packed[used] == 0x1F else {
                         used = packed.count
                         return nil
@@ -86,15 +86,15 @@
             return nil
         }
 
-        /// The packed bytes are over. An empty body is whole: it is what the answer to a HEAD has.
+        /// Ends the input. An empty body is valid, as in the answer to a HEAD request.
         ///
-        /// - Throws: ``TransportError`` of kind `broken` if the last member is not whole.
+        /// - Throws: ``TransportError`` of kind `broken` if the last member is incomplete.
         func finish() throws {
             if isOpen { throw TransportError(.broken, .responseStarted) }
         }
 
         private func open() throws {
-            // No encoder begins deflate without a frame with a byte whose lower half is 8, as zlib's frame does.
+            // A zlib header starts with a byte whose lower half is 8, which no encoder writes first in raw deflate.
             let bits: CInt =
                 switch coding {
                 case .gzip: 15 + 16
@@ -125,7 +125,7 @@
                 }
             }
             switch result {
-            // Z_BUF_ERROR: it takes more.
+            // Z_BUF_ERROR: more input is needed.
             case Z_OK, Z_BUF_ERROR: break
             case Z_STREAM_END: close()
             default: throw TransportError(.broken, .responseStarted)
@@ -134,7 +134,7 @@
         }
     }
 
-    /// A body that is unpacked while it is read.
+    /// A body that is decompressed as it is read.
     struct Unpacked: AsyncSequence, Sendable {
         let base: ResponseBody
         let coding: Inflater.Coding

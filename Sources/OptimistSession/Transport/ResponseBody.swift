@@ -2,10 +2,10 @@
 
 import OptimistCore
 
-/// The body of an answer, in chunks that are fetched when asked for. It can be iterated once: a second iteration throws
+/// The body of an answer, in chunks that are fetched on demand. It can be iterated once: a second iteration throws
 /// ``TransportError`` of kind `alreadyRead`.
 ///
-/// Dropping it, or cancelling the task that iterates it, closes the connection below.
+/// Releasing it, or cancelling the iterating task, closes the connection.
 public struct ResponseBody: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
     typealias Pull = () async throws -> [UInt8]?
@@ -13,10 +13,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private let start: @Sendable () -> Pull
     private let reader = Reader()
 
-    /// Wraps the chunks of a transport. If the task that reads is cancelled, their end throws `CancellationError`.
+    /// Wraps a transport's chunks. If the reading task is cancelled, their end throws `CancellationError`.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element == [UInt8] {
         start = {
-            // Only the one reader's iterator has it, and that is no value that two tasks could share.
+            // Only the single reader uses the iterator, which is not Sendable.
             nonisolated(unsafe) var iterator = chunks.makeAsyncIterator()
             return {
                 if let chunk = try await iterator.next() { return chunk }
@@ -27,7 +27,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// A body that is in memory already: one chunk, or none when it is empty.
+    /// Makes a body from bytes in memory: one chunk, or none if it is empty.
     public init(_ bytes: [UInt8]) {
         start = {
             var rest = bytes.isEmpty ? nil : bytes
@@ -42,7 +42,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         AsyncIterator(pull: reader.isFirst() ? start() : { throw TransportError(.alreadyRead, .responseStarted) })
     }
 
-    /// Lets the first reader read. What transports hand over often stops the process when it is iterated again.
+    /// Admits only the first reader. Iterating a transport's sequence twice often crashes the process.
     private final class Reader: Sendable {
         private let hasCome = Mutex(false)
 
@@ -63,11 +63,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
         public mutating func next() async throws -> [UInt8]? { try await pull() }
     }
 
-    /// Reads the whole body.
+    /// Reads the complete body.
     ///
-    /// - Parameter limit: The most bytes to accept. Reading stops as soon as there are more.
-    /// - Throws: ``TransportError`` of kind `tooLarge` past the limit, `alreadyRead` if it was read before; whatever the
-    ///   transport throws; `CancellationError`.
+    /// - Parameter limit: The maximum number of bytes. Reading stops as soon as there are more.
+    /// - Throws: ``TransportError`` of kind `tooLarge` beyond the limit, `alreadyRead` if it has already been read; the
+    ///   transport's errors; `CancellationError`.
     public func collect(upTo limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await chunk in self {

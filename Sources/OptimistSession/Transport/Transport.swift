@@ -3,41 +3,41 @@
 public import Foundation
 public import HTTPTypes
 
-/// Carries one request to a server and brings back the answer, once: it never retries and follows no redirect.
+/// Sends one request to a server and returns the answer. It never retries and never follows a redirect.
 ///
-/// The session above it decides what is sent again. A transport keeps seven promises, whatever the server sends:
-/// - It throws ``TransportError`` with the phase it had reached, and nothing else but `CancellationError`.
-/// - It goes to http and https only, and throws `unsupported` for any other address.
-/// - It gives up with `timedOut` when the head of the answer has not come within ``TransportRequest/headTimeout``.
+/// The session decides what to send again. A transport guarantees, whatever the server sends:
+/// - It throws only `CancellationError` and ``TransportError``, with the phase it had reached.
+/// - It accepts only http and https, and throws `unsupported` for any other address.
+/// - It throws `timedOut` if the head of the answer does not arrive within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
-/// - The body of the answer is pulled: a body that the caller does not read is not buffered without bound.
-/// - It sends ``TransportRequest/bodyFile`` in pieces, or throws `unsupported` if there is one.
-/// - However many requests with ``TransportRequest/isLong`` are under way, it sends others.
+/// - It fetches the answer's body on demand: an unread body is not buffered without bound.
+/// - It sends ``TransportRequest/bodyFile`` in chunks, or throws `unsupported` if there is one.
+/// - It sends other requests however many with ``TransportRequest/isLong`` are running.
 public protocol Transport: Sendable {
-    /// Sends a request and returns as soon as the head of the answer is there.
+    /// Sends a request and returns when the head of the answer has arrived.
     ///
-    /// - Throws: ``TransportError``, or `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``TransportError``, or `CancellationError` if the calling task is cancelled.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
-/// One request on its way: a head that names the whole address, and a body in memory or in a file.
+/// A request for a transport, with the full address and a body in memory or in a file.
 public struct TransportRequest: Sendable {
-    /// Method, scheme, authority, path and header fields. All four of the former are set.
+    /// The method, scheme, authority, path and header fields. The first four are always set.
     public var head: HTTPRequest
-    /// The bytes to send. Default: none.
+    /// The body. Default: empty.
     public var body: [UInt8]
-    /// The file to send instead, read in pieces. ``body`` is then empty. Default: nil, none.
+    /// The file to send in chunks instead of ``body``, which is then empty. Default: nil.
     public var bodyFile: URL?
-    /// The longest wait for the head of the answer. Default: 15 s.
+    /// The timeout for the head of the answer. Default: 15 s.
     public var headTimeout: Duration
-    /// Whether sending the request twice does no more than sending it once. A transport may then replace, once, a kept
-    /// connection that turns out to be closed. Default: false.
+    /// Whether the request may safely be sent twice. A transport may then reconnect once if an idle connection turns
+    /// out to be closed. Default: false.
     public var isRepeatable: Bool
-    /// Whether the exchange may take long, as an event stream or a file does. Such exchanges have connections of their own,
-    /// so that other requests need not wait for them. Default: false.
+    /// Whether the exchange may take long, such as an event stream or a file. Such exchanges use separate connections,
+    /// so that other requests do not wait for them. Default: false.
     public var isLong: Bool
 
-    /// Makes a request, unchecked. Each property says its default.
+    /// Makes a request, unchecked. Each property documents its default.
     public init(
         head: HTTPRequest, body: [UInt8] = [], bodyFile: URL? = nil, headTimeout: Duration = .seconds(15),
         isRepeatable: Bool = false, isLong: Bool = false
@@ -52,7 +52,7 @@ public struct TransportRequest: Sendable {
 }
 
 extension TransportRequest {
-    /// The whole address. Nil: it is not an address of http or https, or its parts together lead to another host.
+    /// The absolute URL. Nil if it is not http or https, or if the parts combine to another host.
     var url: URL? {
         guard let authority = head.authority, let path = head.path, path.utf8.first == UInt8(ascii: "/"),
             !authority.utf8.contains(where: "/?#@\\".utf8.contains),
@@ -63,7 +63,7 @@ extension TransportRequest {
 }
 
 extension TransportRequest: CustomStringConvertible, CustomReflectable {
-    /// Method and address, without the query and without any header field: those may hold secrets.
+    /// The method and address, without the query and header fields, which may contain secrets.
     public var description: String {
         let path = (head.path ?? "").prefix { $0 != "?" }
         return
@@ -75,9 +75,9 @@ extension TransportRequest: CustomStringConvertible, CustomReflectable {
 
 /// The head of an answer, and a body that can be read once.
 public struct TransportResponse: Sendable {
-    /// The status and the header fields.
+    /// The status and header fields.
     public var head: HTTPResponse
-    /// The body, which arrives while it is read. If the caller does not read it, the transport stops receiving.
+    /// The body, received as it is read. If it is not read, the transport stops receiving.
     public var body: ResponseBody
 
     /// Makes a response, by default one with an empty body.

@@ -7,10 +7,10 @@
     import NIOPosix
     import NIOSSL
 
-    /// The errors of AsyncHTTPClient and of the layers below it, as ours.
+    /// Converts the errors of AsyncHTTPClient and its lower layers.
     extension TransportError {
-        /// - Parameter phase: How far the request had got, unless the error itself says that it did nothing.
-        /// - Throws: `CancellationError` instead of returning, when that is what happened.
+        /// - Parameter phase: The phase to report, unless the error itself shows that nothing was sent.
+        /// - Throws: `CancellationError` if the task was cancelled.
         static func translating(_ error: any Error, _ phase: Phase) throws -> TransportError {
             if Task.isCancelled || error is CancellationError { throw CancellationError() }
             switch error {
@@ -29,7 +29,7 @@
                 return TransportError(error, phase)
             case is NIOSSLExtraError:
                 return TransportError(.untrusted, .notSent, cause: error)
-            // A server that goes away refuses the streams that it has not begun with.
+            // A server that shuts down refuses the streams that it has not processed.
             case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:
                 return TransportError(.broken, phase == .responseStarted ? phase : .notSent, cause: error)
             default:
@@ -37,7 +37,7 @@
             }
         }
 
-        /// Every address of a host was tried.
+        /// The kind of a failure to connect to any of a host's addresses.
         private static func kind(of error: NIOConnectionError) -> Kind {
             let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
             if codes.contains(ECONNREFUSED) { return .refused }

@@ -2,73 +2,73 @@
 
 public import Foundation
 
-/// Why no whole answer came, and how far the request had got.
+/// Why no complete answer arrived, and how far the request got.
 public struct TransportError: Error, Sendable {
-    /// The kind of trouble.
+    /// The kind of failure.
     public let kind: Kind
-    /// How far the request had got.
+    /// How far the request got.
     public let phase: Phase
-    /// The error of the library below, or nil. Only `debugDescription` shows it.
+    /// The underlying library's error, or nil. Only `debugDescription` shows it.
     public let cause: (any Error)?
 
-    /// Makes an error, for a transport of your own.
+    /// Makes an error, for a custom transport.
     public init(_ kind: Kind, _ phase: Phase, cause: (any Error)? = nil) {
         self.kind = kind
         self.phase = phase
         self.cause = cause
     }
 
-    /// The kind of trouble, as an open set: treat a kind that you do not know as ``broken``.
+    /// The kind of failure. An open set: treat an unknown kind as ``broken``.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
         public let description: String
-        /// Makes a kind from its text, which is all that two kinds are compared by.
+        /// Makes a kind from its text, by which kinds are compared.
         public init(_ description: String) { self.description = description }
 
-        /// Nothing listens at that address.
+        /// No server listens at the address.
         public static let refused = Self("refused")
-        /// The host's name has no address, or there is no way to ask.
+        /// The host name cannot be resolved.
         public static let unresolvable = Self("unresolvable")
-        /// There is no route to the host: most often, no network at all.
+        /// There is no route to the host, usually because there is no network.
         public static let unreachable = Self("unreachable")
-        /// The other side could not prove who it is, or no common encryption was found: it may speak none at this port.
+        /// The server could not prove its identity, or the TLS handshake failed. The port may not use TLS at all.
         public static let untrusted = Self("untrusted")
-        /// It took longer than the request allows.
+        /// The request exceeded a timeout.
         public static let timedOut = Self("timedOut")
-        /// The connection was lost, or what came over it is no HTTP.
+        /// The connection was lost, or the answer is not valid HTTP.
         public static let broken = Self("broken")
         /// The body is larger than the caller accepts.
         public static let tooLarge = Self("tooLarge")
-        /// The request itself cannot be sent: a scheme or a header field that the transport does not know.
+        /// The transport cannot send the request, for example because of its scheme or a header field.
         public static let unsupported = Self("unsupported")
-        /// The body was read before. It comes once.
+        /// The body has already been read.
         public static let alreadyRead = Self("alreadyRead")
     }
 
-    /// How far the request had got. It decides what may be sent again.
+    /// How far a request got. It determines whether it may be sent again.
     public enum Phase: Sendable {
-        /// No byte of it reached the server: always safe to send again.
+        /// No byte reached the server: always safe to retry.
         case notSent
-        /// The server may have acted on it.
+        /// The server may have processed the request.
         case maybeProcessed
-        /// The head of the answer has arrived, so the server has acted on it.
+        /// The head of the answer has arrived, so the server has processed the request.
         case responseStarted
     }
 }
 
 extension TransportError {
-    /// One sentence that is safe to log and to show. Switch on ``kind``, not on this.
+    /// One sentence that is safe to log and to show. Switch on ``kind`` instead of comparing it.
     public var message: String {
         switch kind {
-        case .refused: "The server accepts no connections just now."
+        case .refused: "The server does not accept connections right now."
         case .unresolvable: "The address of the server could not be found."
         case .unreachable: "The server cannot be reached. This device may be offline."
         case .untrusted:
-            "The server could not prove who it is, or speaks no TLS at this address and port, so nothing was sent."
+            "The server could not prove its identity or does not use TLS at this port, so nothing was sent."
         case .timedOut where phase == .notSent: "The request could not be sent in time."
         case .timedOut: "The server took too long to answer."
-        case .tooLarge: "The answer of the server is larger than the app accepts."
+        case .tooLarge: "The server's answer is larger than the app accepts."
         case .unsupported: "The request cannot be sent as it is."
-        case .alreadyRead: "The answer was read before, and it comes only once."
+        case .alreadyRead: "The answer has already been read, which is possible only once."
         default: "The connection to the server was lost."
         }
     }
@@ -88,7 +88,7 @@ extension TransportError: LocalizedError {
 }
 
 extension TransportError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// As in `transport.refused (notSent): The server accepts no connections just now.`
+    /// Such as `transport.refused (notSent): The server does not accept connections right now.`
     public var description: String { "transport.\(kind) (\(phase)): \(message)" }
 
     public var debugDescription: String {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// On Linux URLSession blocks under many cancellations and buffers without bound, so this is compiled there in debug builds
-// only, to be tested.
+// On Linux, URLSession blocks under many cancellations and buffers without bound, so it is compiled there only in debug
+// builds, for tests.
 #if canImport(Darwin) || CheckURLSessionTransport
     import HTTPTypes
     import OptimistCore
@@ -15,8 +15,8 @@
 
     /// The transport for Apple's systems, on `URLSession`.
     ///
-    /// It follows no redirect, keeps neither cookies nor a cache, and stops reading from the network while the body is
-    /// not read. Long exchanges have connections of their own, so calls never wait for them.
+    /// It does not follow redirects, does not store cookies or cache answers, and stops receiving while the body is not
+    /// read. Long exchanges have separate connections, so that calls never wait for them.
     public final class URLSessionTransport: Transport {
         private let calls: URLSession
         private let longExchanges: URLSession
@@ -24,9 +24,10 @@
         private let longOnes = Exchanges()
         private let deadlines = Deadlines(Dependencies())
 
-        /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout has no effect: each
-        ///   request says how long its head may take, and its caller how long the rest. Long exchanges have up to 64
-        ///   connections to a host, or as many as it says if that is more.
+        /// Makes a transport.
+        ///
+        /// - Parameter configuration: Default: ephemeral, without cookies and cache. Its idle timeout is ignored,
+        ///   because requests and their callers set the timeouts. Long exchanges get at least 64 connections per host.
         public init(configuration: URLSessionConfiguration = URLSessionTransport.defaultConfiguration) {
             calls = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
             let roomy = configuration.copy() as? URLSessionConfiguration ?? configuration
@@ -39,7 +40,7 @@
             longExchanges.finishTasksAndInvalidate()
         }
 
-        /// Ephemeral: no cookies, no cache, nothing kept on disk; eight connections to a host for calls.
+        /// An ephemeral configuration: no cookies, no cache, nothing on disk, and eight connections per host.
         public static var defaultConfiguration: URLSessionConfiguration {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpCookieStorage = nil
@@ -78,7 +79,7 @@
             guard let url = request.url else { return nil }
             let head = request.head
             self.init(url: url)
-            // An event stream may be silent for hours. How long the head may take is measured above.
+            // An event stream may be silent for hours. `headTimeout` is measured separately.
             timeoutInterval = 365 * 24 * 3600
             httpMethod = head.method.rawValue
             httpBody = request.body.isEmpty ? nil : Data(request.body)
@@ -86,9 +87,9 @@
         }
     }
 
-    /// Hands what the system reports to the exchange that it is about, as long as anybody wants to know.
+    /// Forwards the system's callbacks to the inbox of their exchange, while it exists.
     private final class Exchanges: NSObject, URLSessionDataDelegate {
-        /// An inbox belongs to who reads it, and ends its exchange when it is let go.
+        /// Weak, because an inbox is owned by its reader and ends the exchange when it is released.
         private struct Entry {
             weak var inbox: Inbox?
         }
@@ -128,7 +129,7 @@
     }
 
     extension HTTPResponse {
-        /// Nil: HTTP does not know the status. To make a `Status` of it could stop the process.
+        /// Returns nil for an invalid status, which could crash `Status`.
         fileprivate init?(_ response: HTTPURLResponse) {
             guard 100...999 ~= response.statusCode, response.statusCode != 101 else { return nil }
             self.init(status: Status(code: response.statusCode))

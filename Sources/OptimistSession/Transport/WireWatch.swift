@@ -4,11 +4,11 @@
     import NIOCore
     import NIOHTTP1
 
-    /// Stands between AsyncHTTPClient and its connections: notes which requests leave, and keeps answers from the library
-    /// that would stop the process.
+    /// A handler between AsyncHTTPClient and its connections. It records which requests were written, and rejects
+    /// answers that would crash the library.
     ///
-    /// The library takes a status below 200 for one before the real answer, and stops the process when the answer ends after
-    /// it. It takes 101 for the real answer, and stops at the one that follows.
+    /// The library treats a status below 200 as informational, and crashes if the answer ends there. It treats 101 as
+    /// final, and crashes on the answer that follows.
     final class WireWatch: ChannelDuplexHandler {
         typealias InboundIn = HTTPClientResponsePart
         typealias InboundOut = HTTPClientResponsePart
@@ -20,7 +20,7 @@
 
         init(_ departures: Departures) { self.departures = departures }
 
-        /// Adds it to a new connection of HTTP/1.1.
+        /// Adds the handler to a new HTTP/1.1 connection.
         static func add(to channel: any Channel, _ departures: Departures) -> EventLoopFuture<Void> {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
@@ -47,6 +47,6 @@
         private static func isKnown(_ status: UInt) -> Bool { 100...999 ~= status && status != 101 }
     }
 
-    /// An answer whose status HTTP does not know.
+    /// An answer with an invalid status.
     struct StrangeStatus: Error {}
 #endif
