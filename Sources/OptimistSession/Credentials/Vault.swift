@@ -29,7 +29,6 @@ actor Vault {
     enum Fate {
         /// They are unchanged, or the store cannot be read right now.
         case kept
-        /// Another process has renewed them.
         case renewed(Credentials)
         /// Another process has signed out or signed in another user.
         case ended(SignOutReason)

@@ -27,7 +27,6 @@ package struct EventStreamParser: Sendable {
     /// - Parameter limitBytes: Default: 1 MiB.
     package init(limitBytes: Int = 1 << 20) { self.limitBytes = limitBytes }
 
-    /// A complete event.
     package struct Event: Hashable, Sendable {
         /// The event's type, by default `message`.
         package var event: String
@@ -36,7 +35,6 @@ package struct EventStreamParser: Sendable {
         /// The latest id, from this or an earlier event. Empty if there was none.
         package var id: String
 
-        /// Makes an event, for tests.
         package init(event: String = "message", data: String, id: String = "") {
             self.event = event
             self.data = data

@@ -5,9 +5,8 @@ import Foundation
 /// A token pair in use: how far it is trusted, and the state of its renewal.
 struct TokenLife {
     enum Trust {
-        /// Requests are sent with it.
         case good
-        /// It has expired by the clock. Requests wait for the next one; if the refresh fails, it is tried.
+        /// It has expired by the clock. Requests wait for the next one; if the refresh fails, this one is tried.
         case presumedExpired
         /// The server refused it. It is no longer sent.
         case refused
@@ -21,7 +20,6 @@ struct TokenLife {
     var isUnproven = false
     /// When it came from a refresh. Nil: it has another source.
     var renewedAt: Date?
-    /// Consecutive failed refreshes.
     var failures = 0
     /// Consecutive tokens refused right after they were fetched.
     var refusals = 0

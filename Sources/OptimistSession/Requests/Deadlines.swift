@@ -53,7 +53,7 @@ package final class Deadlines: Sendable {
         }
     }
 
-    /// - Parameter alarm: The time until which the task was to sleep. The sleep may have been cancelled.
+    /// - Parameter alarm: The time at which the task was due to wake. The sleep may have been cancelled.
     private func ring(_ alarm: Duration) {
         let now = elapsed()
         let (over, next) = state.withLock { state in

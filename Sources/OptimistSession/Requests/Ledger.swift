@@ -21,7 +21,6 @@ struct Ledger {
         return isSafe && failures < attempts
     }
 
-    /// Counts an attempt that reached no server.
     mutating func bookNobody() { unreached += 1 }
 
     /// Returns whether the request may be replayed after a refused token: only once.

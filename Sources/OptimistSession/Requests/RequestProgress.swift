@@ -5,7 +5,6 @@ import OptimistCore
 /// The progress of one logical request across its attempts, and its remaining time.
 final class RequestProgress: Sendable {
     private struct State {
-        /// Whether an earlier attempt may have reached the server.
         var mayHaveArrived = false
         /// The phase of the current attempt. `notSent`: there is no attempt.
         var attempt = TransportError.Phase.notSent
@@ -30,7 +29,6 @@ final class RequestProgress: Sendable {
         state.withLock { $0.attempt == .notSent && $0.mayHaveArrived ? .maybeProcessed : $0.attempt }
     }
 
-    /// An attempt starts.
     func sends() {
         state.withLock { state in
             state.attempt = .maybeProcessed
@@ -38,7 +36,6 @@ final class RequestProgress: Sendable {
         }
     }
 
-    /// The head of an answer has arrived.
     func hears() { state.withLock { $0.attempt = .responseStarted } }
 
     /// The server refused the attempt's token and so did not process the request.
@@ -49,7 +46,6 @@ final class RequestProgress: Sendable {
         }
     }
 
-    /// An attempt has failed.
     func failed(_ phase: TransportError.Phase) {
         state.withLock { state in
             state.mayHaveArrived = state.mayHaveArrived || phase != .notSent

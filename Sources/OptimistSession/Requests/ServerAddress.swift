@@ -38,8 +38,8 @@ package struct ServerAddress: Sendable {
     /// Makes the head of a request.
     ///
     /// - Parameter target: A path with its query, or an absolute URL.
-    /// - Throws: `OptimistError` with code `badServerAddress`, `plaintextRefused`, or, also for a `Host` field,
-    ///   `foreignOrigin`.
+    /// - Throws: `OptimistError` with code `badServerAddress`, `plaintextRefused` or `foreignOrigin`. The latter
+    ///   includes a request with a `Host` field.
     package func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
         if let fault { throw OptimistError(.badServerAddress, "\(fault) The request was not sent.") }
         if fields.contains(where: { $0.name.canonicalName == "host" }) {

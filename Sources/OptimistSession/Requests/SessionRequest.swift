@@ -26,7 +26,6 @@ public struct SessionRequest: Sendable {
         get { declaredRepeatable ?? (Self.idempotentMethods.contains(method) || idempotencyKey != nil) }
         set { declaredRepeatable = newValue }
     }
-    /// The explicitly set value.
     private var declaredRepeatable: Bool?
     /// A key that identifies all attempts of the request to the server. Printable ASCII, sent as `Idempotency-Key`.
     /// Default: nil.
@@ -82,7 +81,6 @@ public struct SessionRequest: Sendable {
             body: Array(try (encoder ?? .iso8601).encode(value)))
     }
 
-    /// The header fields, including the idempotency key.
     var allFields: HTTPFields {
         guard let idempotencyKey, let name = HTTPField.Name("Idempotency-Key") else { return headerFields }
         var fields = headerFields

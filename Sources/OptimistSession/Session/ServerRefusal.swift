@@ -83,7 +83,6 @@ extension OptimistError {
     ]
 }
 
-/// Carries the server's reason inside an `OptimistError`.
 struct ServerRefusal: Error {
     let reason: String
 }

@@ -6,9 +6,9 @@ import OptimistCore
 
 /// Account management: sessions, password and deletion.
 ///
-/// Each method throws an `OptimistError` with one of the codes that it lists, or with `accountRequestRefused` or
-/// `accountRequestFailed` for any other failure reported by the server, and the errors of ``Session/send(_:)``. None is
-/// retried automatically.
+/// Each method throws an `OptimistError` with one of its listed codes, or with `accountRequestRefused` or
+/// `accountRequestFailed` for any other failure reported by the server, and the errors of ``Session/send(_:)``. Only
+/// ``Session/accountSessions()`` is retried automatically.
 extension Session {
     /// Returns the devices signed in to the account, most recently used first.
     ///
@@ -100,7 +100,7 @@ extension Session {
         switch head.status.code {
         case 200...299: return
         case 404 where Refusal(body)?.reason == nil && head.headerFields[.contentType] == "application/problem+json":
-            throw OptimistError(.unknownSession, "The account has no such session.")
+            throw OptimistError(.unknownSession, "The account does not have this session.")
         case 400, 401, 403, 404, 405, 409, 422:
             throw OptimistError.refusal(
                 head, body, else: .accountRequestRefused, "The server refused this account request.")

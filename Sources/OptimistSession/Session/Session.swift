@@ -145,7 +145,7 @@ public final class Session: Sendable {
         run(core.handle(.ended(Self.consumed ?? core.stamp, reason)))
     }
 
-    /// The session epoch and token of the stream that the current task consumes.
+    /// The stamp of the session whose stream the current task consumes.
     @TaskLocal static var consumed: Stamp?
 
     /// Sends a request with the session's credential and returns the complete answer, whatever its status.

@@ -60,14 +60,13 @@ extension OptimistError {
     }
 
     static let credentialRefused = OptimistError(
-        .credentialRefused, "The server refused the credentials it had just issued.", remedy: .retry(after: .seconds(60))
+        .credentialRefused, "The server refused the credentials it just issued.", remedy: .retry(after: .seconds(60))
     )
 
     /// Why the session ended, if that caused this error.
     public var signOutReason: SignOutReason? { (cause as? SessionEnded)?.reason }
 }
 
-/// Carries the reason inside an `OptimistError`.
 struct SessionEnded: Error {
     let reason: SignOutReason
 }

@@ -18,7 +18,6 @@
 
         private let state = Mutex(State())
 
-        /// A request starts.
         func begin() -> Int {
             state.withLock { state in
                 state.last += 1

@@ -9,7 +9,6 @@
     ///
     /// > Source: RFC 9110, section 8.4.1; RFC 1952, section 2.2 (members).
     final class Inflater {
-        /// The compression of a body.
         enum Coding: Sendable {
             case gzip, deflate
 

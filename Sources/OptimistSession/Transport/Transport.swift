@@ -12,7 +12,7 @@ public import HTTPTypes
 /// - It ends promptly when its task is cancelled.
 /// - It fetches the answer's body on demand: an unread body is not buffered without bound.
 /// - It sends ``TransportRequest/bodyFile`` in chunks, or throws `unsupported` if there is one.
-/// - It sends other requests however many with ``TransportRequest/isLong`` are running.
+/// - Requests with ``TransportRequest/isLong``, however many, do not block others.
 public protocol Transport: Sendable {
     /// Sends a request and returns when the head of the answer has arrived.
     ///

@@ -20,7 +20,6 @@
 
         init(_ departures: Departures) { self.departures = departures }
 
-        /// Adds the handler to a new HTTP/1.1 connection.
         static func add(to channel: any Channel, _ departures: Departures) -> EventLoopFuture<Void> {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations

@@ -19,9 +19,9 @@ public struct RowPatch: Hashable, Sendable {
     /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
     /// server.
     public var mergedInto: String?
-    /// The clocks of the values that the user had seen in the columns written here; other replaced values were unread.
-    /// In a later generation, the clocks of the former generation that the patch replaces. Nil: not reported, or the
-    /// sender knew nothing of the row. Only in a push.
+    /// The clocks of the values that the user had seen in the columns that this patch writes. Any other value that it
+    /// replaces is unread. In a later generation, the clocks of the former generation that the patch replaces. Nil: not
+    /// reported, or the sender knew nothing of the row. Only in a push.
     public var read: ColumnClocks?
     /// The clocks of values that a device replaced unread. Set only by the server.
     public var unread = UnreadClocks()
@@ -102,8 +102,8 @@ public struct Tombstone: Hashable, Sendable {
     /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
     /// server.
     public var mergedInto: String?
-    /// The clocks of the row's values that the user had seen before the delete; other deleted values were unread. Nil:
-    /// not reported. Only in a push.
+    /// The clocks of the row's values that the user had seen before the delete. Any other value that it deletes is
+    /// unread. Nil: not reported. Only in a push.
     public var read: ColumnClocks?
     /// The clocks of values that a device replaced, or deleted with the row, unread. Set only by the server.
     public var unread = UnreadClocks()
