@@ -27,7 +27,8 @@ package enum HTTPDate {
         return "\(day) \(parts.year ?? 0) \(two(parts.hour)):\(two(parts.minute)):\(two(parts.second)) GMT"
     }
 
-    /// Parses any of the three forms. Returns nil for other text.
+    /// Parses any of the three forms. Returns nil for other text. A day beyond the end of its month rolls over into the
+    /// next.
     ///
     /// - Parameter now: Determines the century of a two-digit year, which is at most 50 years ahead.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {

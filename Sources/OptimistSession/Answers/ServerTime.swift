@@ -7,9 +7,9 @@ import OptimistCore
 /// The server's time of day. The first answer of a launch sets it, and it then advances with a clock that cannot be
 /// changed. Until then it is the device's time plus the offset stored with the credentials.
 ///
-/// Later answers do not change it. Of a server's machines, one may have a wrong clock; if every answer, a token
-/// would alternate between expired and valid. A constant error is harmless, because the same clock measures a token's
-/// start and end.
+/// Later answers do not change it. A server may run on several machines, one of them with a wrong clock; if every
+/// answer counted, a token would alternate between expired and valid. A constant error is harmless, because the same
+/// clock measures a token's start and end.
 final class ServerTime: Sendable {
     private struct Ahead {
         /// From the first answer of this launch.

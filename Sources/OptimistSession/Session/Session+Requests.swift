@@ -50,8 +50,8 @@ extension Session {
 
     /// Sends a request, retrying as long as its policy allows.
     ///
-    /// The body of the returned answer is in memory if everything was read or the answer is unsuccessful; otherwise it
-    /// is still arriving. The stamp identifies the token that the request was sent with.
+    /// The returned body is in memory if `reading` is `whole` or the answer is unsuccessful; otherwise it is still
+    /// arriving. The stamp identifies the token that the request was sent with.
     private func answer(
         to request: SessionRequest, _ id: RequestID, _ progress: RequestProgress, _ reading: Reading
     ) async throws -> (TransportResponse, Stamp) {

@@ -18,7 +18,7 @@
         /// The maximum number of rows in a push or `/set` call, and of ids in a `/get`: 5,000.
         public static let rowsInSet = 5_000
         /// The advertised maximum of rows in a `/set` call, 1,000: few enough for a slow server if the rows are of
-        /// ordinary size. The server accepts up to ``rowsInSet``.
+        /// ordinary size. A faster server accepts up to ``rowsInSet``.
         public static let advertisedRowsInSet = 1_000
         /// The maximum number of method calls in a request, 64.
         public static let callsInRequest = 64
