@@ -5,10 +5,10 @@ import HTTPTypes
 import OptimistLoading
 import OptimistSession
 
-/// How long an answer is right, as it says itself.
+/// How long a response stays fresh, by its own headers.
 ///
-/// > Source: RFC 9111, sections 4.2, 4.3.4 and 5.2.2. This is a private cache: what is said to shared ones does not
-/// > concern it.
+/// > Source: RFC 9111, sections 4.2, 4.3.4 and 5.2.2. This is a private cache, so directives for shared caches are
+/// > ignored.
 struct CacheControl {
     private let directives: [String: String]
     private let head: HTTPResponse
@@ -25,13 +25,12 @@ struct CacheControl {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Whether it may be kept on a disk.
     var mayBeStored: Bool { directives["no-store"] == nil }
 
     /// - Parameters:
-    ///   - now: When it came.
-    ///   - former: The lifetime of what it confirms, which stays if it says nothing of one. Nil: it is unknown, or it
-    ///     confirms nothing.
+    ///   - now: When the response arrived.
+    ///   - former: The lifetime of the value that this response confirms, used if the response does not state one. Nil
+    ///     if unknown, or if it does not confirm a value.
     func validity(at now: Date, former: Duration? = nil) -> Validity {
         let lifetime = saysLifetime ? lifetime(at: now) : former.map { $0 / .seconds(1) } ?? lifetime(at: now)
         return Validity(
@@ -43,31 +42,30 @@ struct CacheControl {
         head.headerFields[.cacheControl] != nil || head.headerFields[.expires] != nil || isForThisRequestOnly
     }
 
-    /// > Source: RFC 9110, section 12.5.5: with `*`, no other request can be known to get the same answer.
+    /// > Source: RFC 9110, section 12.5.5: with `*`, no other request is known to get the same response.
     private var isForThisRequestOnly: Bool {
         head.headerFields[.vary]?.split(separator: ",").contains {
             $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t")) == "*"
         } ?? false
     }
 
-    /// For how many seconds it was right when it left its source.
+    /// The freshness lifetime in seconds, counted from when the origin server sent the response.
     private func lifetime(at now: Date) -> TimeInterval {
         if directives["no-store"] != nil || directives["no-cache"] != nil || isForThisRequestOnly { return 0 }
         if let text = directives["max-age"] { return Self.seconds(text) }
         let date = head.headerFields[.date].flatMap { HTTPDate.parse($0) } ?? now
         if let text = head.headerFields[.expires] { return HTTPDate.parse(text)?.timeIntervalSince(date) ?? 0 }
-        // It does not say. A value that has not changed for long will not change soon.
+        // Heuristic: a value that has not changed for a long time is unlikely to change soon.
         guard let changed = head.headerFields[.lastModified].flatMap({ HTTPDate.parse($0) }) else { return 0 }
         return min(max(date.timeIntervalSince(changed) / 10, 0), Self.longestGuess)
     }
 
     private static let longestGuess: TimeInterval = 86_400
 
-    /// How many seconds ago it left its source, as caches on the way say.
+    /// How many seconds the response has spent in caches on the way.
     private var age: TimeInterval { head.headerFields[.age].map(Self.seconds) ?? 0 }
 
-    /// > Source: RFC 9111, section 1.2.2, delta-seconds: digits only, and no more than 2³¹. Any other text counts as
-    ///   zero.
+    /// > Source: RFC 9111, section 1.2.2, delta-seconds: digits only, capped at 2³¹. Any other text counts as zero.
     private static func seconds(_ text: String) -> TimeInterval {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
         return TimeInterval(min(Int(text) ?? .max, 1 << 31))

@@ -4,29 +4,29 @@ import HTTPTypes
 import OptimistLoading
 import OptimistSession
 
-/// One download, which may break off and go on where it was. Decides what is asked for, and what an answer means.
+/// One download, which may be interrupted and resumed. Decides what to request and how to treat each response.
 ///
 /// > Source: RFC 9110, sections 13 (conditional requests) and 14 (ranges).
 struct Download {
     enum Head: Equatable {
-        /// The value from before the download is still right.
+        /// The previous value is still valid.
         case unchanged
-        /// The bytes that follow are those that are missing.
+        /// The body holds the missing bytes.
         case bytes
-        /// The bytes so far are of no use: ask again, from the beginning.
+        /// The bytes so far cannot be used: request the resource from the beginning.
         case useless
     }
 
     private let former: Validity?
     private let limitBytes: Int
-    /// The head of the first answer, updated by those that brought the rest. Nil: no answer has brought anything.
+    /// The head of the first response, updated by those that brought the rest. Nil before the first response.
     private(set) var head: HTTPResponse?
-    /// Whether none of the answers forbids to keep it.
+    /// False once any response forbids storing.
     private(set) var mayBeStored = true
     private(set) var bytes: [UInt8] = []
-    /// How many there will be. Nil: the server does not say.
+    /// The length of the resource. Nil if the server does not state it.
     private var total: Int?
-    /// Names exactly these bytes, so that the rest can be asked for. Nil: it cannot.
+    /// A strong `ETag` of exactly these bytes, needed to request the rest. Nil if the rest cannot be requested.
     private var validator: String?
 
     init(former: Validity?, limitBytes: Int) {
@@ -34,7 +34,7 @@ struct Download {
         self.limitBytes = limitBytes
     }
 
-    /// What the next request asks for, beside the resource itself.
+    /// The header fields of the next request.
     var fields: HTTPFields {
         var fields = HTTPFields()
         if bytes.isEmpty {
@@ -47,10 +47,10 @@ struct Download {
         return fields
     }
 
-    /// Whether the rest of a download that has broken off can be asked for.
+    /// Whether an interrupted download can be resumed.
     var canGoOn: Bool { bytes.isEmpty || validator != nil }
 
-    /// How much of it has come. Nil: unknown.
+    /// The fraction received so far. Nil if unknown.
     var progress: Double? { total.flatMap { $0 > 0 ? Double(bytes.count) / Double($0) : nil } }
 
     var isWhole: Bool { total.map { bytes.count == $0 } ?? true }
@@ -72,7 +72,7 @@ struct Download {
         case .ok, .nonAuthoritativeInformation, .noContent:
             _ = startAgain()
             take(head)
-            // The length differs for a body that is unpacked on the way.
+            // For a body that is decompressed on the way, the length differs.
             total = Self.isAsSent(head) ? head.headerFields[.contentLength].flatMap(Self.number) : nil
             validator = Self.validator(of: head)
             if let total, total > limitBytes { throw TransportError(.tooLarge, .responseStarted) }
@@ -89,14 +89,14 @@ struct Download {
 
     private func fits(_ announced: Int?) -> Bool { total == nil || announced == nil || total == announced }
 
-    /// The bytes so far are let go.
+    /// Drops the bytes received so far.
     mutating func startAgain() -> Head {
         (bytes, total, validator, head, mayBeStored) = ([], nil, nil, nil, true)
         return .useless
     }
 
-    /// > Source: RFC 9111, sections 3.2 and 3.4: of each field the latest counts. But what one answer forbids to keep,
-    /// > no later one allows.
+    /// > Source: RFC 9111, sections 3.2 and 3.4: for each field the latest response counts. But if one response forbids
+    /// > storing, a later one cannot allow it.
     private mutating func take(_ latest: HTTPResponse) {
         var combined = head ?? latest
         for name in Set(latest.headerFields.map(\.name)) where name != .contentRange && name != .contentLength {
@@ -106,21 +106,22 @@ struct Download {
         mayBeStored = mayBeStored && CacheControl(latest).mayBeStored
     }
 
-    /// A weak tag may stand for other bytes, and what is unpacked or changed on the way has other places than the server's.
+    /// A weak tag may match different bytes. The offsets in a body that was decompressed or transformed on the way are
+    /// not the server's.
     private static func validator(of head: HTTPResponse) -> String? {
         guard isAsSent(head), head.status != .nonAuthoritativeInformation else { return nil }
         if head.headerFields[.acceptRanges]?.lowercased() == "none" { return nil }
         return head.headerFields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
     }
 
-    /// Whether the bytes that come are those that the server counts.
+    /// Whether the server counts the same bytes as this client, because the body is not encoded.
     private static func isAsSent(_ head: HTTPResponse) -> Bool {
         let encoding = head.headerFields[.contentEncoding]?.lowercased()
         return encoding == nil || encoding == "identity"
     }
 
-    /// Whether a success that answers a request for the rest is the whole. One that names a part is what something on the way
-    /// has made of the rest.
+    /// Whether a 200 response to a range request is the complete resource. If it has a `Content-Range` that names only
+    /// a part, an intermediary has changed a partial response.
     private static func mayBeWhole(_ head: HTTPResponse) -> Bool {
         if head.headerFields[.contentRange] == nil { return true }
         return range(head).map { $0.places.lowerBound == 0 && $0.places.upperBound + 1 == $0.total } ?? false
@@ -137,7 +138,7 @@ struct Download {
         return parts[1] == "*" || total.map { last < $0 } == true ? (first...last, total) : nil
     }
 
-    /// A number of digits alone: `Int` would also take a sign.
+    /// Parses digits only: `Int` would also accept a sign.
     private static func number(_ text: some StringProtocol) -> Int? {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
     }

@@ -3,8 +3,8 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// The target of a source without a session is no whole address.
+    /// The target given to a source without a session is not an absolute URL.
     public static let noAddress = Self("fetching.noAddress")
-    /// The server redirects too often, to no address, or from https to http.
+    /// The server redirects too often, without a valid location, or from https to http.
     public static let badRedirect = Self("fetching.badRedirect")
 }

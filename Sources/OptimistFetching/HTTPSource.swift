@@ -6,11 +6,11 @@ public import OptimistCore
 public import OptimistLoading
 public import OptimistSession
 
-/// Downloads what a loader wants, with the credential of a session, or without one from any host.
+/// Downloads values for a loader, with a session's credential, or without one from any host.
 ///
-/// If a value is here already, the request asks by its `ETag` or `Last-Modified`. A download that breaks off goes on
-/// where it was, if the server can. The answer's `Cache-Control` says how long a value is right, unless the app says
-/// otherwise.
+/// If the loader already has a value, the request is conditional on its `ETag` or `Last-Modified`. An interrupted
+/// download resumes where it stopped if the server supports it. The response's `Cache-Control` decides how long a value
+/// is fresh, unless the app decides otherwise.
 ///
 /// ```swift
 /// let source = HTTPSource(session)
@@ -25,12 +25,15 @@ public struct HTTPSource: Sendable {
     private let isKeptOnDisk: @Sendable (HTTPResponse, Bool) -> Bool
     private let now: @Sendable () -> Date
 
+    /// Creates a source that sends requests through a session.
+    ///
     /// - Parameters:
-    ///   - session: Sends the requests. Its server's origin is the only one that can be asked.
-    ///   - limitBytes: The most bytes accepted as an answer. Default: 32 MiB.
-    ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
-    ///   - isKeptOnDisk: Whether a disk may keep an answer. It gets the answer's head and what that says itself: no for
-    ///     `no-store`. Default: that.
+    ///   - session: Sends the requests. Only its server's origin can be requested.
+    ///   - limitBytes: The most bytes accepted in a response. Default: 32 MiB.
+    ///   - validity: Returns how long a response is fresh, given its head and the validity from its headers. Default:
+    ///     the latter.
+    ///   - isKeptOnDisk: Returns whether a response may be stored on disk, given its head and whether its headers allow
+    ///     it (`no-store` does not). Default: the latter.
     ///   - now: The time of day.
     public init(
         _ session: Session, limitBytes: Int = 32 << 20,
@@ -41,16 +44,20 @@ public struct HTTPSource: Sendable {
         self.init(.session(session), limitBytes, validity, isKeptOnDisk, now)
     }
 
-    /// Makes a source that asks any host, without a credential: for a CDN, say. It follows up to five redirects, but none from
-    /// https to http, and sends a request up to three times if no answer comes.
+    /// Creates a source that sends requests to any host, such as a CDN, without a credential.
+    ///
+    /// It follows up to five redirects, but none from https to http, and sends a request up to three times if no
+    /// response arrives.
     ///
     /// - Parameters:
-    ///   - transport: Carries the requests. Both of the package's unpack gzip.
-    ///   - limitBytes: The most bytes accepted as an answer. Default: 32 MiB.
-    ///   - validity: How long an answer is right. It gets the answer's head and what that says itself. Default: that.
-    ///   - isKeptOnDisk: Whether a disk may keep an answer. It gets the answer's head and what that says itself. Default: that.
+    ///   - transport: Carries the requests. Both transports of this package decompress gzip.
+    ///   - limitBytes: The most bytes accepted in a response. Default: 32 MiB.
+    ///   - validity: Returns how long a response is fresh, given its head and the validity from its headers. Default:
+    ///     the latter.
+    ///   - isKeptOnDisk: Returns whether a response may be stored on disk, given its head and whether its headers allow
+    ///     it (`no-store` does not). Default: the latter.
     ///   - now: The time of day.
-    ///   - dependencies: Time and chance, for retries.
+    ///   - dependencies: The clock and randomness for retries.
     public init(
         _ transport: any Transport, limitBytes: Int = 32 << 20,
         validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity },
@@ -72,7 +79,6 @@ public struct HTTPSource: Sendable {
         self.now = now
     }
 
-    /// Where values come from.
     private enum Origin: Sendable {
         case session(Session)
         case anyHost(OpenRequests)
@@ -80,19 +86,20 @@ public struct HTTPSource: Sendable {
 
     /// The longest silence in the middle of a download.
     private static let idleTimeout = Duration.seconds(30)
-    /// How often a download that breaks off is taken up again, in all.
+    /// How often one download is resumed or restarted.
     private static let mostBreaks = 3
 
     /// Downloads a value.
     ///
     /// - Parameters:
-    ///   - fetch: What the loader wants. It is told of the progress.
-    ///   - target: With a session, a path with its query, or a whole URL on the server's own origin. Without one, a whole URL.
-    ///   - decode: Makes the value of its bytes, off the main actor.
-    /// - Returns: The value with its bytes, which the disk keeps unless the server forbids it and the app does not
-    ///   allow it; or that it is unchanged.
-    /// - Throws: ``HTTPStatusError``; `TransportError` when no whole answer came; what `Session.send(_:)` throws, or
-    ///   without a session `OptimistError` with code `noAddress` or `badRedirect`; what `decode` throws; `CancellationError`.
+    ///   - fetch: The loader's request. It receives the progress.
+    ///   - target: With a session, a path with its query, or an absolute URL on the server's origin. Without a session,
+    ///     an absolute URL.
+    ///   - decode: Decodes the value from its bytes, off the main actor.
+    /// - Returns: The value with its bytes, or that the loader's value is unchanged.
+    /// - Throws: ``HTTPStatusError``; `TransportError` if no complete response arrived; errors of `Session.send(_:)`,
+    ///   or without a session `OptimistError` with code `noAddress` or `badRedirect`; errors of `decode`;
+    ///   `CancellationError`.
     public func fetch<Key, Value>(
         _ fetch: Fetch<Key, Value>, from target: String, decode: @escaping @Sendable ([UInt8]) async throws -> Value
     ) async throws -> Fetched<Value> {
@@ -135,14 +142,13 @@ public struct HTTPSource: Sendable {
         }
     }
 
-    /// The validity that an answer gives its value. If the answer omits the tag, the date or the lifetime, the one from
-    /// before stays.
+    /// If the response omits the tag, the date or the lifetime, the previous one is kept.
     private func validity(_ head: HTTPResponse, _ former: Validity?) -> Validity {
         self.validity(head, CacheControl(head).validity(at: now(), former: former?.lifetime).confirming(former))
     }
 }
 
-/// A download between its attempts.
+/// A download shared between its attempts.
 private final class Running: Sendable {
     private let state: Mutex<Download>
 
@@ -168,6 +174,6 @@ private final class Running: Sendable {
 }
 
 extension TransportError {
-    /// Whether the connection was lost in the middle of an answer.
+    /// Whether the connection was lost in the middle of a response.
     fileprivate var isBreak: Bool { phase == .responseStarted && (kind == .broken || kind == .timedOut) }
 }

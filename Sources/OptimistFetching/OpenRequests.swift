@@ -5,14 +5,13 @@ import HTTPTypes
 import OptimistCore
 import OptimistSession
 
-/// Requests without a credential, to any host: pictures of a CDN, say.
+/// Sends requests without a credential to any host, such as a CDN.
 ///
 /// > Source: RFC 9110, section 15.4 (redirects).
 struct OpenRequests: Sendable {
     let transport: any Transport
     let dependencies: Dependencies
 
-    /// The most redirects that are followed.
     private static let mostRedirects = 5
     private static let attempts = 3
     private static let headTimeout = Duration.seconds(15)
@@ -39,7 +38,7 @@ struct OpenRequests: Sendable {
         throw OptimistError.badRedirect("The server redirects more than \(Self.mostRedirects) times.")
     }
 
-    /// Sends a request up to three times if no head of an answer comes.
+    /// Sends a request, up to three times if no response head arrives.
     private func persistently(_ request: TransportRequest) async throws -> TransportResponse {
         var random = dependencies.randomness(for: "fetching.retry")
         var failures = 0
@@ -52,19 +51,19 @@ struct OpenRequests: Sendable {
         }
     }
 
-    /// Where an answer sends the client. Nil: it is no redirect.
+    /// The URL to which a response redirects, or nil if it is not a redirect.
     private func redirect(_ head: HTTPResponse, from url: URL) throws -> URL? {
         guard [301, 302, 303, 307, 308].contains(head.status.code) else { return nil }
         guard let location = head.headerFields[.location],
             let next = URL(target: location, relativeTo: url)?.absoluteURL
         else {
-            throw OptimistError.badRedirect("The server redirects and does not say where to.")
+            throw OptimistError.badRedirect("The server redirects without a valid location.")
         }
         guard Origin(next) != nil else {
-            throw OptimistError.badRedirect("The server redirects to an address that is not one of http or https.")
+            throw OptimistError.badRedirect("The server redirects to an address that is neither http nor https.")
         }
         if url.scheme?.lowercased() == "https", next.scheme?.lowercased() != "https" {
-            throw OptimistError.badRedirect("The server redirects to an address that is not encrypted.")
+            throw OptimistError.badRedirect("The server redirects from https to an unencrypted address.")
         }
         return next
     }
@@ -73,7 +72,7 @@ struct OpenRequests: Sendable {
 extension OptimistError {
     fileprivate static let noAddress = OptimistError(
         .noAddress,
-        "A source without a session takes whole addresses that begin with https:// or http://, and this is none.")
+        "A source without a session needs an absolute URL that begins with https:// or http://.")
 
     fileprivate static func badRedirect(_ sentence: String) -> OptimistError {
         OptimistError(.badRedirect, "\(sentence) The value was not fetched.")

@@ -5,19 +5,20 @@ public import OptimistCore
 public import OptimistLoading
 
 extension Loader where Key == PlaceKey, Value == Place {
-    /// Place names by the server's gazetteer. An app that shows a name shows its ``PlaceName/attribution`` too.
+    /// Creates a loader that looks up place names in the server's gazetteer. An app that shows a name must also show
+    /// its ``PlaceName/attribution``.
     ///
     /// - Parameters:
-    ///   - source: Asks the server.
-    ///   - disk: Where names are kept between launches. Default: nowhere.
-    ///   - dependencies: Time and tasks.
+    ///   - source: Sends the requests to the server.
+    ///   - disk: Keeps names between launches. Default: none.
+    ///   - dependencies: The clock and tasks.
     public convenience init(
         placesFrom source: HTTPSource, disk: DiskTier<PlaceKey, Place>? = nil,
         dependencies: Dependencies = Dependencies()
     ) {
         self.init(disk: disk, failureTTL: HTTPStatusError.pauseIfMissing, dependencies: dependencies) { fetch in
             let answer = try await source.fetch(fetch, from: fetch.key.target) { bytes in
-                // No content: nothing is near.
+                // No content: there is no place nearby.
                 if bytes.isEmpty { return Place.nowhere }
                 return .named(try JSONDecoder().decode(PlaceName.self, from: Data(bytes)))
             }
@@ -27,7 +28,7 @@ extension Loader where Key == PlaceKey, Value == Place {
 }
 
 extension PlaceKey {
-    /// The path and query by which Optimist's server is asked for the names of a place.
+    /// The path and query that ask Optimist's server for the name of this place.
     public var target: String {
         var components = URLComponents()
         components.path = "/places"

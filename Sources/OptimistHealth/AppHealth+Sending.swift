@@ -8,13 +8,13 @@ import OptimistSession
 @_spi(Internals) import OptimistWire
 
 extension AppHealth {
-    /// How long a launch may stand before it looks for new reports again.
+    /// The longest time between two looks for new reports.
     private static let interval = Duration.seconds(3600)
 
-    /// Counts what is new, and sends it in the background, until the calling task is cancelled. Call it once.
+    /// Counts new reports and sends totals until the calling task is cancelled. Call it once.
     ///
-    /// What the server does not have is sent again with the backoff, and earlier when the network comes back. A server that
-    /// takes no such reports is asked again after a day.
+    /// Failed sends are retried with backoff, and earlier when the network returns. If the server does not accept such
+    /// reports, the next attempt is a day later.
     public func run() async {
         guard isOn else { return }
         let paths = Newest<NetworkPath?>(nil)
@@ -53,7 +53,7 @@ extension AppHealth {
 
     private var canSend: Bool { transport != nil && configuration.server != nil }
 
-    /// Waits for the pause, or until the network is another, or until it is time to look for reports again.
+    /// Waits until the pause ends, the network changes, or it is time to look for reports again.
     private func wait(
         _ pause: Duration?, _ schedule: inout SendSchedule, _ paths: Newest<NetworkPath?>, _ seen: inout Int
     ) async {
@@ -78,12 +78,11 @@ extension AppHealth {
         schedule.moved(to: news.path)
     }
 
-    /// Sends what the server does not have, once.
+    /// Sends the unsent totals once.
     ///
     /// - Returns: Whether the server has everything now.
     package func sendOnce() async -> Bool { await send() == .accepted }
 
-    /// Sends everything that the server does not have.
     func send() async -> SendSchedule.Answer {
         guard let transport, let server = configuration.server, let (install, unsent) = unsent() else {
             return .refused

@@ -5,9 +5,10 @@ public import Logging
 public import OptimistCore
 public import OptimistSession
 
-/// Keeps how the launches of an app ended, and tells a server in totals.
+/// Records how the launches of an app ended, and reports totals to a server.
 ///
-/// Make it before anything else, so that a crash at the start is noticed too. It needs no store and no user.
+/// Create it before anything else, so that it also notices a crash during startup. It works without a store and without
+/// a signed-in user.
 ///
 /// ```swift
 /// let health = try AppHealth(
@@ -18,43 +19,42 @@ public import OptimistSession
 /// Task { await health.run() }
 /// ```
 ///
-/// Tell it when the app enters the background and the foreground: in the background the system may end an app at any time,
-/// and that is no kill. All functions may be called on any thread. None throws once the object is made.
+/// Call ``enteredBackground()`` and ``enteredForeground()``: the system may end an app in the background at any time,
+/// and that does not count as a kill. All functions may be called on any thread.
 public final class AppHealth: Sendable {
     let configuration: HealthConfiguration
     let transport: (any Transport)?
     let reachability: (any Reachability)?
     let dependencies: Dependencies
     let logger: Logger
-    /// Nil: it is off.
+    /// Nil if health is off.
     private let kept: Kept?
 
-    /// The files, and what is in memory of them.
     private struct Kept: Sendable {
         var log: LaunchLog
         var file: LedgerFile
-        /// The launches before this one that are not counted yet.
+        /// The earlier launches that are not counted yet.
         var earlier: [LaunchRecord]
         var slot: Int
     }
 
-    /// The present launch, as it is in the log, and its place there.
+    /// The current launch and its slot in the log.
     private let present: Mutex<(record: LaunchRecord, slot: Int)>
     private let ledger: Mutex<(value: HealthLedger?, previousEnd: LaunchEnd?)>
 
-    /// The most records that the log keeps before they are counted at the start.
+    /// With this many records in the log, `init` counts them itself.
     private static let maxSlots = 64
 
-    /// Writes the launch marker, which takes less than 2 ms on most devices, and reads how the launch before ended.
+    /// Writes the launch marker, which takes less than 2 ms on most devices, and reads how the previous launch ended.
     ///
     /// - Parameters:
-    ///   - configuration: Where it is kept, and where it is sent.
+    ///   - configuration: Where the files are and where totals are sent.
     ///   - transport: Carries the totals. Nil: nothing is sent.
-    ///   - reachability: Says which network there is. Nil: every network counts as free.
-    ///   - dependencies: The clock, ids and chance.
-    ///   - logger: Gets `debug` lines without ids.
-    /// - Throws: `OptimistError` with code `healthUnavailable` if the directory cannot be made or written, `healthInUse` if
-    ///   another process has it. The app can go on without.
+    ///   - reachability: Reports the current network. Nil: every network counts as online and free of charge.
+    ///   - dependencies: The clock, ids and randomness.
+    ///   - logger: Receives `debug` lines without ids.
+    /// - Throws: `OptimistError` with code `healthUnavailable` if the directory cannot be created or written,
+    ///   `healthInUse` if another process uses it. The app can continue without this object.
     public convenience init(
         _ configuration: HealthConfiguration, transport: (any Transport)?, reachability: (any Reachability)? = nil,
         dependencies: Dependencies = Dependencies(), logger: Logger = Logger(label: "optimist.health")
@@ -65,8 +65,8 @@ public final class AppHealth: Sendable {
     }
 
     /// - Parameters:
-    ///   - process: The process that this launch is.
-    ///   - boot: Names the time since the system was last started.
+    ///   - process: The id of this process.
+    ///   - boot: An id of the current boot.
     package init(
         _ configuration: HealthConfiguration, transport: (any Transport)?, reachability: (any Reachability)? = nil,
         dependencies: Dependencies, logger: Logger = Logger(label: "optimist.health"), process: Int32, boot: String
@@ -84,11 +84,11 @@ public final class AppHealth: Sendable {
         let end = kept?.earlier.last.map { LaunchEnd(of: $0, before: record) }
         ledger = Mutex((nil, end))
         if !configuration.isOn { Self.deleteFiles(in: configuration.folder) }
-        // A crash loop that never gets further is counted all the same.
+        // Otherwise a crash loop that never reaches the count would not be counted.
         if let kept, kept.slot >= Self.maxSlots { try count([], kept) }
     }
 
-    /// Opens the log and writes the marker behind what is there.
+    /// Opens the log and appends the marker.
     private static func open(_ directory: URL, for record: LaunchRecord) throws -> Kept {
         let path = directory.path
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -108,12 +108,12 @@ public final class AppHealth: Sendable {
         }
     }
 
-    // MARK: - What the app says
+    // MARK: - Reports from the app
 
-    /// The app is on its user's screen. This is so from the start, unless the app says otherwise.
+    /// Notes that the app is on screen. This is the initial state.
     public func enteredForeground() { change { $0.state = .foreground } }
 
-    /// The app has left its user's screen. From now on the system may end it at any time.
+    /// Notes that the app has left the screen, so the system may end it at any time.
     public func enteredBackground() {
         change { record in
             record.state = .background
@@ -121,20 +121,19 @@ public final class AppHealth: Sendable {
         }
     }
 
-    /// The app is about to end in an orderly way.
+    /// Notes that the app is about to terminate in an orderly way.
     public func willTerminate() { change { $0.state = .finished } }
 
-    /// Notes how many rows the server does not have yet, so that a crash tells whether it met unsent data. A negative
-    /// number counts as zero. Call it when the number changes: with the store, `SyncStatus` tells it.
+    /// Notes how many rows the server does not have yet, so that a crash report shows whether data was unsent.
+    ///
+    /// A negative number counts as zero. Call it when the number changes. An app with a store finds it in `SyncStatus`.
     public func record(unsentRows: Int) {
         if max(0, unsentRows) != self.unsentRows { change { $0.unsentRows = max(0, unsentRows) } }
     }
 
-    /// Notes what the app is under, so that a kill tells the cause: the system has warned of low memory, or the main thread
-    /// does not answer. Nil: it is over.
+    /// Notes a low memory warning or an unresponsive main thread, as the likely cause of a kill. Nil: it is over.
     public func record(_ strain: Strain?) { change { $0.strain = strain } }
 
-    /// How many rows were unsent when it was last noted.
     var unsentRows: Int { present.withLock { $0.record.unsentRows } }
 
     private func change(_ change: (inout LaunchRecord) -> Void) {
@@ -145,17 +144,17 @@ public final class AppHealth: Sendable {
         }
     }
 
-    // MARK: - What is known
+    // MARK: - The previous launch
 
-    /// How the launch before this one ended, as far as it is known. Nil: this is the first, or it is off.
+    /// How the previous launch ended, as far as known. Nil if this is the first launch, or if health is off.
     ///
-    /// A crash counts as a kill until ``countEarlierLaunches()`` has read the report of it.
+    /// A crash counts as a kill until ``countEarlierLaunches()`` has read its report.
     public var previousEnd: LaunchEnd? { ledger.withLock { $0.previousEnd } }
 
-    /// Reads the reports of crashes, and counts them and the launches before this one, durably. ``run()`` does so too.
+    /// Reads crash reports, and durably counts them and the earlier launches. ``run()`` calls it.
     ///
-    /// - Returns: How the launch before this one ended. Nil: this is the first, or it is off.
-    /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. They are counted later then.
+    /// - Returns: How the previous launch ended. Nil if this is the first launch, or if health is off.
+    /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. They are counted later.
     @discardableResult
     public func countEarlierLaunches() async throws -> LaunchEnd? {
         guard let kept else { return nil }
@@ -175,7 +174,7 @@ public final class AppHealth: Sendable {
             let record = present.withLock { $0.record }
             let former = try ledger.value ?? kept.file.read()
             var value = former ?? HealthLedger(installation: dependencies.makeID())
-            // Each by the launch that followed it: an update or a restart may have come later.
+            // Compare each launch with the one after it: a later launch may follow an update or a restart.
             for (earlier, next) in zip(kept.earlier, kept.earlier.dropFirst() + [record]) {
                 value.ended(earlier, before: next)
             }
@@ -197,7 +196,7 @@ public final class AppHealth: Sendable {
         }
     }
 
-    /// Another device that is set up from a backup is another installation.
+    /// A device that is set up from a backup is another installation.
     private func excludeFromBackup() {
         #if canImport(Darwin)
             var values = URLResourceValues()
@@ -207,14 +206,14 @@ public final class AppHealth: Sendable {
         #endif
     }
 
-    /// The name of the installation and the totals that the server does not have.
+    /// The installation's public name and the totals that the server does not have.
     func unsent() -> (install: String, totals: [HealthLedger.KeptTotals])? {
         ledger.withLock { ledger in
             ledger.value.map { (InstallationName.of($0.installation, salt: configuration.salt), $0.unsent) }
         }
     }
 
-    /// Notes what the server has. If that cannot be written, it is sent once more later, which changes nothing.
+    /// Notes which totals the server has. If the file cannot be written, they are sent again, which changes nothing.
     func noteSent(_ totals: [HealthLedger.KeptTotals]) {
         guard let kept else { return }
         ledger.withLock { ledger in
@@ -223,6 +222,5 @@ public final class AppHealth: Sendable {
         }
     }
 
-    /// Whether anything is kept.
     var isOn: Bool { kept != nil }
 }

@@ -3,30 +3,28 @@
 public import Foundation
 public import OptimistWire
 
-/// What a source knows of a crash, or of a hang.
+/// A report of a crash or a hang.
 public struct CrashReport: Hashable, Sendable {
-    /// Whether the app ended by it.
+    /// Whether the app ended.
     public enum Kind: String, Hashable, Sendable, Codable {
         /// The app ended.
         case crash
-        /// The app did not react to its user for a while, and went on.
+        /// The app was unresponsive for a while, then continued.
         case hang
     }
 
-    /// Names the report among those of its source: the same report has the same id at every launch.
+    /// The report's id, unique within its source and the same at every launch.
     public var id: String
-    /// Whether the app ended by it.
+    /// Whether the app ended.
     public var kind: Kind
-    /// The process that it happened in.
+    /// The id of the process.
     public var process: Int32
-    /// When it happened, as far as the source knows.
+    /// The time of the event, if the source knows it.
     public var date: Date?
-    /// What happened, and where.
+    /// The event and its place in the code.
     public var signature: CrashSignature
 
-    /// Makes a report.
-    ///
-    /// The initializer removes values from the signature: see ``SafeMessage``.
+    /// Creates a report, and removes values from the signature: see ``SafeMessage``.
     public init(id: String, kind: Kind, process: Int32, date: Date?, signature: CrashSignature) {
         self.id = id
         self.kind = kind
@@ -36,9 +34,9 @@ public struct CrashReport: Hashable, Sendable {
     }
 }
 
-/// Knows why and where the app crashed. Each source reads what something else has written: none handles a crash itself.
+/// A source of crash reports. A source only reads reports that something else has written; it does not handle crashes.
 ///
-/// A crash reporter of another kind is adapted by a type of yours:
+/// To use another crash reporter, adapt it with a type like this:
 ///
 /// ```swift
 /// struct KSCrashSource: CrashSource {
@@ -47,11 +45,11 @@ public struct CrashReport: Hashable, Sendable {
 /// }
 /// ```
 public protocol CrashSource: Sendable {
-    /// Returns the reports that are there, also those that it returned before.
+    /// Returns the available reports, including those that it returned before.
     ///
-    /// - Throws: Any error. It is logged, and the source is asked again later.
+    /// - Throws: Any error. The error is logged, and the source is asked again later.
     func reports() async throws -> [CrashReport]
-    /// Removes reports, which are counted durably. A source that cannot do so may go on returning them.
+    /// Removes reports that were durably counted. If a source cannot remove them, it may return them again.
     func forget(_ reports: [CrashReport]) async
 }
 

@@ -6,14 +6,14 @@
     import OptimistCore
     import OptimistWire
 
-    /// The crashes and hangs that Apple's MetricKit reports to the app, mostly at the launch after.
+    /// Reads crashes and hangs from Apple's MetricKit, which usually reports them at the next launch.
     ///
-    /// The system keeps what was delivered before, so nothing is lost if the app ends before it has counted a report.
+    /// The system keeps delivered reports, so none is lost if the app ends before counting it.
     public final class MetricKitSource: NSObject, CrashSource, MXMetricManagerSubscriber {
         private let ownImages: Set<String>
         private let arrived = Mutex<[CrashReport]>([])
 
-        /// Subscribes to MetricKit's diagnostics until it is released.
+        /// Subscribes to MetricKit's diagnostics until this object is released.
         ///
         /// - Parameter ownImages: The names of the binaries whose frames are kept. Default: the app's executable.
         public init(ownImages: Set<String> = [Bundle.main.executableURL?.lastPathComponent ?? ""]) {
@@ -24,7 +24,7 @@
 
         deinit { MXMetricManager.shared.remove(self) }
 
-        /// Takes what the system delivers, on any thread.
+        /// Collects delivered diagnostics, on any thread.
         public func didReceive(_ payloads: [MXDiagnosticPayload]) {
             let reports = payloads.flatMap(reports)
             arrived.withLock { $0 += reports }
@@ -42,7 +42,7 @@
 
         private func reports(_ payload: MXDiagnosticPayload) -> [CrashReport] {
             let end = payload.timeStampEnd
-            // The same payload has the same ids, however often the system tells of it.
+            // Derived from the payload, so a repeated delivery has the same ids.
             let name = "\(Int64(payload.timeStampBegin.timeIntervalSince1970))-\(Int64(end.timeIntervalSince1970))"
             let crashes = (payload.crashDiagnostics ?? []).enumerated().map { index, crash in
                 CrashReport(

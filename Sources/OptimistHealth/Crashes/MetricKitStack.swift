@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// The call stacks of a diagnostic of MetricKit's, in JSON.
+/// The call stacks of a MetricKit diagnostic, in JSON.
 ///
 /// > Source: Apple, MetricKit, `MXCallStackTree.jsonRepresentation()`.
 struct MetricKitStack: Decodable {
@@ -22,7 +22,7 @@ struct MetricKitStack: Decodable {
 
     private enum CodingKeys: String, CodingKey { case callStacks, callStackTree }
 
-    /// Reads the tree, also where it lies in a member of its own.
+    /// Decodes the tree, which may be nested in a `callStackTree` member.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let tree = try container.decodeIfPresent(MetricKitStack.self, forKey: .callStackTree) {
@@ -32,10 +32,10 @@ struct MetricKitStack: Decodable {
         }
     }
 
-    /// The innermost frames of the thread that the diagnostic is about, in images of these names.
+    /// The frames of the attributed thread that are in the given images, innermost first.
     ///
-    /// A crash's stack begins with the innermost frame, and each frame holds its caller. A hang's tree begins with the
-    /// outermost frames, and the first of each level is the one that most samples passed.
+    /// A crash's stack begins with the innermost frame, and each frame contains its caller. A hang's tree begins with
+    /// the outermost frames, and the first frame of each level has the most samples.
     func ownFrames(of images: Set<String>, beginsInnermost: Bool) -> [CrashSignature.Frame] {
         let stack = callStacks.first { $0.threadAttributed == true } ?? callStacks.first
         var frames: [Frame] = []

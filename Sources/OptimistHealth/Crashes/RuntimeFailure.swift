@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The failures that Swift's runtime reports with a text of its own, which holds no value.
+/// The fixed messages of failures in Swift's runtime. They do not contain values.
 enum RuntimeFailure {
     static let foundNil = "Unexpectedly found nil while unwrapping an Optional value"
     static let index = "Index out of range"
 
-    /// The texts that are sent whole.
+    /// The messages that are sent unchanged.
     static let messages: Set<String> = [
         foundNil, index, "Unexpectedly found nil while implicitly unwrapping an Optional value",
         "Unexpectedly found nil in an Optional value", "Array index is out of range", "Array index out of range",
@@ -18,18 +18,18 @@ enum RuntimeFailure {
         "unreachable code reached",
     ]
 
-    /// What a function of the standard library that ends the program says by its being called. The names are mangled.
+    /// Functions of the standard library that end the program, by part of their mangled name, and the failure that each
+    /// implies.
     private static let byFunction: [(part: String, kind: String, message: String)] = [
         ("_diagnoseUnexpectedNilOptional", "Fatal error", foundNil),
         ("_checkSubscript", "Fatal error", index), ("_checkIndex", "Fatal error", index),
-        // The getter of an array's subscript.
         ("$sSayxSicig", "Fatal error", index),
         ("_assertionFailure", "Fatal error", ""), ("_fatalErrorMessage", "Fatal error", ""),
         ("swift_unexpectedError", "Fatal error", "Unexpectedly found an error in a try! expression"),
         ("swift_dynamicCastFailure", "Fatal error", "type cast failed"), ("abort", "Abort", ""),
     ]
 
-    /// The kind and message of a crash whose innermost frames are these, the first of the table counting most.
+    /// The kind and message implied by a crash's innermost frames. The first match in the table wins.
     static func named(by symbols: [String]) -> (kind: String, message: String)? {
         for entry in byFunction where symbols.contains(where: { $0.contains(entry.part) }) {
             return (entry.kind, entry.message)

@@ -3,14 +3,14 @@
 import Foundation
 @_spi(Internals) public import OptimistWire
 
-/// Removes values from a signature, so that it holds no personal data.
+/// Removes values from a signature, so that it does not contain personal data.
 public enum SafeMessage {
-    /// Returns a signature that may be sent.
+    /// Returns a signature that is safe to send.
     ///
-    /// A message of Swift's own runtime stays. Any other keeps only its words of lower-case ASCII letters: everything in
-    /// quotes or brackets goes, and every word with a capital letter, a digit or a sign such as `@`, `/` or `=`. So names,
-    /// ids, paths, addresses and values go. A source file keeps its name and loses its folders. Only the first five frames
-    /// stay, and each text is cut to 200 bytes.
+    /// A message of Swift's runtime stays. From any other message, only words of lower-case ASCII letters stay: text in
+    /// quotes or brackets is removed, and so is every word with a capital letter, a digit or a sign such as `@`, `/` or
+    /// `=`. This removes names, ids, paths, addresses and values. A source file's name stays without its folders. Only
+    /// the first five frames are kept, and each text is cut to 200 bytes.
     public static func cut(_ signature: CrashSignature) -> CrashSignature {
         CrashSignature(
             kind: SafeText.cut(signature.kind, to: HealthReport.Limit.textBytes).nonEmpty ?? "unknown",
@@ -22,7 +22,7 @@ public enum SafeMessage {
     public static func message(_ text: String) -> String {
         if RuntimeFailure.messages.contains(text) { return text }
         var text = text
-        // A quote or bracket that is not closed goes to the end.
+        // An unclosed quote or bracket extends to the end.
         for quoted in [
             #/"[^"]*"?/#, #/“[^”]*”?/#, #/«[^»]*»?/#, #/`[^`]*`?/#, #/(?:^|\s)'[^']*'?/#, #/\([^)]*\)?/#,
             #/\[[^\]]*\]?/#, #/\{[^}]*\}?/#, #/<[^>]*>?/#,
@@ -35,7 +35,7 @@ public enum SafeMessage {
         return SafeText.cut(kept.joined(separator: " "), to: HealthReport.Limit.textBytes)
     }
 
-    /// Whether a word consists of lower-case ASCII letters, perhaps with a sign of punctuation behind it.
+    /// Whether a word consists of lower-case ASCII letters, and optionally one trailing punctuation mark.
     private static func isPlain(_ word: Substring) -> Bool { word.wholeMatch(of: #/[a-z]+[.,:;!?]?/#) != nil }
 
     private static func frame(_ frame: CrashSignature.Frame) -> CrashSignature.Frame? {
@@ -54,7 +54,7 @@ enum SafeText {
     /// A name of 1 to 64 bytes.
     static func name(_ text: String) -> String { cut(text, to: HealthReport.Limit.nameBytes).nonEmpty ?? "-" }
 
-    /// Removes control characters, and characters from the end until the text has at most so many bytes.
+    /// Removes control characters, then characters from the end until the text fits into the limit.
     static func cut(_ text: String, to bytes: Int) -> String {
         var scalars = String.UnicodeScalarView(text.unicodeScalars.filter(HealthText.isPrintable))
         var size = String(scalars).utf8.count

@@ -5,7 +5,7 @@ import OptimistWire
 
 /// A crash log in JSON, as Swift's runtime writes it on Linux with `format=json`.
 ///
-/// It has no process id, and no message of `fatalError`, which goes to standard error.
+/// It lacks the process id, and the message of `fatalError`, which is written to standard error.
 ///
 /// > Source: Swift 6.3, docs/Backtracing.rst and docs/JSONCrashLog.rst.
 struct SwiftBacktrace: Decodable {
@@ -39,7 +39,6 @@ struct SwiftBacktrace: Decodable {
     var threads: [Thread]
     var images: [Image]?
 
-    /// When it happened.
     var date: Date? {
         try? Date(timestamp, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
@@ -53,7 +52,7 @@ struct SwiftBacktrace: Decodable {
             return CrashSignature(
                 kind: "Fatal error", message: String(description.dropFirst(Self.failurePrefix.count)), frames: own)
         }
-        // Up to the first frame of the app's own.
+        // The frames that the app's innermost frame called.
         let innermost = frames.prefix { ownFrame($0) == nil }.compactMap(\.symbol)
         if let (kind, message) = RuntimeFailure.named(by: innermost) {
             return CrashSignature(kind: kind, message: message, frames: own)
@@ -61,7 +60,7 @@ struct SwiftBacktrace: Decodable {
         return CrashSignature(kind: description, frames: own)
     }
 
-    /// Nil: the frame is the system's, or Swift's.
+    /// Nil if the frame belongs to the system or to Swift.
     private func ownFrame(_ frame: Frame) -> CrashSignature.Frame? {
         guard frame.system != true, let address = frame.address.flatMap(Self.number),
             let image = images?.first(where: { $0.name == frame.image }), let build = image.buildId,
@@ -73,7 +72,7 @@ struct SwiftBacktrace: Decodable {
             line: location?.line)
     }
 
-    /// The function's name without its offset.
+    /// The function's name without the offset.
     private func function(_ frame: Frame) -> String? {
         (frame.description ?? frame.symbol)?.replacing(#/ \+ \d+$/#, with: "")
     }

@@ -2,11 +2,11 @@
 
 public import Foundation
 
-/// The crash logs that Swift's own runtime writes on Linux, if the program was started with
+/// Reads the crash logs that Swift's runtime writes on Linux, if the program was started with
 /// `SWIFT_BACKTRACE=enable=yes,format=json,interactive=no,color=no,output-to=DIRECTORY`.
 ///
-/// Swift 6.2 or later, with `swift-backtrace` on the machine. The directory must exist, and should be the program's own. A
-/// program that is built with `-fno-omit-frame-pointer` gets longer stacks.
+/// It requires Swift 6.2 or later, with `swift-backtrace` installed. The directory must exist, and should contain only
+/// this program's logs. Stacks are longer if the program is built with `-fno-omit-frame-pointer`.
 public struct SwiftBacktraceSource: CrashSource {
     private let directory: URL
 
@@ -15,10 +15,10 @@ public struct SwiftBacktraceSource: CrashSource {
     /// The most logs that are read at once: a program that crashes at every start may leave many.
     private static let maxLogs = 500
 
-    /// - Parameter directory: A file URL of the directory that `output-to` names.
+    /// - Parameter directory: A file URL of the directory named by `output-to`.
     public init(at directory: URL) { self.directory = directory }
 
-    /// Returns the crashes in the directory. A file that is no such log stays untouched.
+    /// Returns the crashes in the directory. Other files are ignored.
     ///
     /// - Throws: The file system's error if the directory cannot be read.
     public func reports() throws -> [CrashReport] {
@@ -30,7 +30,7 @@ public struct SwiftBacktraceSource: CrashSource {
         for report in reports { try? FileManager.default.removeItem(at: directory.appending(path: report.id)) }
     }
 
-    /// - Parameter name: Such as `campus-4711-0.0.json`: the program, its process, and numbers that keep files apart.
+    /// - Parameter name: The program, its process id and numbers that make it unique, such as `campus-4711-0.0.json`.
     private func report(_ name: String) -> CrashReport? {
         guard let process = name.wholeMatch(of: #/.*-(\d+)-[\d.]+\.json/#).flatMap({ Int32($0.1) }) else { return nil }
         let file = directory.appending(path: name)

@@ -6,13 +6,13 @@ import Foundation
     import Darwin
 #endif
 
-/// Names the time since the system was last started.
+/// An id of the time since the system was last started.
 enum BootID {
-    /// On Linux the kernel's random id, on Apple's systems the id of the boot session. An empty text if the system tells
-    /// none: restarts are then taken for kills.
+    /// The kernel's random id on Linux, the id of the boot session on Apple's systems. Empty if the system does not
+    /// provide one: restarts then count as kills.
     ///
-    /// > Source: random(4), `/proc/sys/kernel/random/boot_id`; xnu, `kern.bootsessionuuid`, which unlike `kern.boottime`
-    /// > stays the same when the clock is set.
+    /// > Source: random(4), `/proc/sys/kernel/random/boot_id`; xnu, `kern.bootsessionuuid`, which unlike
+    /// > `kern.boottime` stays the same when the clock is set.
     static var present: String {
         #if canImport(Darwin)
             var bytes = [CChar](repeating: 0, count: 64)

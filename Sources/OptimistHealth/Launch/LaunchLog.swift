@@ -11,20 +11,20 @@ public import OptimistCore
     import Musl
 #endif
 
-/// The file with the records of the present launch and of those before it that are not counted yet.
+/// The file with the records of the current launch and of earlier launches that are not counted yet.
 ///
-/// Each record has 512 bytes of its own, so that one call writes it: a process that is killed leaves the old record or the
-/// new one. The file is not forced to the disk. A crash of the process loses nothing of it. After a power loss, records that
-/// were not counted yet may be missing.
+/// Each record occupies 512 bytes, so that one call writes it: if the process is killed, the file has the old record or
+/// the new one. The file is not synced to disk. It survives a crash of the process, but a power loss may lose records
+/// that were not counted yet.
 final class LaunchLog: Sendable {
     private let file: CInt
 
     private static let slotBytes = 512
 
-    /// Opens the file, or makes it, and keeps other processes out until this object is released.
+    /// Opens or creates the file, and locks other processes out until this object is released.
     ///
-    /// - Throws: `OptimistError` with code `healthInUse` if another process has it, `healthUnavailable` if it cannot be
-    ///   made or opened.
+    /// - Throws: `OptimistError` with code `healthInUse` if another process has locked it, `healthUnavailable` if it
+    ///   cannot be created or opened.
     init(_ path: String) throws {
         file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw OptimistError.healthUnavailable(path) }
@@ -32,13 +32,13 @@ final class LaunchLog: Sendable {
             close(file)
             throw OptimistError(
                 .healthInUse,
-                "Another process of the app keeps its health in \(path). Give each process a directory of its own.")
+                "Another process of the app uses \(path) for its health records. Give each process its own directory.")
         }
     }
 
     deinit { close(file) }
 
-    /// Returns the records in their order. Slots without a record are skipped.
+    /// Returns the records in order. Slots without a valid record are skipped.
     func read() -> [LaunchRecord] {
         let count = slotCount
         var bytes = [UInt8](repeating: 0, count: count * Self.slotBytes)
@@ -51,17 +51,16 @@ final class LaunchLog: Sendable {
         }
     }
 
-    /// How many records the file has room for as it is.
     var slotCount: Int { Int(max(0, lseek(file, 0, SEEK_END))) / Self.slotBytes }
 
-    /// Writes a record at a place. If the disk is full the record is not written, and nothing else changes.
+    /// Writes a record into a slot. If the disk is full, the record is dropped.
     func write(_ record: LaunchRecord, at slot: Int) {
         guard var bytes = try? Array(JSONEncoder().encode(record)), bytes.count <= Self.slotBytes else { return }
         bytes += [UInt8](repeating: 0, count: Self.slotBytes - bytes.count)
         _ = pwrite(file, bytes, bytes.count, off_t(slot * Self.slotBytes))
     }
 
-    /// Forgets all records but one, which moves to the first place.
+    /// Moves one record to the first slot and removes all others.
     func keep(only record: LaunchRecord) {
         write(record, at: 0)
         _ = ftruncate(file, off_t(Self.slotBytes))
@@ -69,9 +68,9 @@ final class LaunchLog: Sendable {
 }
 
 extension OptimistError.Code {
-    /// Another process has the directory in which an app's health is kept.
+    /// Another process uses the directory of the app's health records.
     public static let healthInUse = Self("healthInUse")
-    /// The directory in which an app's health is kept cannot be made, read or written.
+    /// The directory of the app's health records cannot be created, read or written.
     public static let healthUnavailable = Self("healthUnavailable")
 }
 
@@ -79,6 +78,6 @@ extension OptimistError {
     static func healthUnavailable(_ path: String) -> OptimistError {
         let reason = String(cString: strerror(errno))
         return OptimistError(
-            .healthUnavailable, "The app's health cannot be kept at \(path): \(reason). Choose another directory.")
+            .healthUnavailable, "The app's health records cannot be stored at \(path): \(reason). Choose another directory.")
     }
 }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The marker of one launch, kept while the app runs.
+/// The marker of one launch, updated while the app runs.
 struct LaunchRecord: Hashable, Sendable, Codable {
     enum State: String, Sendable, Codable {
         case foreground, background, finished
@@ -10,43 +10,43 @@ struct LaunchRecord: Hashable, Sendable, Codable {
 
     var id: UUID
     var version: AppVersion
-    /// When the launch began, in seconds since 1970 by the device's clock.
+    /// In seconds since 1970 by the device's clock.
     var beganAt: Double
-    /// The process.
+    /// The process id.
     var process: Int32
-    /// Names the time since the system was last started.
+    /// An id of the boot during which the app was launched.
     var boot: String
     var state = State.foreground
     var unsentRows = 0
     var strain: Strain?
 
-    /// The day on which the launch began, in days since 1970-01-01 UTC.
+    /// The UTC day of the launch, in days since 1970-01-01.
     var day: Int { Day.of(beganAt) }
 }
 
-/// What the app was under before it was killed.
+/// A strain that may explain a kill.
 public enum Strain: String, Hashable, Sendable, Codable {
-    /// The system had warned of low memory.
+    /// The system has warned of low memory.
     case memory
-    /// The app did not react to its user.
+    /// The app's main thread is unresponsive.
     case hang
 }
 
-/// How a launch of the app ended, as the next launch finds out.
+/// How a launch of the app ended, as found at the next launch.
 public enum LaunchEnd: Hashable, Sendable {
-    /// The app said that it ends, or it was in the background, where the system may end it at any time.
+    /// The app reported its termination, or was in the background, where the system may end it at any time.
     case normal
     /// The app was replaced by another version while it ran.
     case updated
     /// The system was restarted while the app ran.
     case systemRestarted
-    /// The app was in the foreground, and is gone without a word and without a report of a crash: the system killed it, or
-    /// its user did. `Strain` is the cause if the app had noted one.
+    /// The app ended in the foreground without notice and without a crash report: the system or the user killed it. The
+    /// `Strain` is the likely cause, if the app had noted one.
     case killed(Strain?)
     /// The app crashed.
     case crashed(CrashReport)
 
-    /// How a launch ended, as far as its record and the next launch's tell. No report is considered.
+    /// Determines the end from the launch's record and the next launch's, without crash reports.
     init(of record: LaunchRecord, before next: LaunchRecord) {
         self =
             switch record.state {
@@ -60,7 +60,6 @@ public enum LaunchEnd: Hashable, Sendable {
 
 /// Days since 1970-01-01 in UTC.
 enum Day {
-    /// - Parameter time: Seconds since 1970. A time before, or far in the future, counts as the nearest day that a report
-    ///   can hold.
+    /// - Parameter time: Seconds since 1970, clamped to the days that a report can hold.
     static func of(_ time: Double) -> Int { Int(min(max((time / 86_400).rounded(.down), 0), 1_000_000)) }
 }

@@ -3,26 +3,24 @@
 import Foundation
 @_spi(Internals) import OptimistWire
 
-/// Counts launches and how they ended, each once, and knows which totals the server has.
+/// Counts each launch, its end and each report once, and tracks which totals the server has.
 ///
-/// A launch is known by its id and a report by its own. So the ledger may be told the same twice, as it is after a crash
-/// between two steps.
+/// It recognizes launches and reports by id, so input that is repeated after a crash between two steps changes nothing.
 struct HealthLedger: Sendable, Codable, Equatable {
-    /// A random id, which is never sent as it is.
+    /// A random id. Only a hash of it is ever sent.
     private(set) var installation: UUID
-    /// The totals, in the order in which they were begun.
+    /// The totals, in order of creation.
     private(set) var totals: [KeptTotals] = []
-    /// The last launches, the newest last. Older ones are no longer told apart.
+    /// The latest launches, the newest last.
     private var launches: [KnownLaunch] = []
-    /// The ids of the last reports that were counted.
+    /// The ids of the reports counted last.
     private var counted: [String] = []
 
-    /// Totals, and how much of them the server has.
     struct KeptTotals: Sendable, Codable, Equatable {
         var totals: HealthTotals
-        /// Goes up with every change.
+        /// Increases with every change.
         var revision = 0
-        /// The revision that the server has confirmed.
+        /// The last revision that the server has confirmed.
         var sentRevision = 0
     }
 
@@ -34,9 +32,9 @@ struct HealthLedger: Sendable, Codable, Equatable {
     }
 
     enum Limit {
-        /// The totals that are kept: a version for 90 days and some more. The oldest go first.
+        /// Enough for one version for 90 days and some more. The oldest totals are dropped first.
         static let totals = 100
-        /// The signatures that are kept apart. Further ones count as `CrashSignature.other`.
+        /// The distinct signatures. Further ones count as `CrashSignature.other`.
         static let signatures = 200
         static let launches = 100
         static let reports = 600
@@ -44,7 +42,6 @@ struct HealthLedger: Sendable, Codable, Equatable {
 
     init(installation: UUID) { self.installation = installation }
 
-    /// Counts a launch.
     mutating func began(_ record: LaunchRecord) {
         guard index(of: record.id) == nil else { return }
         launches.append(KnownLaunch(record: record))
@@ -52,7 +49,7 @@ struct HealthLedger: Sendable, Codable, Equatable {
         change(record) { $0.launches += 1 }
     }
 
-    /// Counts how a launch ended, by its last record.
+    /// Counts how a launch ended, from its last record.
     mutating func ended(_ record: LaunchRecord, before next: LaunchRecord) {
         began(record)
         guard let index = index(of: record.id), !launches[index].hasEnded else { return }
@@ -61,9 +58,10 @@ struct HealthLedger: Sendable, Codable, Equatable {
         if case .killed = LaunchEnd(of: record, before: next) { countAbruptEnd(index) }
     }
 
-    /// Counts a report of a launch that has ended, or of a hang.
+    /// Counts a report of a crash of a launch that has ended, or of a hang.
     ///
-    /// - Returns: The launch that crashed. Nil: the report is of no known launch, was counted before, or is of a hang.
+    /// - Returns: The launch that crashed. Nil if no launch matches, if the report was counted before, or if it is a
+    ///   hang.
     mutating func take(_ report: CrashReport, from source: String) -> UUID? {
         let id = "\(source) \(report.id)"
         guard !counted.contains(id) else { return nil }
@@ -83,10 +81,9 @@ struct HealthLedger: Sendable, Codable, Equatable {
         return report.kind == .crash ? record.id : nil
     }
 
-    /// The totals that the server does not have yet.
     var unsent: [KeptTotals] { totals.filter { $0.revision > $0.sentRevision } }
 
-    /// Notes what the server has counted, or will never count.
+    /// Marks totals as sent.
     mutating func sent(_ sent: [KeptTotals]) {
         for one in sent {
             guard let index = index(of: one.totals) else { continue }
@@ -103,8 +100,8 @@ struct HealthLedger: Sendable, Codable, Equatable {
         }
     }
 
-    /// The launch that a report is about: the last one of its process that had begun. If the clock was set back since, the
-    /// last one of its process.
+    /// The last launch of the report's process that began before the report's date. If there is none, the clock was set
+    /// back, so the last launch of that process counts.
     private func launch(of report: CrashReport) -> Int? {
         func isMeant(_ launch: KnownLaunch) -> Bool {
             launch.record.process == report.process && (report.kind == .hang || launch.hasEnded && !launch.hasCrashed)
@@ -130,7 +127,7 @@ struct HealthLedger: Sendable, Codable, Equatable {
         totals.removeFirst(max(0, totals.count - Limit.totals))
     }
 
-    /// The signature, or the one that stands for the rest if too many are kept already.
+    /// The signature, or `other` if there are too many distinct ones already.
     private func bounded(_ signature: CrashSignature) -> CrashSignature {
         let known = Set(totals.flatMap { $0.totals.signatures.map(\.signature.group) })
         return known.count < Limit.signatures - 1 || known.contains(signature.group) ? signature : .other

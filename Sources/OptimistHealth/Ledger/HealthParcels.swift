@@ -2,12 +2,12 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Packs totals into reports that a server takes.
+/// Packs totals into reports of a size that the server accepts.
 enum HealthParcels {
-    /// Returns the totals in parcels that fit into a report each. A total with many signatures comes in parts, each
-    /// with the same numbers.
+    /// Splits the totals into groups that each fit into one report. A total with many signatures is split into parts
+    /// that all repeat its numbers.
     ///
-    /// - Parameter bytes: How large the totals of a report may be.
+    /// - Parameter bytes: The size limit of one report's totals.
     static func pack(_ totals: [HealthTotals], bytes: Int = HealthReport.Limit.bytes - 1_000) -> [[HealthTotals]] {
         var parcels: [[HealthTotals]] = []
         var room = 0

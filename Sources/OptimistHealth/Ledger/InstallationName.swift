@@ -9,9 +9,10 @@ import Foundation
     import CLibCrypto
 #endif
 
-/// What a server knows an installation by.
+/// The name by which the server knows an installation.
 enum InstallationName {
-    /// The first 16 bytes of the SHA-256 hash of the salt and the id, in base64url. The hash does not tell the id, and another app of the same device has another name.
+    /// Returns the first 16 bytes of the SHA-256 hash of the salt and the id, in base64url. The hash does not reveal
+    /// the id, and differs between apps on one device.
     static func of(_ installation: UUID, salt: String) -> String {
         let id = withUnsafeBytes(of: installation.uuid) { Data($0) }
         return Base64URL.encode(Array(hash(Data(salt.utf8) + id).prefix(16)))

@@ -11,14 +11,15 @@ import OptimistCore
     import Musl
 #endif
 
-/// The file of the ledger: replaced as a whole, and durable before it counts.
+/// The ledger's file, which is replaced atomically and durably.
 struct LedgerFile: Sendable {
     let path: String
 
-    /// Returns the ledger. Nil: there is none, or its content is damaged, and a new one with another installation begins.
+    /// Returns the ledger. Nil if the file is missing or damaged: then a new ledger, with a new installation id,
+    /// begins.
     ///
-    /// - Throws: `OptimistError` with code `healthUnavailable` if the file cannot be read now, as before a device's first
-    ///   unlock.
+    /// - Throws: `OptimistError` with code `healthUnavailable` if the file cannot be read now, such as before the first
+    ///   unlock of the device.
     func read() throws -> HealthLedger? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw OptimistError.healthUnavailable(path) }
@@ -27,7 +28,7 @@ struct LedgerFile: Sendable {
 
     /// Replaces the file. When this returns, the content survives a power loss.
     ///
-    /// - Throws: `OptimistError` with code `healthUnavailable`. The old content stays then.
+    /// - Throws: `OptimistError` with code `healthUnavailable`.
     func replace(with ledger: HealthLedger) throws {
         let temporary = path + ".new"
         let bytes = try Array(JSONEncoder().encode(ledger))

@@ -7,30 +7,30 @@ import OptimistSession
 struct SendSchedule: Sendable {
     enum Answer: Hashable, Sendable {
         case accepted
-        /// It may work later.
+        /// A later attempt may succeed.
         case failed(retryAfter: Duration?)
-        /// The server takes no such report: it knows no app of this name, or it is of another version.
+        /// The server does not accept the report: it does not know the app, or has another version.
         case refused
     }
     enum Action: Hashable, Sendable {
         case send
-        /// Waits for a change, or for so long.
+        /// Wait for a change, or at most this long.
         case wait(Duration?)
     }
 
     private var hasWork = false
     private var pause: Duration?
     private var failures = 0
-    /// Nil: not known yet, and nothing is sent before it is.
+    /// Nil until the network is known. Nothing is sent before.
     private var path: NetworkPath?
     private let backoff: Backoff
     private let allowsExpensive: Bool
     private var randomness: SplitMix64
 
-    /// How long a server that refused is left alone.
+    /// The pause after a refusal.
     static let refusalPause = Duration.seconds(86_400)
 
-    /// - Parameter path: The network. Nil: ``moved(to:)`` tells it soon.
+    /// - Parameter path: The network. Nil: unknown until ``moved(to:)``.
     init(path: NetworkPath?, backoff: Backoff, allowsExpensive: Bool, randomness: SplitMix64) {
         self.path = path
         self.backoff = backoff
@@ -38,10 +38,9 @@ struct SendSchedule: Sendable {
         self.randomness = randomness
     }
 
-    /// There is something to send, or there no longer is.
     mutating func found(work: Bool) { hasWork = work }
 
-    /// The network is another. Coming online ends the wait after a failure, as it does for the engine.
+    /// The network has changed. Coming online ends the pause after a failure, as in the sync engine.
     mutating func moved(to path: NetworkPath) {
         if self.path?.isOnline == false, path.isOnline, failures > 0 { pause = nil }
         self.path = path
@@ -57,7 +56,7 @@ struct SendSchedule: Sendable {
         }
     }
 
-    /// So much of the pause has passed.
+    /// Deducts elapsed time from the pause.
     mutating func waited(_ time: Duration) { pause = pause.flatMap { $0 > time ? $0 - time : nil } }
 
     var next: Action {
