@@ -5,15 +5,16 @@
     import Foundation
     import Optimist
 
-    /// Syncs now and then while the app is in the background, when the system lets it.
+    /// Syncs from time to time while the app is in the background, whenever the system allows it.
     ///
     /// ```swift
     /// init() { background.register() }    // before the app has finished launching
     /// let background = BackgroundSync("org.example.planner.sync", client: client)
     /// ```
     ///
-    /// The identifier stands in the app's Info.plist under `BGTaskSchedulerPermittedIdentifiers`, and the app has the
-    /// background mode `fetch`. Call ``schedule()`` when the app goes to the background. Each task asks for the next one.
+    /// List the identifier in the app's Info.plist under `BGTaskSchedulerPermittedIdentifiers`, and give the app the
+    /// background mode `fetch`. Call ``schedule()`` when the app enters the background. Each task schedules the next
+    /// one.
     public struct BackgroundSync: Sendable {
         private let identifier: String
         private let client: OptimistClient
@@ -21,36 +22,36 @@
 
         /// - Parameters:
         ///   - identifier: The task's identifier, as in the app's Info.plist.
-        ///   - client: What syncs.
-        ///   - interval: The least time until the next sync. The system decides when it comes, often much later. Default: 15
-        ///     minutes.
+        ///   - client: The client that syncs.
+        ///   - interval: The minimum time until the next sync. The system often waits much longer. Default: 15 minutes.
         public init(_ identifier: String, client: OptimistClient, every interval: Duration = .seconds(15 * 60)) {
             self.identifier = identifier
             self.client = client
             self.interval = interval
         }
 
-        /// Tells the system what to run. Call it once in each launch, before the app has finished launching.
+        /// Registers the task with the system. Call it once in each launch, before the app has finished launching.
         ///
-        /// - Returns: Whether the system knows the identifier from the app's Info.plist.
+        /// - Returns: False if the identifier is missing in the app's Info.plist.
         @discardableResult
         public func register() -> Bool {
             BGTaskScheduler.shared.register(forTaskWithIdentifier: identifier, using: .main) { task in
-                // The system calls this on the main queue, as `using` says, and only the main actor uses the task from here on.
+                // With `using: .main`, the system calls this on the main queue. From here on only the main actor uses
+                // the task.
                 nonisolated(unsafe) let task = task
                 MainActor.assumeIsolated { run(task) }
             }
         }
 
-        /// Asks the system for the next task. If it refuses, for example because the user has switched background refresh off,
-        /// nothing happens: the app syncs when it is active.
+        /// Requests the next task. If the system refuses, for example because the user has disabled background refresh,
+        /// the app only syncs while it is active.
         public func schedule() {
             let request = BGAppRefreshTaskRequest(identifier: identifier)
             request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
             try? BGTaskScheduler.shared.submit(request)
         }
 
-        /// The system calls the expiration handler when the time is over. The sync is cancelled then; the next one goes on.
+        /// Cancels the sync when the system's time limit expires. The next sync continues from there.
         @MainActor
         private func run(_ task: BGTask) {
             schedule()

@@ -8,7 +8,7 @@ import OptimistCore
 public import OptimistSession
 public import OptimistWire
 
-/// An app's store, session and engine, opened with a few words and kept in step with the app's scenes.
+/// An app's store, session and engine, controlled by the app's scenes.
 ///
 /// ```swift
 /// @main struct PlannerApp: App {
@@ -18,7 +18,7 @@ public import OptimistWire
 /// ```
 ///
 /// Sync runs while a scene of the app is active. If the store does not open, for example because the disk is full,
-/// ``failure`` says why, and the client opens it again whenever a scene becomes active.
+/// ``failure`` has the error, and the client tries again whenever a scene becomes active.
 @MainActor
 @Observable
 public final class OptimistClient {
@@ -26,17 +26,17 @@ public final class OptimistClient {
     public struct Components: Sendable {
         /// The device's rows.
         public var store: Store
-        /// Sends and receives them.
+        /// Syncs the store's rows.
         public var engine: SyncEngine
-        /// Signs the requests, and signs users in and out. Nil: the app has a remote of its own.
+        /// Signs the requests, and signs users in and out. Nil if the app uses its own remote.
         public var session: Session?
 
-        /// Gathers what the app has opened.
+        /// Creates the components.
         ///
         /// - Parameters:
         ///   - store: The device's rows.
         ///   - engine: The store's engine.
-        ///   - session: The engine's session. Default: nil, for a remote of the app's own.
+        ///   - session: The engine's session. Default: nil, for an app with its own remote.
         public init(store: Store, engine: SyncEngine, session: Session? = nil) {
             self.store = store
             self.engine = engine
@@ -44,29 +44,30 @@ public final class OptimistClient {
         }
     }
 
-    /// The open store with its engine. Nil: the store did not open.
+    /// The open store with its engine. Nil if the store did not open.
     public private(set) var components: Components?
-    /// Why the store did not open. Nil: it is open.
+    /// Why the store did not open. Nil if it is open.
     public private(set) var failure: (any Error)?
-    /// The state of sync, and what was refused or lost.
+    /// The state of sync, with rejections and conflicts.
     public private(set) var sync = SyncStatusModel()
 
     @ObservationIgnored private let opening: @Sendable () throws -> Components
     @ObservationIgnored private let sharesFile: Bool
-    /// The only status of a preview, whose engine never runs.
+    /// The fixed status of a preview, whose engine never runs.
     @ObservationIgnored private let preview: SyncStatus?
     @ObservationIgnored private var life = SceneLife()
     @ObservationIgnored private var running: Task<Void, Never>?
-    /// The last step of the scenes' life. The next one begins when it has ended.
+    /// The last step caused by a scene phase. Steps run one after another.
     @ObservationIgnored private var lastStep: Task<Void, Never>?
 
-    /// Opens what a closure opens.
+    /// Creates a client with a closure that opens its components.
     ///
     /// - Parameters:
-    ///   - sharesFile: Whether the file is in a container that other processes use too, such as an app group. The client then
-    ///     releases all locks before the app is suspended: the system ends a suspended app that holds one. Writes fail with
-    ///     `DatabaseError` from then on, until the app is active again or calls ``syncInBackground(timeout:)``. Default: false.
-    ///   - opening: Opens the store and makes its engine. It is called again later if it throws.
+    ///   - sharesFile: Whether other processes also use the file, for example in an app group. The client then releases
+    ///     all locks before the app is suspended, because the system kills a suspended app that holds one. After that,
+    ///     writes fail with `DatabaseError` until the app is active or calls ``syncInBackground(timeout:)``. Default:
+    ///     false.
+    ///   - opening: Opens the store and creates its engine. If it throws, it is called again later.
     public convenience init(sharesFile: Bool = false, opening: @escaping @Sendable () throws -> Components) {
         self.init(sharesFile: sharesFile, preview: nil, opening: opening)
     }
@@ -78,15 +79,15 @@ public final class OptimistClient {
         open()
     }
 
-    /// Opens a store in a folder, for a session of the app's own.
+    /// Opens a store in a folder, with a session that the app provides.
     ///
     /// - Parameters:
     ///   - name: The name of the database file, without its extension `sqlite`.
-    ///   - folder: The file's folder, which is created if it is missing. Default: the app's folder for its own data.
+    ///   - folder: The file's folder, which is created if missing. Default: the application support directory.
     ///   - sharesFile: Whether other processes use the file. Default: false.
     ///   - session: Signs the requests.
-    ///   - synced: The record types whose tables are kept in step with the server.
-    ///   - rowValidation: The app's checks of its rows, which its server has too. Default: none.
+    ///   - synced: The record types whose tables are synced with the server.
+    ///   - rowValidation: Validation rules of rows, which must match the server's. Default: none.
     ///   - migrate: Registers the app's migrations.
     public convenience init(
         _ name: String, at folder: URL? = nil, sharesFile: Bool = false, session: Session,
@@ -120,13 +121,13 @@ public final class OptimistClient {
         return failure.map { StoreAccess(failure: $0) } ?? .missing
     }
 
-    /// Sends and receives once, in a background task. Afterwards it releases all locks, if other processes use the file and no
-    /// scene is active.
+    /// Sends and receives once, in a background task. If other processes use the file and no scene is active, it
+    /// releases all locks at the end.
     ///
-    /// - Parameter timeout: How long it may take. Default: 25 seconds.
-    /// - Returns: What remains, and why.
-    /// - Throws: The error with which the store does not open; `CancellationError` if the task was cancelled; `DatabaseError` if
-    ///   the counts cannot be read.
+    /// - Parameter timeout: The most time it may take. Default: 25 seconds.
+    /// - Returns: What remains to sync, and why.
+    /// - Throws: The error of opening the store; `CancellationError` if the task was cancelled; `DatabaseError` if the
+    ///   counts cannot be read.
     @discardableResult
     public func syncInBackground(timeout: Duration = .seconds(25)) async throws -> SyncOutcome {
         await lastStep?.value
@@ -137,7 +138,6 @@ public final class OptimistClient {
         return try await components.engine.syncOnce(timeout: timeout)
     }
 
-    /// Follows the phases of the app's scenes.
     func sceneChanged(to phase: SceneLife.Phase) {
         for effect in life.changed(to: phase) {
             switch effect {
@@ -154,7 +154,7 @@ public final class OptimistClient {
         }
     }
 
-    /// Returns when everything that the phases of the scenes have asked for has happened, except a run, which goes on.
+    /// Returns when all steps requested by scene phases have finished, except a run that continues.
     func settled() async { await lastStep?.value }
 
     private func open() {
@@ -204,20 +204,20 @@ public final class OptimistClient {
 
 #if canImport(Security)
     extension OptimistClient {
-        /// Opens a store in the app's own folder, with a session that keeps its credentials in the keychain.
+        /// Opens a store in the app's own folder, with a session that stores its credentials in the keychain.
         ///
         /// - Parameters:
         ///   - name: The name of the database file, without its extension `sqlite`.
         ///   - server: The address of the server: scheme, host and port. Any other text is a programming error.
-        ///   - synced: The record types whose tables are kept in step with the server.
-        ///   - rowValidation: The app's checks of its rows, which its server has too. Default: none.
+        ///   - synced: The record types whose tables are synced with the server.
+        ///   - rowValidation: Validation rules of rows, which must match the server's. Default: none.
         ///   - migrate: Registers the app's migrations.
         public convenience init(
             _ name: String, server: StaticString, synced: any SyncedRecord.Type...,
             rowValidation: RowValidation = RowValidation(),
             migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
         ) {
-            guard let address = URL(string: "\(server)") else { preconditionFailure("\(server) is no address.") }
+            guard let address = URL(string: "\(server)") else { preconditionFailure("\(server) is not a URL.") }
             if let fault = ServerAddress.fault(of: address) { preconditionFailure("\(server): \(fault)") }
             let session = Session(server: address, transport: URLSessionTransport(), credentials: .keychain)
             self.init {

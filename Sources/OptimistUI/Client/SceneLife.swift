@@ -7,7 +7,7 @@ struct SceneLife {
     }
 
     enum Effect: Equatable {
-        /// Open the store, unless it is open, and let it take locks again.
+        /// Open the store if it is closed, and allow it to take locks.
         case open
         case run, wake
         /// End the run. Then release all locks, if other processes use the file.
@@ -17,7 +17,7 @@ struct SceneLife {
     private var isRunning = false
     private var last = Phase.background
 
-    /// The app is inactive for a moment while the user looks at a notification, or leaves it. Sync goes on.
+    /// Sync continues while inactive: for example, the user is looking at a notification, or is about to leave the app.
     mutating func changed(to phase: Phase) -> [Effect] {
         defer { last = phase }
         switch phase {

@@ -4,32 +4,32 @@ public import GRDB
 public import Optimist
 public import OptimistCore
 
-/// The store of the app, as a view gets it from its environment. It reads and writes like the store. If the store did not
+/// The app's store, as views get it from the environment. It reads and writes like the store. If the store did not
 /// open, for example because the disk is full, each call throws that error.
 public struct StoreAccess: Sendable {
     private let result: Result<Store, any Error>
 
-    /// A store that is open.
+    /// Wraps an open store.
     public init(_ store: Store) { result = .success(store) }
 
-    /// A store that did not open.
+    /// Represents a store that did not open.
     ///
-    /// - Parameter error: What each call throws.
+    /// - Parameter error: The error that each call throws.
     public init(failure error: any Error) { result = .failure(error) }
 
     /// The store.
     ///
-    /// - Throws: The error with which the store did not open. `OptimistError` with code `noStore` if the app has given its views
-    ///   none.
+    /// - Throws: The error of opening the store; `OptimistError` with code `noStore` if the views were not given a
+    ///   store.
     public var store: Store { get throws { try result.get() } }
 
-    /// The store. Nil: it did not open.
+    /// The store. Nil if it did not open.
     public var ifOpen: Store? { try? result.get() }
 
     /// Writes to the app's tables, as `Store.write` does.
     ///
     /// - Parameters:
-    ///   - allOrNothing: Whether one refused row makes the server refuse all others of the write. Default: false.
+    ///   - allOrNothing: Whether one refused row makes the server refuse all other rows of the write. Default: false.
     ///   - updates: Runs on the database's thread, in one transaction.
     /// - Returns: The value that the closure returns, once the transaction is durable.
     /// - Throws: As ``store``, and as `Store.write`.
@@ -48,13 +48,13 @@ public struct StoreAccess: Sendable {
         try await store.read(value)
     }
 
-    /// What a view gets whose app has given it no store.
+    /// The default of views without a store.
     static let missing = StoreAccess(
         failure: OptimistError(
-            .noStore, "There is no store here. Put .optimist(client) on the app's scene, or on a preview's view."))
+            .noStore, "This view does not have a store. Put .optimist(client) on the app's scene, or on the view of a preview."))
 }
 
 extension OptimistError.Code {
-    /// A view asks for a store, and the app has given its views none.
+    /// A view uses the store, but the app has not given its views one.
     public static let noStore = Self("noStore")
 }

@@ -3,21 +3,21 @@
 public import Observation
 public import Optimist
 
-/// The user's edits that lost to others, for views that observe, with what the user can do about them.
+/// An observable list of the user's edits that lost a conflict, with the actions a user can take.
 @MainActor
 @Observable
 public final class ConflictsModel {
-    /// The conflicts, oldest first: the last 1,000.
+    /// The conflicts, oldest first, limited to the last 1,000.
     public private(set) var conflicts: [Conflict] = []
-    /// Why the last action failed, and the conflict is still there; or why the conflicts cannot be read, and the last ones stay.
-    /// Nil: neither.
+    /// The error of the last action, which left its conflict in place, or of reading the conflicts, which left the list
+    /// as it was. Nil if both succeeded.
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
-    /// Why they cannot be read. Nil: they can.
+    /// The error of reading the conflicts.
     private var reading: (any Error)?
 
-    /// Makes a model without conflicts. It changes only while ``follow()`` runs.
+    /// Creates a model without conflicts. It is updated only while ``follow()`` runs.
     public init(_ store: Store) { actions = StoreActions(store) }
 
     /// Keeps ``conflicts`` up to date until the task is cancelled.
@@ -28,12 +28,12 @@ public final class ConflictsModel {
         }
     }
 
-    /// Writes the losing edit again, as a new write of the user. If that fails, ``failure`` says why.
+    /// Writes the losing edit again, as a new write of the user. On failure, sets ``failure``.
     ///
     /// - Parameter conflict: One of ``conflicts``.
     public func restore(_ conflict: Conflict) async { await actions.act { try await $0.restore(conflict) } }
 
-    /// Forgets the losing edit. If that fails, ``failure`` says why.
+    /// Forgets the losing edit. On failure, sets ``failure``.
     ///
     /// - Parameter conflict: One of ``conflicts``.
     public func forget(_ conflict: Conflict) async { await actions.act { try await $0.forget(conflict) } }

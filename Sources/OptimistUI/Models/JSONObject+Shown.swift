@@ -9,7 +9,7 @@ extension JSONObject {
         var text: String
     }
 
-    /// The members for a person to read, in their order.
+    /// The members in order, with values formatted for display.
     var shown: [Shown] { members.map { Shown(name: $0.key, text: Self.text($0.value)) } }
 
     private static func text(_ value: JSON) -> String {

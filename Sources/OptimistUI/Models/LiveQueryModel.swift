@@ -4,11 +4,11 @@ public import GRDB
 public import Observation
 public import Optimist
 
-/// The result of a query, for views that observe: it changes whenever a committed transaction has changed the result.
+/// An observable query result, updated whenever a committed transaction changes it.
 ///
-/// A query that fails leaves the last result here, and says so beside it. It runs again by itself.
+/// If the query fails, the last result stays, ``failure`` has the error, and the query is retried automatically.
 ///
-/// `@LiveQuery` has such a model for each view. An app that has models of its own follows one of these:
+/// `@LiveQuery` has such a model for each view. An app with its own models can follow a query directly:
 ///
 /// ```swift
 /// @State private var open = LiveQueryModel(0)
@@ -19,20 +19,20 @@ public import Optimist
 @MainActor
 @Observable
 public final class LiveQueryModel<Value: Equatable & Sendable> {
-    /// The latest result. Before the first one, what the model was made with.
+    /// The latest result, or the initial value before the first result.
     public private(set) var value: Value
-    /// Whether ``value`` is a result of the query that is followed now. False: it is still being read, and ``value`` is
-    /// what was shown before. An empty result that is loaded means that there are no rows.
+    /// Whether ``value`` is a result of the current query. False while the query's first result is being read:
+    /// ``value`` is then an earlier one. An empty result that is loaded means that there are no rows.
     public private(set) var isLoaded = false
-    /// Why the query that is followed now fails, for example because it cannot decode a value of a newer app, or because the
-    /// store did not open. ``value`` is what was shown before. Nil: it does not fail.
+    /// Why the current query fails, for example because it cannot decode a value written by a newer app, or because the
+    /// store did not open. ``value`` keeps its last result. Nil if it does not fail.
     public private(set) var failure: (any Error)?
 
     @ObservationIgnored private var life = QueryLife<Key>()
     @ObservationIgnored private var lastMark: LiveRequest<Value>.Mark?
     @ObservationIgnored private var following: Task<Void, Never>?
     @ObservationIgnored private var comparison: Task<Void, Never>?
-    /// Counts the queries that were followed. The results of an earlier one no longer count.
+    /// Increases with each query, so that late results of an earlier query are ignored.
     @ObservationIgnored private(set) var turn = 0
 
     private struct Key: Equatable {
@@ -40,7 +40,7 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         var request: AnyHashable
     }
 
-    /// Makes a model that shows a value until the first result is there.
+    /// Creates a model that shows an initial value until the first result arrives.
     public init(_ initial: Value) { value = initial }
 
     deinit {
@@ -48,12 +48,12 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         comparison?.cancel()
     }
 
-    /// Keeps ``value`` the newest result until the task is cancelled, or until this is called again.
+    /// Keeps ``value`` up to date until the task is cancelled, or until this is called again.
     ///
     /// - Parameters:
     ///   - store: The store to read.
-    ///   - fetch: Runs on a reading thread. If it throws, ``failure`` says so, and it runs again after the next commit that
-    ///     changes what it reads, and after a backoff.
+    ///   - fetch: Runs on a reading thread. If it throws, the error is in ``failure``, and it runs again after a
+    ///     backoff and after the next commit that changes the data it reads.
     public func follow(_ store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) async {
         turn += 1
         let own = turn
@@ -64,18 +64,18 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         }
     }
 
-    // MARK: - For the property wrapper
+    // MARK: - Support for the property wrapper
 
-    /// Follows what a view asks for while the view is visible. If the store did not open, ``failure`` says why.
+    /// Follows a view's query while the view is visible. If the store did not open, ``failure`` has the error.
     func show(_ request: LiveRequest<Value>, in store: StoreAccess, isVisible: Bool) {
         do { show(request, in: try store.store, isVisible: isVisible) } catch {
             show(request, in: nil as Store?, isVisible: isVisible)
-            // A view that is only drawn again is told nothing new.
+            // Do not notify a view that was only redrawn.
             if failure == nil { failure = error }
         }
     }
 
-    /// Follows what a view asks for while the view is visible.
+    /// Follows a view's query while the view is visible.
     func show(_ request: LiveRequest<Value>, in store: Store?, isVisible: Bool) {
         guard let store, isVisible else {
             lastMark = nil
@@ -85,20 +85,20 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         switch request.identity {
         case .parameter(let parameter): show(request, AnyHashable(parameter), store)
         case .sql(let mark, let text):
-            // A view that is only drawn again asks for the same.
+            // Same mark: the view was only redrawn.
             if mark === lastMark { return }
             lastMark = mark
             comparison?.cancel()
             comparison = Task { [weak self] in
                 let text = try? await store.read(text)
-                // A request that cannot be prepared equals no other.
+                // A request that cannot be prepared never equals another.
                 let identity = text.map { AnyHashable($0) } ?? AnyHashable(ObjectIdentifier(mark))
                 if !Task.isCancelled { self?.show(request, identity, store) }
             }
         }
     }
 
-    /// Returns when the last request has been compared with what runs.
+    /// Returns when the last request has been compared with the running one.
     func compared() async { await comparison?.value }
 
     private func show(_ request: LiveRequest<Value>, _ identity: AnyHashable, _ store: Store) {
@@ -108,7 +108,7 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
 
     private func act(_ action: QueryLife<Key>.Action, _ request: LiveRequest<Value>, _ store: Store?) {
         if action == .nothing { return }
-        // A result that is on its way when the query ends no longer counts.
+        // Ignore a result of the old query that is still being delivered.
         turn += 1
         following?.cancel()
         if action == .start, let store {

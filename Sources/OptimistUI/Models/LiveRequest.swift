@@ -2,7 +2,7 @@
 
 import GRDB
 
-/// What a view asks of the store, and how to tell it from what the view asked before.
+/// A view's query, with an identity to compare it with the view's previous query.
 struct LiveRequest<Value: Equatable & Sendable>: Sendable {
     enum Identity: Sendable {
         /// Requests with equal parameters are equal.
@@ -11,14 +11,13 @@ struct LiveRequest<Value: Equatable & Sendable>: Sendable {
         case sql(Mark, @Sendable (Database) throws -> SQLText)
     }
 
-    /// SQL with its arguments.
     struct SQLText: Hashable, Sendable {
         var sql: String
-        /// The description of the arguments: they cannot leave the reading thread.
+        /// As text, because the arguments cannot leave the reading thread.
         var arguments: String
     }
 
-    /// Tells one evaluation of a view's initializer from the next one.
+    /// Identifies one evaluation of a view's initializer.
     final class Mark: Sendable {}
 
     let identity: Identity
@@ -26,7 +25,7 @@ struct LiveRequest<Value: Equatable & Sendable>: Sendable {
 }
 
 extension LiveRequest {
-    /// - Parameter request: Makes the request. It runs on a reading thread.
+    /// - Parameter request: Creates the request. Runs on a reading thread.
     init<Record: FetchableRecord & Equatable & Sendable>(
         _ request: @escaping @Sendable () -> QueryInterfaceRequest<Record>
     ) where Value == [Record] {
@@ -38,8 +37,8 @@ extension LiveRequest {
     }
 
     /// - Parameters:
-    ///   - parameter: What the result depends on, besides the database.
-    ///   - fetch: Reads the result. It runs on a reading thread.
+    ///   - parameter: Everything that the result depends on except the database.
+    ///   - fetch: Reads the result. Runs on a reading thread.
     init<Parameter: Hashable & Sendable>(
         for parameter: Parameter, _ fetch: @escaping @Sendable (Database, Parameter) throws -> Value
     ) {

@@ -6,10 +6,10 @@ struct QueryLife<Key: Equatable> {
         case start, stop, nothing
     }
 
-    /// What runs now. Nil: nothing.
+    /// The running query, or nil.
     private(set) var running: Key?
 
-    /// - Parameter key: What the view asks for. Nil: there is no store to ask.
+    /// - Parameter key: The view's query. Nil if there is no store.
     mutating func update(_ key: Key?, isVisible: Bool) -> Action {
         let wanted = isVisible ? key : nil
         if wanted == running { return .nothing }

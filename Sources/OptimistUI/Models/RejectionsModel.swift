@@ -5,23 +5,23 @@ public import Observation
 public import Optimist
 public import OptimistWire
 
-/// What the server refused, for views that observe, with what the user can do about it.
+/// An observable list of the user's writes that the server refused, with the actions a user can take.
 @MainActor
 @Observable
 public final class RejectionsModel {
     /// The rejections, oldest first.
     public private(set) var rejections: [Rejection] = []
-    /// Why the last retry or discard failed, and the rejection is still there; or why the rejections cannot be read, and the last
-    /// ones stay. Nil: neither.
+    /// The error of the last retry or discard, which left its rejection in place, or of reading the rejections, which
+    /// left the list as it was. Nil if both succeeded.
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
-    /// Why they cannot be read. Nil: they can.
+    /// The error of reading the rejections.
     private var reading: (any Error)?
-    /// The rejections that the user has put off. They stay in ``rejections``.
+    /// The rejections that the user has postponed. They stay in ``rejections``.
     private var postponed: Set<Rejection.ID> = []
 
-    /// Makes a model without rejections. It changes only while ``follow()`` runs.
+    /// Creates a model without rejections. It is updated only while ``follow()`` runs.
     public init(_ store: Store) { actions = StoreActions(store) }
 
     /// Keeps ``rejections`` up to date until the task is cancelled.
@@ -32,19 +32,19 @@ public final class RejectionsModel {
         }
     }
 
-    /// The oldest rejection of a record type that the user has not put off. Nil: there is none.
+    /// The oldest rejection of a record type that the user has not postponed, or nil.
     ///
     /// - Parameter type: The record type.
     public func first<Record: SyncedRecord>(of type: Record.Type) -> Rejection? {
         rejections.first { $0.table == type.databaseTableName && !postponed.contains($0.id) }
     }
 
-    /// Leaves a rejection for later: ``first(of:)`` skips it until the app is launched again.
+    /// Postpones a rejection: ``first(of:)`` skips it until the next launch of the app.
     ///
     /// - Parameter rejection: One of ``rejections``.
     public func postpone(_ rejection: Rejection) { postponed.insert(rejection.id) }
 
-    /// Writes the refused values again, as a new write of the user. If that fails, ``failure`` says why.
+    /// Writes the refused values again, as a new write of the user. On failure, sets ``failure``.
     ///
     /// - Parameters:
     ///   - rejection: One of ``rejections``.
@@ -53,7 +53,7 @@ public final class RejectionsModel {
         await actions.act { try await $0.retry(rejection, with: edits) }
     }
 
-    /// Forgets what the user wrote, so that the server's values stay. If that fails, ``failure`` says why.
+    /// Discards the user's values, so that the server's values stay. On failure, sets ``failure``.
     ///
     /// - Parameter rejection: One of ``rejections``.
     public func discard(_ rejection: Rejection) async { await actions.act { try await $0.discard(rejection) } }

@@ -3,13 +3,13 @@
 public import GRDB
 public import Optimist
 
-/// The state of one row between this device and the server, for a badge beside the row.
+/// The sync state of one row, for a badge in a list.
 public enum RowState: String, Sendable, Hashable, CaseIterable {
-    /// The server has the row as it is here.
+    /// The server has the same version as the device.
     case synced
     /// The row has changes that the server has not accepted yet.
     case pending
-    /// The changes are on their way to the server.
+    /// The changes are being sent.
     case inFlight
     /// The server refused a change of the row.
     case rejected
@@ -21,10 +21,11 @@ public enum RowState: String, Sendable, Hashable, CaseIterable {
     /// Reads the state of a row.
     ///
     /// - Parameters:
-    ///   - record: Any version of the row: only its table and id count.
+    ///   - record: Any version of the row: only its table and id are used.
     ///   - db: A connection within a read or a write of a store that syncs the table.
-    /// - Returns: Nil if the table has no such row, or if the state is one of a later version.
-    /// - Throws: `DatabaseError`, for example if no store that syncs the table has opened the file.
+    /// - Returns: Nil if the table does not have such a row, or if a later version of Optimist stored a state that this
+    ///   one does not know.
+    /// - Throws: `DatabaseError`, for example if the file was never opened by a store that syncs the table.
     public static func fetch<Record: SyncedRecord>(_ record: Record, in db: Database) throws -> RowState? {
         let id = try record.databaseDictionary["id"] ?? .null
         let view = "optimist_state_\(Record.databaseTableName)".quotedDatabaseIdentifier
@@ -32,7 +33,7 @@ public enum RowState: String, Sendable, Hashable, CaseIterable {
         return state.flatMap(RowState.init)
     }
 
-    /// A word to show or to speak. English; an app in other languages has words of its own.
+    /// A short English label for display and assistive technologies. An app in other languages provides its own.
     public var label: String {
         switch self {
         case .synced: "Synced"
@@ -43,7 +44,7 @@ public enum RowState: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The name of a symbol of SF Symbols. Nil: there is nothing to show.
+    /// The name of an SF Symbol. Nil for `synced`, which shows none.
     public var symbol: String? {
         switch self {
         case .synced: nil

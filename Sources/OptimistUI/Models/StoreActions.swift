@@ -3,11 +3,11 @@
 import Observation
 import Optimist
 
-/// What a user does to a store from a view, and why the last of it failed.
+/// Runs a user's actions on a store, and keeps the error of the last one.
 @MainActor
 @Observable
 final class StoreActions {
-    /// Why the last action failed. Nil: it did not fail.
+    /// The error of the last action. Nil if it succeeded.
     private(set) var failure: (any Error)?
     @ObservationIgnored let store: Store
 

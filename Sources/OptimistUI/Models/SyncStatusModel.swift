@@ -3,22 +3,22 @@
 public import Observation
 public import Optimist
 
-/// The state of sync, for views that observe.
+/// The observable state of sync.
 @MainActor
 @Observable
 public final class SyncStatusModel {
-    /// The newest status.
+    /// The latest status.
     public private(set) var status: SyncStatus
-    /// What the last ``syncNow()`` has left. Nil: it was never called, or failed.
+    /// The result of the last ``syncNow()``. Nil if it was never called, or failed.
     public private(set) var outcome: SyncOutcome?
-    /// What the server refused.
+    /// The user's writes that the server refused.
     public let rejections: RejectionsModel?
-    /// The user's edits that lost.
+    /// The user's edits that lost a conflict.
     public let conflicts: ConflictsModel?
 
     private let engine: SyncEngine?
 
-    /// Makes a model of an engine's status. It changes only while ``follow()`` runs.
+    /// Creates a model of an engine's status. It is updated only while ``follow()`` runs.
     ///
     /// - Parameters:
     ///   - engine: The engine.
@@ -30,11 +30,11 @@ public final class SyncStatusModel {
         conflicts = ConflictsModel(store)
     }
 
-    /// Makes a model that shows one status, for previews and tests, and for an app whose store did not open.
+    /// Creates a model with a fixed status, for previews and tests, and for an app whose store did not open.
     ///
     /// - Parameters:
-    ///   - status: The status. Default: the engine does not run, and nothing is pending.
-    ///   - store: Whose rejections and conflicts there are. Default: none.
+    ///   - status: The status. Default: the engine is stopped, and nothing is pending.
+    ///   - store: The source of rejections and conflicts. Default: none.
     public init(_ status: SyncStatus = SyncStatus(), store: Store? = nil) {
         engine = nil
         self.status = status
@@ -52,16 +52,17 @@ public final class SyncStatusModel {
         }
     }
 
-    /// Sends and receives now, for a pull to refresh. Returns when that is done or when the server cannot be reached, after
-    /// 25 seconds at most, or when the task is cancelled.
+    /// Sends and receives now, for pull to refresh. Returns when done, when the server cannot be reached, when the task
+    /// is cancelled, or after 25 seconds.
     public func syncNow() async { outcome = try? await engine?.syncOnce() }
 
-    /// One line, such as `Offline, 3 pending, 1 refused`. English; an app in other languages writes its own from ``status``.
+    /// One line, such as `Offline, 3 pending, 1 refused`. English; an app in other languages derives its own from
+    /// ``status``.
     public var summary: String { status.summary }
 }
 
 extension SyncStatus {
-    /// One line for a person, such as `Offline, 3 pending, 1 refused`. English.
+    /// One line to display, such as `Offline, 3 pending, 1 refused`. English.
     public var summary: String {
         var parts = [phaseSummary]
         if counts.pending > 0 { parts.append("\(counts.pending) pending") }

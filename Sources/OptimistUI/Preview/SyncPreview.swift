@@ -6,7 +6,7 @@ public import Optimist
 import OptimistCore
 import OptimistSession
 
-/// A state of sync to look at in a preview.
+/// A state of sync to show in a preview.
 public struct SyncPreview: Sendable {
     var status: SyncStatus
     var refusesFirst = false
@@ -25,12 +25,12 @@ public struct SyncPreview: Sendable {
 
     /// The device receives everything for the first time.
     ///
-    /// - Parameter fraction: How far it has come, from 0 to 1.
+    /// - Parameter fraction: The progress, from 0 to 1.
     public static func firstSync(_ fraction: Double) -> SyncPreview {
         SyncPreview(status: SyncStatus(phase: .syncing, progress: SyncProgress(fraction: fraction)))
     }
 
-    /// A status of the app's own.
+    /// Any other status.
     public static func status(_ status: SyncStatus) -> SyncPreview { SyncPreview(status: status) }
 
     private static func status(_ phase: SyncStatus.Phase, _ count: (inout SyncCounts) -> Void) -> SyncStatus {
@@ -41,13 +41,13 @@ public struct SyncPreview: Sendable {
 }
 
 extension Store {
-    /// Opens a new, empty store for a preview or a test, in a temporary folder of its own, and fills it.
+    /// Opens a new, empty store for a preview or a test in a temporary folder, and fills it.
     ///
     /// - Parameters:
     ///   - synced: The record types.
     ///   - migrate: Registers the app's migrations.
-    ///   - seed: Writes the rows to look at. Default: none.
-    /// - Throws: As `Store.init`, and what `seed` throws.
+    ///   - seed: Writes sample rows. Default: none.
+    /// - Throws: As `Store.init`, and errors of `seed`.
     public static func preview(
         synced: any SyncedRecord.Type..., migrate: (inout DatabaseMigrator) -> Void,
         seed: @escaping @Sendable (Database) throws -> Void = { _ in }
@@ -59,7 +59,7 @@ extension Store {
 }
 
 extension OptimistClient {
-    /// Makes a client for a preview: a new store in a temporary folder, and a state of sync that does not change.
+    /// Creates a client for a preview, with a new store in a temporary folder and a fixed state of sync.
     ///
     /// ```swift
     /// #Preview {
@@ -73,7 +73,7 @@ extension OptimistClient {
     ///   - preview: The state of sync. Default: everything is on the server.
     ///   - synced: The record types.
     ///   - migrate: Registers the app's migrations.
-    ///   - seed: Writes the rows to look at. If it throws, ``failure`` has the error.
+    ///   - seed: Writes sample rows. If it throws, ``failure`` has the error.
     public static func preview(
         _ preview: SyncPreview = .synced, synced: any SyncedRecord.Type...,
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void,
@@ -94,9 +94,9 @@ extension OptimistClient {
     }
 }
 
-/// The remote of a preview, which never answers.
+/// The remote of a preview, which never responds.
 struct PreviewRemote: Remote {
-    private static let failure = RemoteFailure.notSent("A preview has no server.")
+    private static let failure = RemoteFailure.notSent("A preview does not have a server.")
 
     func connect() async throws -> RemoteAccount { throw Self.failure }
     func push(_ push: RemotePush) async throws -> RemotePush.Answer { throw Self.failure }

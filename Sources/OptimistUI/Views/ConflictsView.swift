@@ -6,8 +6,8 @@
     import OptimistWire
     public import SwiftUI
 
-    /// The user's edits that lost to others. The user writes each again or forgets it. English; an app in other
-    /// languages makes a view of its own from ``ConflictsModel``.
+    /// A list of the user's edits that lost a conflict, each with buttons to write it again or forget it. English; an
+    /// app in other languages builds its own view from ``ConflictsModel``.
     public struct ConflictsView: View {
         @Sync private var sync
 
@@ -29,7 +29,7 @@
         }
     }
 
-    /// One conflict: what the user wrote, what replaced it, and two buttons.
+    /// One conflict: the user's values, the values that replaced them, and two buttons.
     public struct ConflictView: View {
         private let conflict: Conflict
         @Sync private var sync

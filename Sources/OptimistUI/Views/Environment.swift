@@ -4,20 +4,20 @@
     public import SwiftUI
 
     extension EnvironmentValues {
-        /// The app's store. Each of its calls throws `OptimistError` with code `noStore` if the app has not put
-        /// `.optimist(client)` on its scene.
+        /// The app's store. Its calls throw `OptimistError` with code `noStore` if the scene does not have the modifier
+        /// `.optimist(client)`.
         public var store: StoreAccess {
             get { self[StoreKey.self] }
             set { self[StoreKey.self] = newValue }
         }
 
-        /// The state of sync. `@Sync` reads it.
+        /// The state of sync, read by `@Sync`.
         public var syncStatus: SyncStatusModel? {
             get { self[SyncStatusKey.self] }
             set { self[SyncStatusKey.self] = newValue }
         }
 
-        /// Whether live queries run. Default: true. `View.liveWhileVisible()` sets it.
+        /// Whether live queries run. Default: true. Set by `View.liveWhileVisible()`.
         public var runsLiveQueries: Bool {
             get { self[RunsLiveQueriesKey.self] }
             set { self[RunsLiveQueriesKey.self] = newValue }

@@ -5,25 +5,25 @@
     import Optimist
     public import SwiftUI
 
-    /// The result of a query of the app's store. The view is drawn again whenever a committed transaction has changed it.
+    /// A query's result. SwiftUI updates the view whenever a committed transaction changes the result.
     ///
     /// ```swift
     /// struct TodoList: View {
     ///     @LiveQuery(Todo.order(Column("title"))) var todos: [Todo]
     /// ```
     ///
-    /// A query that depends on what the view was given is made in the view's initializer. It restarts when its SQL or its
+    /// If the query depends on the view's input, create it in the view's initializer. It restarts when its SQL or its
     /// arguments change:
     ///
     /// ```swift
     ///     init(day: String) { _todos = LiveQuery(Todo.filter(Column("date") == day)) }
     /// ```
     ///
-    /// The query does not run while the app is in the background, nor while the view is off screen if it, or a view
-    /// around it, has the modifier `.liveWhileVisible()`.
+    /// The query pauses while the app is in the background. It also pauses while the view is off screen, if the view or
+    /// one of its ancestors has the modifier `.liveWhileVisible()`.
     ///
-    /// The projected value tells whether the first result is there, and why the query fails if it does. The wrapped value is
-    /// then the last result:
+    /// The projected value shows whether the first result has arrived, and why the query fails, if it does. The wrapped
+    /// value then keeps the last result:
     ///
     /// ```swift
     ///     if let failure = $todos.failure { Text(failure.localizedDescription) }
@@ -43,7 +43,7 @@
         /// The model of the query, for `isLoaded` and `failure`.
         public var projectedValue: LiveQueryModel<Value> { model }
 
-        /// Fetches all records of a request. The value is empty until the first result is there.
+        /// Fetches all records of a request. The value is empty until the first result arrives.
         ///
         /// - Parameter request: Evaluated on a reading thread, and compared by its SQL and arguments.
         @MainActor public init<Record: FetchableRecord & Equatable & Sendable>(
@@ -62,9 +62,9 @@
         /// ```
         ///
         /// - Parameters:
-        ///   - wrappedValue: The value until the first result is there.
-        ///   - parameter: What the closure depends on: the query restarts when it changes.
-        ///   - fetch: Runs on a reading thread. It must depend on nothing but the database and the parameter.
+        ///   - wrappedValue: The value until the first result arrives.
+        ///   - parameter: The closure's input. The query restarts when it changes.
+        ///   - fetch: Runs on a reading thread. It must depend only on the database and the parameter.
         @MainActor public init<Parameter: Hashable & Sendable>(
             wrappedValue: Value, for parameter: Parameter,
             _ fetch: @escaping @Sendable (Database, Parameter) throws -> Value
@@ -73,18 +73,18 @@
             request = LiveRequest(for: parameter, fetch)
         }
 
-        /// Called by SwiftUI before it draws the view.
+        /// Called by SwiftUI before it evaluates the view's body.
         public mutating func update() {
             let (model, request, store) = (model, request, store)
             let isVisible = isOnScreen && scenePhase != .background
-            // SwiftUI draws on the main actor.
+            // SwiftUI calls this on the main actor.
             MainActor.assumeIsolated { model.show(request, in: store, isVisible: isVisible) }
         }
     }
 
     extension View {
-        /// Stops the live queries of this view, and of the views within it, while this view is off screen: for example a tab
-        /// that is not selected, or a list under a view that was pushed. What they showed stays.
+        /// Pauses the live queries of this view and its subviews while this view is off screen: for example an
+        /// unselected tab, or a list under a pushed view. The last results stay.
         public func liveWhileVisible() -> some View { modifier(LiveWhileVisible()) }
     }
 

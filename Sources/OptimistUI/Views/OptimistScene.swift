@@ -4,17 +4,19 @@
     public import SwiftUI
 
     extension Scene {
-        /// Syncs while a scene is active, and gives the views `@LiveQuery`, `@Sync` and `@Environment(\.store)`.
+        /// Syncs while the scene is active, and enables `@LiveQuery`, `@Sync` and `@Environment(\.store)` in its views.
         ///
-        /// In the background sync stops. On return it begins again at once. ``BackgroundSync`` syncs now and then meanwhile.
+        /// Sync stops in the background and resumes when the scene becomes active. ``BackgroundSync`` can sync in
+        /// between.
         ///
-        /// - Parameter client: What the app has opened. One client for each app.
+        /// - Parameter client: The app's client. Use one client for the app.
         public func optimist(_ client: OptimistClient) -> some Scene { OptimistScene(content: self, client: client) }
     }
 
     extension View {
-        /// Gives the views within this one `@LiveQuery`, `@Sync` and `@Environment(\.store)`, for a preview. The engine
-        /// does not run: in an app, use the scene's modifier of the same name.
+        /// Enables `@LiveQuery`, `@Sync` and `@Environment(\.store)` in this view, for a preview.
+        ///
+        /// The engine does not run: in an app, use the scene's modifier of the same name.
         ///
         /// - Parameter client: A client, for example `.preview(…)`.
         public func optimist(_ client: OptimistClient) -> some View {
@@ -38,7 +40,7 @@
     }
 
     extension SceneLife.Phase {
-        /// A phase that this version does not know does not stop sync.
+        /// A phase unknown to this version does not stop sync.
         init(_ phase: ScenePhase) {
             self =
                 switch phase {

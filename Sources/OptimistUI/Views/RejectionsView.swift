@@ -6,8 +6,8 @@
     import OptimistWire
     public import SwiftUI
 
-    /// What the server refused, with what the user wrote, what the server has, and what can be done: try again or discard.
-    /// English; an app in other languages makes a view of its own from ``RejectionsModel``.
+    /// A list of the user's writes that the server refused, each with the server's values and buttons to try again or
+    /// discard. English; an app in other languages builds its own view from ``RejectionsModel``.
     public struct RejectionsView: View {
         @Sync private var sync
 
@@ -29,7 +29,7 @@
         }
     }
 
-    /// One rejection: what the user wrote, what the server has, and two buttons.
+    /// One rejection: the user's values, the server's values, and two buttons.
     public struct RejectionView: View {
         private let rejection: Rejection
         @Sync private var sync
@@ -54,7 +54,6 @@
         }
     }
 
-    /// The columns and values of a row.
     struct ValuesView: View {
         let title: String
         let values: JSONObject

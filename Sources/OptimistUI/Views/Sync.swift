@@ -4,7 +4,7 @@
     public import Optimist
     public import SwiftUI
 
-    /// The state of sync: offline, 3 pending, 1 refused.
+    /// The state of sync, for example "Offline, 3 pending, 1 refused".
     ///
     /// ```swift
     /// @Sync var sync
@@ -13,13 +13,13 @@
     /// List(todos) { … }.refreshable { await sync.syncNow() }
     /// ```
     ///
-    /// Without `.optimist(client)` on the scene it says that sync is stopped.
+    /// Without `.optimist(client)` on the scene, sync counts as stopped.
     @propertyWrapper
     public struct Sync: DynamicProperty {
         @Environment(\.syncStatus) private var model
         @State private var none: SyncStatusModel
 
-        /// Reads the state of the view's environment.
+        /// Reads the state from the view's environment.
         @MainActor public init() { _none = State(wrappedValue: SyncStatusModel()) }
 
         /// The state.
@@ -27,8 +27,8 @@
     }
 
     extension SyncStatusModel {
-        /// The oldest rejection of a record type, for a sheet. Closing the sheet leaves the rejection for later, and shows the
-        /// next one.
+        /// The oldest rejection of a record type, as the item of a sheet. Closing the sheet postpones the rejection and
+        /// shows the next one.
         ///
         /// - Parameter type: The record type.
         public func firstRejection<Record: SyncedRecord>(of type: Record.Type) -> Binding<Rejection?> {

@@ -5,11 +5,11 @@
     public import SwiftUI
 
     extension View {
-        /// Shows a small symbol at the end of a row while the row is pending, was refused, or waits. A synced row has none.
+        /// Shows a small symbol at the end of a row that is pending, refused or waiting. A synced row shows none.
         ///
-        /// Assistive technologies read the state too.
+        /// Assistive technologies read the state aloud.
         ///
-        /// - Parameter record: Any version of the row: only its table and id count.
+        /// - Parameter record: Any version of the row: only its table and id are used.
         public func syncBadge<Record: SyncedRecord & Identifiable>(of record: Record) -> some View
         where Record.ID: Hashable & Sendable {
             HStack {
@@ -20,7 +20,6 @@
         }
     }
 
-    /// The symbol of a row's state.
     struct SyncBadge: View {
         @LiveQuery<RowState?> private var state: RowState?
 
