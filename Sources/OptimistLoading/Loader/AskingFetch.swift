@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The fetch on whose behalf a task runs, known to the tasks that it makes as well.
+/// The fetch on whose behalf a task and its child tasks run.
 final class AskingFetch: Sendable {
     @TaskLocal static var current: AskingFetch?
 
@@ -12,7 +12,7 @@ final class AskingFetch: Sendable {
         self.id = id
     }
 
-    /// The flight of the fetch, if it is one of this loader's.
+    /// The current fetch, if it belongs to this loader.
     static func flight(of loader: AnyObject) -> FlightID? {
         current.flatMap { $0.loader == ObjectIdentifier(loader) ? $0.id : nil }
     }

@@ -2,16 +2,16 @@
 
 public import Foundation
 
-/// Tiers for common values, named by the descriptions of their keys.
+/// Tiers for common values, with entries named by the descriptions of their keys.
 ///
-/// The description of a key must be the same in every launch, and different for different keys, as those of a `String`, an
-/// `Int`, a `UUID` and an absolute `URL` are. For other keys, pass names and closures to the other initializer.
+/// A key's description must be unique and the same in every launch, as for a `String`, an `Int`, a `UUID` and an
+/// absolute `URL`. For other keys, use the initializer with closures.
 extension DiskTier where Key: CustomStringConvertible, Value == Data {
-    /// Keeps bytes as they are.
+    /// Keeps bytes unchanged.
     ///
     /// - Parameters:
-    ///   - cache: Where the bytes are.
-    ///   - prefix: What the names begin with. Tiers that share a cache have different ones. Default: nothing.
+    ///   - cache: Stores the bytes.
+    ///   - prefix: The prefix of entry names, which must differ between tiers that share a cache. Default: empty.
     ///   - now: The time of day.
     public convenience init(
         _ cache: DiskCache, prefix: String = "", now: @escaping @Sendable () -> Date = { Date() }
@@ -21,7 +21,7 @@ extension DiskTier where Key: CustomStringConvertible, Value == Data {
 }
 
 extension DiskTier where Key: CustomStringConvertible, Value == String {
-    /// Keeps texts as UTF-8. Parameters as those of the initializer for `Data`.
+    /// Keeps texts as UTF-8. Parameters as for `Data`.
     public convenience init(
         _ cache: DiskCache, prefix: String = "", now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -32,8 +32,8 @@ extension DiskTier where Key: CustomStringConvertible, Value == String {
 }
 
 extension DiskTier where Key: CustomStringConvertible, Value: Codable {
-    /// Keeps values as JSON, also if the fetch gave other bytes with them. A value that an earlier version of the app has
-    /// kept and that cannot be read is fetched again. Parameters as those of the initializer for `Data`.
+    /// Keeps values as JSON, even if the fetch returned other bytes. A stored value that an app update can no longer
+    /// decode is fetched again. Parameters as for `Data`.
     public convenience init(
         _ cache: DiskCache, prefix: String = "", now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -44,16 +44,16 @@ extension DiskTier where Key: CustomStringConvertible, Value: Codable {
 }
 
 extension DiskTier {
-    /// Copies the bytes of a value into a file, for a player or another app that takes only files. The cache itself keeps many
-    /// values in one file.
+    /// Copies a value's bytes into a file, for a player or another app that requires a file. The cache itself stores
+    /// many values in one file.
     ///
     /// - Parameters:
     ///   - key: The key of the value.
-    ///   - file: Where the copy goes. It replaces a file that is there. Its folder must exist. The app removes it.
-    /// - Returns: Whether the disk had the value. If it did not, `file` is as it was.
-    /// - Throws: An error of the file system. `file` is then as it was.
+    ///   - file: The destination, in an existing folder. An existing file is replaced. The app must delete it.
+    /// - Returns: Whether the disk had the value. If not, `file` is untouched.
+    /// - Throws: An error of the file system. `file` is then untouched.
     public func copy(_ key: Key, to file: URL) async throws -> Bool {
-        // What waits for the disk is written first.
+        // Finish pending writes first.
         await settled()
         return try await offTheTasks { [self] in
             Result {

@@ -4,32 +4,33 @@ import Dispatch
 public import Foundation
 import OptimistCore
 
-/// Keeps a loader's values between launches.
+/// Keeps a loader's values on disk between launches.
 ///
-/// Values that wait for the disk are in memory: up to 256 values and 16 MB, or one that is larger. If the disk is
-/// further behind, it does not keep the values that come then.
+/// Values that wait to be written stay in memory: up to 256 values and 16 MB, or a single larger one. If the disk is
+/// further behind, it does not store newer values.
 public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let cache: DiskCache
     private let name: @Sendable (Key) -> String
     private let decode: @Sendable ([UInt8]) throws -> Value
     private let encode: (@Sendable (Value) throws -> [UInt8]?)?
-    /// Whether the bytes that a fetch gave are those to keep.
+    /// Whether to store the bytes that a fetch returned.
     private let keepsFetchedBytes: Bool
     private let now: @Sendable () -> Date
     private let reading: DispatchQueue
     private let writing: DispatchQueue
     private let pending = Mutex(PendingWrites<Key, Value>(mostValues: 256, mostBytes: 16 << 20))
-    /// Held while the disk is written to or removed from, so that neither happens in the middle of the other.
+    /// Serializes writes and removals.
     private let atWork = Mutex(())
 
+    /// Creates a tier.
+    ///
     /// - Parameters:
-    ///   - cache: Where the bytes are. Several tiers may share one if their names differ, and if what they keep goes
+    ///   - cache: Stores the bytes. Tiers may share a cache if their names differ, and if their values may be removed
     ///     together: ``Loader/removeAll()`` of any of their loaders empties the cache.
-    ///   - name: Names a key for good: another launch of the app must find it under the same. Different keys have
-    ///     different names.
-    ///   - decode: Makes a value of its bytes. If it throws, they are removed, and the value is fetched.
-    ///   - encode: Makes the bytes of a value for which the fetch gave none. Nil, the default: such a value is not kept
-    ///     on the disk. If it returns nil or throws, neither.
+    ///   - name: Returns the unique name of a key, the same in every launch.
+    ///   - decode: Decodes a value. If it throws, the entry is removed, and the value is fetched.
+    ///   - encode: Encodes a value for which the fetch did not return bytes. If it returns nil or throws, the value is
+    ///     not stored. Default: nil, such values are not stored.
     ///   - now: The time of day.
     public convenience init(
         _ cache: DiskCache, name: @escaping @Sendable (Key) -> String,
@@ -50,7 +51,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         self.encode = encode
         self.keepsFetchedBytes = keepsFetchedBytes
         self.now = now
-        // Reading blocks its thread, which the tasks of the app must not lack.
+        // Reads block their thread, so they must not run on Swift's cooperative thread pool.
         reading = DispatchQueue(label: "optimist.loading.reading", attributes: .concurrent)
         writing = DispatchQueue(label: "optimist.loading.writing")
     }
@@ -72,7 +73,6 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         }
     }
 
-    /// What the disk has of a key, as bytes.
     func stored(_ key: Key) -> DiskEntry? { cache.entry(for: name(key)) }
 
     private func stored(for name: String) -> (Value, Validity)? {
@@ -89,13 +89,13 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
 
-    /// Notes a value to keep. Call it under the loader's lock, so that the later of two values of a key stays, and then
-    /// ``write()`` without it.
+    /// Queues a value to be written. Call it under the loader's lock, so that the later of two values wins. Then call
+    /// ``write()`` without the lock.
     ///
     /// - Parameters:
-    ///   - costBytes: What the value takes of the memory.
-    ///   - former: What the source was asked about.
-    /// - Returns: The value that no longer has to be written. Release it without the lock.
+    ///   - costBytes: The value's cost in memory.
+    ///   - former: The validity that the request asked the source to confirm.
+    /// - Returns: The write that this one replaces. Release it without the lock.
     @usableFromInline
     func book(
         _ fetched: Fetched<Value>, _ value: Value, _ costBytes: Int, former: Validity? = nil, for key: Key
@@ -105,7 +105,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return pending.withLock { $0.add(write, for: key).replaced }
     }
 
-    /// Begins to write the noted values, if no task does.
+    /// Starts a worker for the queued writes, if none is running.
     @usableFromInline
     func write() {
         if pending.withLock({ $0.begin() }) { writing.async { [self] in writeAll() } }
@@ -116,17 +116,17 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
             let name = name(key)
             let entry = write.flatMap(encoded)
             let done = atWork.withLock { _ in
-                // It may have been replaced or removed meanwhile.
+                // The write may have been replaced or removed while it was encoded.
                 guard pending.withLock({ $0.isStanding(number) }) else { return nil as Write? }
                 if let entry {
                     cache.store(entry, for: name)
                 } else if !(write.map { refresh(name, $0) } ?? false) {
-                    // If it is not kept, neither is the one before it, which would later be taken for it.
+                    // If the new value is not stored, remove the old one, which would otherwise pass for it.
                     cache.remove(name)
                 }
                 return pending.withLock { $0.end(number) }
             }
-            _ = done  // Released here, where no lock is held.
+            _ = done  // Released here, without a lock.
         }
     }
 
@@ -140,21 +140,21 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
             lastModified: validity.lastModified)
     }
 
-    /// Notes that a source has confirmed a value. Returns false if the disk has another one, or may have none.
+    /// Updates the validity of a confirmed entry. Returns false if the disk has another version, or may have none.
     private func refresh(_ name: String, _ write: Write) -> Bool {
         guard write.fetched.value == nil, write.fetched.isKeptOnDisk else { return false }
         return cache.refresh(name, to: write.fetched.validity) { $0.validity.isOfSameVersion(as: write.former) }
     }
 
-    /// Waits until all values kept so far are on the disk.
+    /// Waits until all queued values are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
     }
 
-    // MARK: - Removing
+    // MARK: - Removal
 
-    /// Takes note that a key's value is to go: from now on it is not found here. Call it under the loader's lock, and
-    /// then ``remove(_:noted:)`` without it.
+    /// Queues a removal, which hides the key's value from now on. Call it under the loader's lock, and then
+    /// ``remove(_:noted:)`` without it.
     func bookRemoval(of key: Key) -> (number: Int, replaced: Write?) { pending.withLock { $0.add(nil, for: key) } }
 
     func remove(_ key: Key, noted number: Int) {
@@ -166,7 +166,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
         }
     }
 
-    /// As ``bookRemoval(of:)``, for all keys; ``removeAll()`` follows.
+    /// As ``bookRemoval(of:)``, for all keys. Call ``removeAll()`` next.
     func bookRemovalOfAll() -> [Write] { pending.withLock { $0.beginRemovingAll() } }
 
     func removeAll() {

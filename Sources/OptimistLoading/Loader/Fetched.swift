@@ -1,19 +1,20 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a fetch has brought.
+/// The result of a fetch.
 public struct Fetched<Value: Sendable>: Sendable {
-    /// Nil: what the loader has is still right.
+    /// Nil: the loader's value is still valid.
     @usableFromInline let value: Value?
     @usableFromInline let validity: Validity
     let bytes: [UInt8]?
     let isKeptOnDisk: Bool
 
+    /// Creates a result with a value.
+    ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
-    ///   - bytes: What the disk keeps. Default: nil, and then the disk keeps what the loader's ``DiskTier`` makes of
-    ///     the value.
-    ///   - isKeptOnDisk: Whether it may be on a disk at all. Default: yes.
+    ///   - validity: How long the value is valid, and how to revalidate it. Default: forever.
+    ///   - bytes: The bytes to store on the disk. Default: nil, so that the loader's ``DiskTier`` encodes the value.
+    ///   - isKeptOnDisk: Whether the value may be stored on a disk. Default: true.
     public init(
         _ value: Value, validity: Validity = Validity(), bytes: [UInt8]? = nil, isKeptOnDisk: Bool = true
     ) {
@@ -30,22 +31,21 @@ public struct Fetched<Value: Sendable>: Sendable {
         self.isKeptOnDisk = isKeptOnDisk
     }
 
-    /// The same, except that the disk keeps the value as the loader's ``DiskTier`` encodes it, not the bytes that came.
+    /// The same result without the fetched bytes, so that the loader's ``DiskTier`` encodes the value.
     package var keptAsValue: Self {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }
 
-    /// The source says that the former value is still right, from now on and for as long as is said here. Its tag and
-    /// its date stay, if this says nothing of them.
+    /// Confirms that the loader's value is still valid. Its tag and date stay, if `validity` omits them.
     ///
     /// - Parameters:
-    ///   - validity: How long it is right from now on.
-    ///   - isKeptOnDisk: Whether it may stay on a disk. Default: yes.
+    ///   - validity: How long the value is valid from now on.
+    ///   - isKeptOnDisk: Whether the value may stay on a disk. Default: true.
     public static func unchanged(_ validity: Validity, isKeptOnDisk: Bool = true) -> Self {
         Self(unchanged: validity, isKeptOnDisk: isKeptOnDisk)
     }
 
-    /// The same, after the source has said that it is unchanged.
+    /// This result after the source has confirmed it.
     func confirmed(by answer: Self) -> Self {
         value.map {
             Self(

@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Whether a value that is here already will do (C7).
+/// Whether a cached value is good enough.
 public enum Freshness: Sendable {
-    /// One that has not expired will do; else it is fetched.
+    /// Use a cached value that has not expired. Otherwise, fetch it.
     case cached
-    /// A value that is here comes at once, expired or not. If it has expired, or is a seed, it is fetched again and
-    /// comes once more.
+    /// Deliver the cached value immediately, expired or not. If it has expired, or is a seed, fetch it again and
+    /// deliver the result.
     case cachedThenRefreshed
-    /// It is asked of the source in any case. A source that can tell may answer that it is unchanged.
+    /// Always ask the source, which may confirm that a cached value is unchanged.
     case fresh
 }

@@ -2,18 +2,18 @@
 
 import OptimistCore
 
-/// A subscription to a value, for as long as it is held: a cell keeps one for the value that it shows.
+/// A subscription to a value, active while it is held. A cell holds one for the value that it shows.
 ///
-/// While it waits, the value is fetched as soon as the ticket says. When the value is here, the ticket keeps it in
-/// memory, together with others up to half of what the memory may hold. Letting go of the ticket is the same as
-/// cancelling it.
+/// While the value is missing, the loader fetches it at the subscription's priority. Once loaded, the value stays in
+/// memory while a subscription holds it, as long as held values use at most half of the memory limit. Releasing the
+/// subscription cancels it.
 public final class LoadSubscription: Sendable {
     let id: HolderID
     private let listener: Mutex<Listener?>
 
-    /// Whom a ticket tells. A struct, since a function that a `Mutex` holds by itself is wrapped once more by every access.
+    /// A struct, because `Mutex` wraps a bare closure again at every access.
     private struct Listener: Sendable {
-        /// Takes a new priority, or nil when the value is wanted no more.
+        /// Receives a new priority, or nil when the subscription ends.
         let change: @Sendable (HolderID, LoadPriority?) -> Void
     }
 
@@ -25,12 +25,13 @@ public final class LoadSubscription: Sendable {
 
     deinit { cancel() }
 
-    /// Says how soon the value is needed from now on. Does nothing once it is here.
+    /// Changes how soon the value is needed. Without effect once the value is loaded.
     public func setPriority(_ priority: LoadPriority) { listener.withLock { $0 }?.change(id, priority) }
 
-    /// Wants the value no more. Nothing is told after this returns, but what another thread is telling at this moment.
+    /// Ends the subscription. No event is delivered after this returns, except one that another thread is already
+    /// delivering.
     ///
-    /// The fetch goes on for those who want it too. If there are none it stops, after the loader's linger.
+    /// The fetch continues for other callers. Without any, it stops after the loader's linger.
     public func cancel() {
         let listener = listener.withLock { listener in
             defer { listener = nil }

@@ -3,22 +3,22 @@
 import OptimistCore
 
 extension Loader {
-    /// Makes several changes as one: no fetch begins before all of them are made.
+    /// Combines several changes, so that no fetch begins before all are made.
     ///
-    /// Use it where many tickets are let go together, such as those of all cells of a list that closes. Let go one by one, a
-    /// ticket whose fetch has begun makes room for one that waits, which is given up a moment later.
+    /// Use it to release many subscriptions together, such as those of a list that closes. Released one by one, each
+    /// running fetch would make room for a waiting one that is cancelled a moment later.
     ///
     /// ```swift
     /// pictures.batch { for cell in cells { cell.ticket = nil } }
     /// ```
     ///
-    /// A value in memory is delivered at once, as ever. Batches may be nested; the last one to end counts, on whichever
-    /// thread.
+    /// Values in memory are still delivered immediately. Batches may be nested, on any threads; fetches begin when the
+    /// last one ends.
     ///
-    /// - Parameter changes: Runs once, before this returns, without the loader's lock. Fetches of all threads wait until it
-    ///   has returned: it must not block.
-    /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws. What it had changed stays so.
+    /// - Parameter changes: Runs once, before this function returns, without the loader's lock. Fetches of all threads
+    ///   wait until it returns, so it must not block.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error of the closure. Its changes stay.
     public func batch<Result>(_ changes: () throws -> Result) rethrows -> Result {
         state.withLock { $0.machine.beginBatch() }
         defer {

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension Loader {
-    /// The events of a key, for as long as a task iterates: the ticket goes with the task.
+    /// Returns the events of a key as a stream, which holds the subscription while it is iterated.
     ///
-    /// A slow iteration gets the newest eight events only. The stream has no end of its own, because an expired value
-    /// may be followed by another.
+    /// If the iteration is slow, the stream keeps only the newest eight events. The stream does not end by itself,
+    /// because another value may follow an expired one.
     ///
     /// - Parameters: As ``subscribe(_:priority:freshness:receive:)``.
     public func events(

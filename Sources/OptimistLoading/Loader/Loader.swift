@@ -3,14 +3,15 @@
 public import Foundation
 public import OptimistCore
 
-/// Gets values by their keys, each from its source once, and keeps what is likely to be asked for again.
+/// A cache that loads each value from its source once, and keeps the values that are likely to be needed again.
 ///
-/// A caller that asks for a key that is being fetched joins that fetch, which becomes as urgent as its most urgent caller
-/// needs. A fetch stops when its last caller has left. Any thread may call. Where two keys mean the same, let one stand for
-/// both: a picture is named by its URL and its size, say.
+/// A caller that requests a key while it is being fetched joins that fetch. The fetch gets the priority of its most
+/// urgent caller, and stops when its last caller has left. Any thread may call. Use one key for each distinct value:
+/// for a picture, its URL and size.
 ///
-/// > Important: Keys are hashed, compared and let go of, and the clock of the dependencies is read, under the loader's
-/// > lock: none of that may call it. Closures are called, and values and errors let go of, without it.
+/// > Important: While the loader holds its lock, it hashes, compares and releases keys, and reads the clock of the
+/// > dependencies: none of these may call the loader. It calls closures, and releases values and errors, without the
+/// > lock.
 ///
 /// ```swift
 /// let pictures = Loader<URL, Picture>(cost: \.sizeBytes) { fetch in
@@ -31,23 +32,25 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let elapsed: Stopwatch
     @usableFromInline let alarm = Mutex<Duration?>(nil)
 
+    /// Creates an empty loader.
+    ///
     /// - Parameters:
-    ///   - limits: How much is done at a time and kept in memory.
-    ///   - disk: Where values are kept between launches. Default: nowhere.
-    ///   - group: Names what a key shares its slots with, such as the host it is fetched from. Default: all keys share
-    ///     them.
-    ///   - cost: How many bytes a value takes in memory. Called once for each that is fetched. Less than none counts as
-    ///     none. Default: one.
-    ///   - failureTTL: How long callers get the error with which a key's fetch ended, before it is tried again. A caller that
-    ///     asks with ``Freshness/fresh``, and a person's retry, ask the source all the same. Never give one for being
-    ///     offline or for what took too long. Default: none.
-    ///   - dependencies: Time and tasks.
-    ///   - fetch: Gets a value from its source, in a task of its own, which is cancelled when the last caller has left.
-    ///     There is one at a time for each key, beside those that were given up, or whose key was removed, and still run.
-    ///     It may ask this loader for other keys by ``value(for:priority:freshness:)``: while it waits, its slot is lent to
-    ///     what it waits for, beyond the limits. If two fetches would wait for each other, or one for itself, the last
-    ///     caller gets an error with code `fetchWaitsForItself`. That is known of a fetch's own task and the tasks that it
-    ///     makes, not of detached ones.
+    ///   - limits: Concurrency and memory limits.
+    ///   - disk: Keeps values between launches. Default: none.
+    ///   - group: Names the group of keys that share fetch slots, such as the host they are fetched from. Default: all
+    ///     keys share the same slots.
+    ///   - cost: The size of a value in memory, in bytes. Called once for each fetched value. Negative costs count as
+    ///     zero. Default: 1.
+    ///   - failureTTL: How long callers get the error of a failed fetch before the key is fetched again. A caller with
+    ///     ``Freshness/fresh``, or a user's retry, starts a fetch nevertheless. Return nil for timeouts and for being
+    ///     offline. Default: nil, no pause.
+    ///   - dependencies: The clock and tasks.
+    ///   - fetch: Loads a value from its source, in a new task that is cancelled when the last caller has left. At most
+    ///     one runs for each key, not counting those that were cancelled, or whose key was removed, and that are still
+    ///     finishing. It may request other keys from this loader with ``value(for:priority:freshness:)``: while it
+    ///     waits, it lends its slot to the other fetch, beyond the limits. If a fetch would wait for itself, directly
+    ///     or through others, the request throws an error with code `fetchWaitsForItself`. The loader detects this in
+    ///     the fetch's task and its child tasks, not in detached tasks.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         group: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -65,28 +68,29 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         elapsed = Stopwatch(dependencies.clock)
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
-    /// The value that is in memory, expired or not. Returns at once, without asking the source.
+    /// Returns the value in memory, expired or not, without asking the source.
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
-    /// Whether a value that a caller has should be replaced: it has expired, it is a seed, or it is not kept in memory and
-    /// being fetched.
+    /// Whether a caller should replace the value that it has: the value has expired, is a seed, or is no longer in
+    /// memory and being fetched.
     package func isExpired(_ key: Key) -> Bool {
         let now = elapsed()
         return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
     }
 
-    /// Wants a value, as long as the ticket is held.
+    /// Requests a value for as long as the subscription is held.
     ///
     /// - Parameters:
     ///   - key: The key of the value.
-    ///   - priority: How soon. Default: it is on the screen.
-    ///   - freshness: Whether a value that is here already is good enough. Default: if it has not expired.
-    ///   - receive: Called with each event, one after the other, on any thread. Events that are known already come before
-    ///     this function returns. While it is busy only the newest event of each kind is kept, and a value replaces all
-    ///     others. After the value it gets no other that is fetched for another caller later.
+    ///   - priority: How soon the value is needed. Default: it is on screen.
+    ///   - freshness: Whether a cached value is good enough. Default: if it has not expired.
+    ///   - receive: Called with each event, one at a time, on any thread. Events that are already known are delivered
+    ///     before this function returns. While it is busy, only the newest event of each kind is kept, and a value
+    ///     replaces all others. After it has received its value, it does not get values that are later fetched for
+    ///     other callers.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -110,15 +114,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return LoadSubscription(id) { self.change($0, to: $1, subscriber) }
     }
 
-    /// Gets a value: at once, without suspending, if it is in memory and good enough.
+    /// Returns a value, without suspending if a good enough one is in memory.
     ///
     /// - Parameters:
     ///   - key: The key of the value.
-    ///   - priority: How soon it is needed. Default: it is on the screen.
-    ///   - freshness: Whether a value that is here already is good enough. Default: if it has not expired. With
-    ///     ``Freshness/cachedThenRefreshed`` an expired one is returned, and fetched again for the next caller.
-    /// - Throws: The error that the fetch threw; `CancellationError` if the task is cancelled. The fetch goes on for
-    ///   other callers who want the value.
+    ///   - priority: How soon the value is needed. Default: it is on screen.
+    ///   - freshness: Whether a cached value is good enough. Default: if it has not expired. With
+    ///     ``Freshness/cachedThenRefreshed``, an expired value is returned, and fetched again for the next caller.
+    /// - Throws: The error of the fetch; `CancellationError` if the task is cancelled. The fetch continues for other
+    ///   callers.
     @inlinable
     public func value(
         for key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached
@@ -151,7 +155,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// The holder of a ticket needs its value at another time, or wants it no more.
+    /// Changes the priority of a subscription, or ends it.
     @inlinable
     func change(_ id: HolderID, to priority: LoadPriority?, _ subscriber: Subscriber<Value>) {
         let now = elapsed()
@@ -163,25 +167,26 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    // MARK: - By the app's word
+    // MARK: - Changes by the app
 
-    /// Puts a value here that did not come by a fetch.
+    /// Stores a value that was not fetched.
     ///
-    /// It is the newest: no fetch that has begun by now undoes it. Callers that wait for the key get it, and their fetch is
-    /// cancelled. For callers that want a ``Freshness/fresh`` value the fetch begins again. The disk soon has it too, as
-    /// the tier encodes it, and otherwise nothing under this key. Returns without waiting for that.
+    /// The value replaces any result of a fetch that is already running. Callers that wait for the key get the value,
+    /// and their fetch is cancelled. For callers that require a ``Freshness/fresh`` value, the fetch starts again. The
+    /// value is written to the disk later, as the tier encodes it; if the tier does not encode it, the disk's value for
+    /// this key is removed. This function does not wait for the disk.
     ///
-    /// A seed is what the source does not have yet, such as a picture that is still being uploaded. It is shown until a
-    /// fetch that begins later brings or confirms the key's value, or until another is stored or it is removed. Such a
-    /// fetch begins for callers that ask with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh``. Callers that ask
-    /// with ``Freshness/cached`` get the seed until it expires. Seeds count against the memory's limit of values, not of
-    /// bytes: if there are more seeds, the oldest becomes a value like others. The disk stays as it is.
+    /// A seed is a value that the source does not have yet, such as a picture that is still being uploaded. It stays
+    /// until a fetch that starts later returns or confirms a value, until another value is stored, or until it is
+    /// removed. Callers with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh`` start such a fetch. Callers with
+    /// ``Freshness/cached`` get the seed until it expires. Seeds count against the memory's limit of values, not of
+    /// bytes: beyond that limit, the oldest seed becomes an ordinary value. A seed is not written to the disk.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - key: The key under which callers find it.
-    ///   - validity: How long it is right, and what to ask the source with when that is over. Default: for ever.
-    ///   - isSeed: Whether it is a seed. Default: no.
+    ///   - key: The key of the value.
+    ///   - validity: How long the value is valid, and how to revalidate it. Default: forever.
+    ///   - isSeed: Whether it is a seed. Default: false.
     @inlinable
     public func store(_ value: Value, for key: Key, validity: Validity = Validity(), isSeed: Bool = false) {
         let now = elapsed()
@@ -190,58 +195,59 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             let replaced = isSeed ? nil : disk?.book(Fetched(value, validity: validity), value, arrival.cost, for: key)
             return (state.store(value, for: key, arrival, isSeed: isSeed, at: now), replaced)
         }
-        _ = replaced  // Released here, where no lock is held.
+        _ = replaced  // Released here, without a lock.
         if !isSeed { disk?.write() }
         run(actions)
     }
 
-    /// Forgets a value, on the disk too, for which it waits. Callers that wait for the value get what comes. The next
-    /// caller starts a new fetch.
+    /// Removes a value from memory and disk, and waits for the disk.
+    ///
+    /// Callers that wait for the value get the result of the running fetch. The next caller starts a new fetch.
     public func remove(_ key: Key) {
         let (actions, removal) = state.withLock { ($0.remove(key), disk?.bookRemoval(of: key)) }
         run(actions)
         if let removal { disk?.remove(key, noted: removal.number) }
     }
 
-    /// Forgets everything, on the disk too, for which it waits, and cancels the fetches under way: waiting callers get a
-    /// `CancellationError`. For signing out (C10).
+    /// Removes all values from memory and disk, waits for the disk, and cancels all fetches. Call it when the user
+    /// signs out.
     ///
-    /// The whole ``DiskCache`` is emptied, including the values of other tiers. Values that must stay need a cache of their
-    /// own.
+    /// Waiting callers get a `CancellationError`. The ``DiskCache`` is emptied, including the values of other tiers.
+    /// Values that must stay need a separate cache.
     public func removeAll() {
         let (actions, replaced) = state.withLock {
             ($0.actions($0.machine.removeAll(CancellationError())), disk?.bookRemovalOfAll())
         }
-        _ = replaced  // Released here, where no lock is held.
+        _ = replaced  // Released here, without a lock.
         run(actions)
         disk?.removeAll()
     }
 
-    /// Makes room in memory: what is held on to goes last.
+    /// Frees memory. Values held by subscriptions are dropped last.
     ///
-    /// - Parameter share: How much of the limits may stay, from 0 to 1.
+    /// - Parameter share: The share of the limits that may stay in use, from 0 to 1.
     public func trim(to share: Double) {
         let now = elapsed()
         run(state.withLock { $0.actions($0.machine.trim(to: share, at: now)) })
     }
 
-    /// What this loader has done since it was made.
+    /// The activity of this loader since its creation.
     public var counts: LoaderCounts { state.withLock { $0.machine.counts } }
 
     func order(_ keys: [Key], at priority: LoadPriority) {
         state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }, at: priority) }
     }
 
-    /// Returns the tickets whose value is neither here nor on its way, although it was, or whose holders were told of a
-    /// failure.
+    /// Returns the subscriptions that would wait in vain: their fetch has failed, or their value was dropped from
+    /// memory.
     func heldInVain(_ tickets: [Key: LoadSubscription]) -> [Key: LoadSubscription] {
         state.withLock { state in tickets.filter { state.machine.isHeldInVain($0.value.id) } }
     }
 
-    /// Hands the machine to a test.
+    /// For tests.
     func inspect<Result: Sendable>(_ look: (State) -> Result) -> Result { state.withLock { look($0) } }
 
-    // MARK: - Doing what the machine says
+    // MARK: - Running the machine's actions
 
     @inlinable
     func run(_ actions: [State.Action]) {
@@ -296,7 +302,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 let (isKept, actions) = state.fetched(value, arrival, isUnchanged: isUnchanged, of: id, at: now)
                 return (actions, isKept ? disk?.book(fetched, value, arrival.cost, former: validity, for: key) : nil)
             }
-            _ = replaced  // Released here, where no lock is held.
+            _ = replaced  // Released here, without a lock.
             disk?.write()
             run(actions)
         } catch {
@@ -305,7 +311,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Runs a fetch, so that what it asks of this loader is known to be asked by it.
+    /// Runs a fetch so that its own requests to this loader can be attributed to it.
     @usableFromInline
     func asking(
         _ id: FlightID, _ fetch: () async throws -> Fetched<Value>

@@ -1,23 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The keys and values of a loader, beside the machine that decides about them by their places.
+/// The keys and values of a loader, stored at the places that its machine refers to.
 ///
-/// Only this part depends on what keys and values are, and an app's compiler sees all of it: so it is as fast as if it
-/// were written for them.
+/// Only this part is generic. It is inlinable, so that the app's compiler can specialize it for concrete types.
 @usableFromInline
 struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// The data at the place of a key.
+    /// The data of one key.
     @usableFromInline
     struct Slot: Sendable {
         @usableFromInline let key: Key
-        /// The one in memory.
+        /// The value in memory.
         @usableFromInline var value: Value?
         @usableFromInline var partial: Value?
 
         @inlinable init(key: Key) { self.key = key }
     }
 
-    /// The actions to take outside the lock.
+    /// Actions to run without the lock.
     @usableFromInline
     enum Action: Sendable {
         case read(FlightID, Key)
@@ -25,7 +24,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         case cancel(Task<Void, Never>)
         case tell(LoadEvent<Value>, Subscriber<Value>, version: Int)
         case wake(at: Duration)
-        /// To be released where no lock is held.
+        /// Release the value without a lock.
         case release(Value)
         case releaseErrors([any Error])
     }
@@ -33,14 +32,14 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var machine: LoaderMachine
     @usableFromInline var places: [Key: Int] = [:]
     @usableFromInline var slots = Slab<Slot>()
-    /// By the places of their holders.
+    /// By the holder's number.
     @usableFromInline var subscribers: [Subscriber<Value>?] = []
 
     @inlinable init(_ machine: LoaderMachine) { self.machine = machine }
 
     // MARK: - Places
 
-    /// The place of a key, which may be new.
+    /// The place of a key, new if necessary.
     @inlinable
     mutating func place(of key: Key) -> Int {
         if let known = places[key] { return known }
@@ -49,7 +48,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return place
     }
 
-    /// Empties the places that hold nothing anymore.
+    /// Frees the places that are no longer in use.
     @inlinable
     mutating func tidy(_ touched: [Int], _ actions: inout [Action]) {
         for place in touched {
@@ -118,7 +117,7 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return take(value, decision, at: id.place)
     }
 
-    /// - Returns: Whether the value is kept, beside the actions.
+    /// - Returns: The actions, and whether the value is kept.
     @inlinable
     mutating func fetched(
         _ value: Value, _ arrival: LoaderMachine.Arrival, isUnchanged: Bool, of id: FlightID, at now: Duration
@@ -137,16 +136,16 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return take(value, machine.store(arrival, place, isSeed: isSeed, at: now), at: place)
     }
 
-    /// The next caller that asks for the key gets another place.
+    /// The next request for this key gets a new place.
     @inlinable
     mutating func remove(_ key: Key) -> [Action] {
         guard let place = places.removeValue(forKey: key) else { return [] }
         return actions(machine.remove(place))
     }
 
-    // MARK: - What the machine has decided
+    // MARK: - Carrying out decisions
 
-    /// Puts a value at its place, if the machine keeps it, and tells those who are to have it.
+    /// Stores a value if the machine keeps it, and collects the events for its holders.
     @inlinable
     mutating func take(_ value: Value?, _ decision: Decision, at place: Int) -> [Action] {
         guard let value else { return actions(decision) }

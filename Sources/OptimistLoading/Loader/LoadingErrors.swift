@@ -3,20 +3,20 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// A source has said that nothing has changed, to a loader that has no value.
+    /// A fetch returned ``Fetched/unchanged(_:isKeptOnDisk:)``, but the loader does not have a value.
     public static let nothingToKeep = Self("nothingToKeep")
-    /// A fetch has asked its own loader for a value that waits for this very fetch.
+    /// A fetch requested a value from its own loader that waits for this fetch.
     public static let fetchWaitsForItself = Self("fetchWaitsForItself")
 }
 
 extension OptimistError {
     @usableFromInline static let nothingToKeep = OptimistError(
         .nothingToKeep,
-        "The source says that the value is unchanged, but there is none here. Answer so only when a former one is asked about."
+        "The fetch returned .unchanged for a key without a value. Return it only if fetch.previous is not nil."
     )
 
     static let fetchWaitsForItself = OptimistError(
         .fetchWaitsForItself,
-        "A fetch asks its own loader for a value whose fetch waits for this one: neither would ever end. Let one of them get its data elsewhere."
+        "A fetch asked its own loader for a value that waits for this fetch. Load one of them another way."
     )
 }

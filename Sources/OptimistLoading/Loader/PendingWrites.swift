@@ -1,29 +1,28 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The writes that a disk still has to do: the latest of each key, in the order of their decisions.
+/// The pending writes of a disk: the latest for each key, in the order of their decisions.
 ///
-/// A read looks here first. Values that are replaced or removed are handed back, so that the caller releases them
-/// outside of the lock.
+/// Reads look here first. Replaced and removed writes are returned, so that the caller can release them without a lock.
 @usableFromInline
 struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline
     struct Write: Sendable {
         var fetched: Fetched<Value>
         let value: Value
-        /// What the source was asked about, if it has said that nothing has changed.
+        /// The validity that the request asked the source to confirm, if it did.
         let former: Validity?
-        /// What waiting for the disk takes of the memory.
+        /// The memory held while this waits for the disk.
         var costBytes = 0
     }
 
     private struct Entry {
         let number: Int
-        /// Nil: remove the value that the disk has.
+        /// Nil: remove the disk's value.
         let write: Write?
     }
 
     enum Finding {
-        /// What the disk has is the latest.
+        /// The disk has the latest value.
         case nothing
         case removed
         case value(Value, Validity)
@@ -40,12 +39,12 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var removalsOfAll = 0
     private var isWorking = false
 
-    /// Beyond the limits only the key waits: the disk is behind, and then it has no value under the key rather than an
-    /// old one.
+    /// Beyond the limits, the disk is too far behind, so the entry becomes a removal: no value is better than an old
+    /// one.
     ///
     /// - Parameters:
-    ///   - mostValues: How many values wait at most.
-    ///   - mostBytes: How many bytes they cost together at most, unless it is one value.
+    ///   - mostValues: The most values that wait.
+    ///   - mostBytes: The most bytes that waiting values cost together. A single value may exceed it.
     init(mostValues: Int, mostBytes: Int) {
         self.mostValues = mostValues
         self.mostBytes = mostBytes
@@ -57,9 +56,9 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return .value(write.value, write.fetched.validity)
     }
 
-    // MARK: - Deciding
+    // MARK: - Decisions
 
-    /// Writes a value, or removes the one that the disk has under the key if it is nil.
+    /// Adds a write, or if it is nil, a removal of the disk's value.
     ///
     /// - Returns: The number of the write, and the write that it replaces.
     mutating func add(_ write: Write?, for key: Key) -> (number: Int, replaced: Write?) {
@@ -84,7 +83,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let write { (values, bytes) = (values - 1, bytes - write.costBytes) }
     }
 
-    /// Removes all values that the disk has, and forgets all writes.
+    /// Cancels all writes, and hides the disk's values until ``endRemovingAll()``.
     mutating func beginRemovingAll() -> [Write] {
         defer { (entries, keys, values, bytes, firstNumber) = ([:], [:], 0, 0, lastNumber + 1) }
         removalsOfAll += 1
@@ -93,16 +92,16 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     mutating func endRemovingAll() { removalsOfAll -= 1 }
 
-    // MARK: - Working
+    // MARK: - Work
 
-    /// Returns whether the caller has to begin to work.
+    /// Returns whether the caller must start a worker.
     mutating func begin() -> Bool {
         if isWorking || entries.isEmpty { return false }
         isWorking = true
         return true
     }
 
-    /// The first write to do. Nil: there is none, and the worker is done.
+    /// The next write. Nil: all are done, and the worker ends.
     mutating func first() -> (number: Int, key: Key, write: Write?)? {
         while firstNumber <= lastNumber {
             if let key = keys[firstNumber] { return (firstNumber, key, entries[key]?.write) }
@@ -112,7 +111,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Whether something is still to be done, and nothing else instead.
+    /// Whether this write is still pending and was not replaced.
     func isStanding(_ number: Int) -> Bool { keys[number] != nil }
 
     mutating func end(_ number: Int) -> Write? {
@@ -124,7 +123,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 extension PendingWrites.Write {
-    /// The same, confirmed by a source. Nil: it has confirmed something else.
+    /// This write after a source has confirmed it. Nil if the confirmation is about another version.
     fileprivate func confirmed(by other: Self) -> Self? {
         guard fetched.validity.isOfSameVersion(as: other.former) else { return nil }
         var confirmed = self

@@ -2,16 +2,16 @@
 
 import OptimistCore
 
-/// The keys near the screen. Their values are fetched ahead, and kept in memory until they are far again (F8).
+/// The keys near the screen. It prefetches their values, and keeps them in memory while they are near.
 ///
-/// One for each list that scrolls. What leaves the window is wanted by it no more; a view that wants it keeps its own
-/// ticket. What failed, or was let go although it is near, is fetched again when the window is shown next, after the
-/// loader's pause if there is one.
+/// Use one window for each scrolling list. The window releases keys that leave it; a view that still shows such a key
+/// holds its own subscription. If a fetch failed, or a nearby value was dropped from memory, the next call of
+/// ``setVisible(_:)`` requests it again, subject to the loader's `failureTTL`.
 public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct State {
         var wanted: Set<Key> = []
         var tickets: [Key: LoadSubscription] = [:]
-        /// How often something was shown.
+        /// Increases with each call of ``setVisible(_:)``.
         var number = 0
     }
 
@@ -19,11 +19,11 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     private let priority: LoadPriority
     private let state = Mutex(State())
 
-    /// Makes an empty window.
+    /// Creates an empty window.
     ///
     /// - Parameters:
-    ///   - loader: Loads what is in it.
-    ///   - priority: How soon that is needed. Default: perhaps never.
+    ///   - loader: Loads the values.
+    ///   - priority: How soon the values are needed. Default: ``LoadPriority/prefetch``.
     public init(_ loader: Loader<Key, Value>, priority: LoadPriority = .prefetch) {
         self.loader = loader
         self.priority = priority
@@ -34,10 +34,9 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
         loader.batch { for ticket in tickets.values { ticket.cancel() } }
     }
 
-    /// Says what is near, the nearest first. Keys that were near and are no longer named are let go.
+    /// Sets the keys near the screen, nearest first. Keys that are no longer listed are released.
     ///
-    /// A key that is named twice is as near as it is first. Any thread may call; of several calls at once the last one
-    /// counts.
+    /// If a key is listed twice, its first position counts. Any thread may call. If calls overlap, the last one wins.
     public func setVisible(_ keys: [Key]) {
         var wanted: Set<Key> = []
         let keys = keys.filter { wanted.insert($0).inserted }
@@ -49,7 +48,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
             for key in gone.keys { state.tickets[key] = nil }
             return (state.number, gone, keys.filter { state.tickets[$0] == nil })
         }
-        // In one step, so that the slots of keys that have left go to the keys that are near now.
+        // One batch, so that the slots of released keys go to the keys that are near now.
         loader.batch {
             for key in new { hold(loader.subscribe(key, priority: priority) { _ in }, for: key) }
             if state.withLock({ $0.number }) == number { loader.order(keys, at: priority) }
@@ -57,7 +56,7 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
         }
     }
 
-    /// Keeps a ticket, unless its key has left the window meanwhile or another call has one.
+    /// Holds a subscription, unless its key has already left the window or another call holds one.
     private func hold(_ ticket: LoadSubscription, for key: Key) {
         let isHeld = state.withLock { state in
             guard state.wanted.contains(key), state.tickets[key] == nil else { return false }

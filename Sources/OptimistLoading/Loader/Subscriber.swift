@@ -2,7 +2,7 @@
 
 public import OptimistCore
 
-/// Delivers the events of a key to a subscriber: one after the other, and none that has been overtaken.
+/// Delivers the events of a key to a subscriber one at a time, and skips superseded events.
 @usableFromInline
 final class Subscriber<Value: Sendable>: Sendable {
     @usableFromInline let receive: @Sendable (LoadEvent<Value>) -> Void
@@ -11,23 +11,23 @@ final class Subscriber<Value: Sendable>: Sendable {
     @inlinable
     init(_ receive: @escaping @Sendable (LoadEvent<Value>) -> Void) { self.receive = receive }
 
-    /// - Parameter version: A later decision has a higher one. It may be delivered first: see ``Turns``.
+    /// - Parameter version: Later decisions have higher versions, but may be delivered first: see ``Turns``.
     @inlinable
     func tell(_ event: LoadEvent<Value>, version: Int) {
         let (isMine, overtaken) = turns.withLock { turns in
             turns.take(event.kind, version) { { [receive] in receive(event) } }
         }
-        _ = overtaken  // Released here, where no lock is held.
+        _ = overtaken  // Released here, without a lock.
         guard isMine else { return }
         receive(event)
         while let next = turns.withLock({ $0.next() }) { next.tell() }
     }
 
-    /// Nothing more is told from now on.
+    /// Stops delivery.
     @inlinable
     func close() {
         let untold = turns.withLock { $0.close() }
-        _ = untold  // Released here, where no lock is held.
+        _ = untold  // Released here, without a lock.
     }
 }
 

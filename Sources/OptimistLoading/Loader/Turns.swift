@@ -1,9 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Whose turn it is to tell a subscriber something. Knows nothing of values, so that making and ending one is cheap.
+/// Decides which thread delivers an event to a subscriber next. Independent of the value type, so that it is cheap to
+/// create and release.
 ///
-/// Threads come here in another order than the decisions were made in. An earlier decision is delivered nevertheless,
-/// unless a later one stands for it too: a value is not lost for a progress that came first.
+/// Threads may arrive here in a different order than their decisions were made. An earlier decision is still delivered,
+/// unless a later one supersedes it: a value is not lost because a progress event arrived first.
 @usableFromInline
 struct Turns: Sendable {
     /// The news that wait for another thread's turn.
@@ -18,20 +19,20 @@ struct Turns: Sendable {
         }
     }
 
-    /// As they were decided, at most one of each kind.
+    /// In the order of their versions, at most one of each kind.
     private var waiting: [Untold] = []
     private var isTelling = false
     private var isClosed = false
-    /// By kind: news without a later version than this are no longer delivered.
+    /// For each kind, the version up to which events are superseded.
     private var overtaken = SIMD4<Int>.zero
 
     @usableFromInline init() {}
 
-    /// Takes the turn, unless another thread has it: then the news wait.
+    /// Takes the turn. If another thread has it, the event waits.
     ///
-    /// - Parameter version: A later decision has a higher one.
-    /// - Returns: Whether it is the caller's turn, until ``next()`` has returned nil; and the news that are no longer
-    ///   delivered.
+    /// - Parameter version: Later decisions have higher versions.
+    /// - Returns: Whether the caller has the turn, which lasts until ``next()`` returns nil, and a copy of the events that were
+    ///   waiting before.
     @usableFromInline
     mutating func take(
         _ kind: LoadEventKind, _ version: Int, orWait tell: () -> @Sendable () -> Void
@@ -72,7 +73,7 @@ struct Turns: Sendable {
 enum LoadEventKind: Int, CaseIterable, Sendable {
     case progress, partial, value, failure
 
-    /// Whether an earlier event is no longer delivered because of this one.
+    /// Whether this event supersedes an earlier event of the other kind.
     func overtakes(_ former: Self) -> Bool {
         switch (self, former) {
         case (.value, _), (.progress, .progress), (.partial, .progress), (.partial, .partial): true

@@ -2,22 +2,22 @@
 
 public import Foundation
 
-/// How long a value is right, and how its source can confirm that it still is.
+/// How long a value is valid, and how its source can confirm it.
 public struct Validity: Sendable, Equatable {
-    /// Until when the value is right. Nil: for ever. A date that is not a number counts as expired.
+    /// The expiry date. Nil: never. A date that is not a number counts as expired.
     public var expiresAt: Date?
     /// The version of the value, by the source's `ETag`.
     ///
     /// > Source: RFC 9110, section 8.8.3.
     public var etag: String?
-    /// When the value last changed, by the source's `Last-Modified`, as it sent it.
+    /// When the value last changed: the source's `Last-Modified`, verbatim.
     ///
     /// > Source: RFC 9110, section 8.8.2.
     public var lastModified: String?
-    /// How long the value was right when it came, for an answer that confirms it without saying how long. Nil: unknown.
+    /// The value's original lifetime, reused by a response that confirms the value without a lifetime. Nil: unknown.
     public var lifetime: Duration?
 
-    /// Makes a validity. By default the value is right for ever.
+    /// Creates a validity. By default, the value never expires.
     public init(
         expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil, lifetime: Duration? = nil
     ) {
@@ -27,10 +27,11 @@ public struct Validity: Sendable, Equatable {
         self.lifetime = lifetime
     }
 
-    /// Whether both are of the same bytes, as far as the source tells.
+    /// Whether both describe the same version, as far as the source reveals it.
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
-    /// The same for a value that is here already: a tag, date or lifetime that this leaves out stays as it was.
+    /// The validity after this one has confirmed a cached value: a missing tag, date or lifetime is taken from the
+    /// former one.
     ///
     /// > Source: RFC 9111, section 3.2.
     @usableFromInline

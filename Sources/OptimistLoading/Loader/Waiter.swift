@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A task that waits for one value, and gives its ticket back when it goes on.
+/// A task that waits for one value, and cancels its subscription when it resumes.
 final class Waiter<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
@@ -12,7 +12,7 @@ final class Waiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: False if it is over before it has begun: the task was cancelled before.
+    /// - Returns: False if the task was cancelled before it began to wait.
     func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
         let outcome = state.withLock { state in
             if state.outcome == nil { state.continuation = continuation }
@@ -22,7 +22,7 @@ final class Waiter<Value: Sendable>: Sendable {
         return outcome == nil
     }
 
-    /// Keeps the ticket for as long as the task waits.
+    /// Holds the subscription while the task waits.
     func keep(_ ticket: LoadSubscription) {
         let isOver = state.withLock { state in
             if state.outcome == nil { state.ticket = ticket }

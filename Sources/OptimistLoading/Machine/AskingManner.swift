@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How a value is asked for, beside how soon and how fresh.
+/// Further options of a request.
 @usableFromInline
 struct AskingManner: Sendable {
-    /// Whether a flight that this begins or joins goes on when it has no holder left.
+    /// Whether the flight may continue without a holder.
     var outlives = false
-    /// A person asks again: the error of a pause is no answer.
+    /// Whether the user retries: a paused error does not count.
     var isRetry = false
-    /// The flight of the fetch that waits for the value. Nil: no fetch waits.
+    /// The flight of the fetch that waits for the value. Nil if the caller is not a fetch.
     var asker: FlightID?
 
     @usableFromInline

@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a loader's machine has decided.
+/// The decision of a loader's machine.
 @usableFromInline
 struct Decision: Sendable {
     @usableFromInline
     enum Action: Sendable {
         case read(FlightID)
-        /// Nil: there is no value yet that the source could confirm.
+        /// `former` is nil if there is no value that the source could confirm.
         case fetch(FlightID, former: Validity?)
         case cancel(Task<Void, Never>)
-        /// The one at this place of the holders.
+        /// Deliver an event to the holder at this index.
         case tell(News, Int, version: Int)
-        /// Until that time nothing happens by itself.
+        /// Call ``LoaderMachine/tick(at:)`` at this time.
         case wake(at: Duration)
     }
 
@@ -24,10 +24,10 @@ struct Decision: Sendable {
     }
 
     @usableFromInline var actions: [Action] = []
-    /// The places at which something has ended: a value was let go, or a flight.
+    /// Places where a value or flight was dropped.
     @usableFromInline var touched: [Int] = []
 
-    /// Errors that the caller must release outside of the lock.
+    /// Errors that the caller must release without the lock.
     @usableFromInline var released: [any Error] = []
 
     @usableFromInline init() {}

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A fetch that some holder waits for, or has waited for until a moment ago. Numbers only, so that looking at one is
-/// cheap.
+/// The loading of one value, from the queue to its end. Contains only numbers, so that reading it is cheap.
 struct Flight {
     enum Stage {
         case queuedToRead, reading, queuedToFetch, fetching
@@ -9,50 +8,48 @@ struct Flight {
         var isUnderWay: Bool { self == .reading || self == .fetching }
     }
 
-    /// Another one when it goes on from the disk to the source.
+    /// Changes when the flight continues from the disk to the source.
     var serial: Int
     let lane: Int
     var stage: Stage
     var priority: LoadPriority
     var waiting = Waiting()
-    /// Whether no caller has looked at it so far.
+    /// Whether no caller has used it so far.
     var isUnseen = true
-    /// How many of those who wait want it from the source.
+    /// How many waiting holders require the source.
     var waitingForSource = 0
-    /// How many of those who wait are fetches of this loader.
+    /// How many waiting holders are fetches of this loader.
     var waitingFetches = 0
-    /// How many other flights its own fetch waits for.
+    /// How many other flights its fetch waits for.
     var asking = 0
-    /// Whether it goes on without a holder: a holder has an expired value, which is refreshed for the next one.
+    /// Whether it continues without a holder, to refresh an expired value for the next caller.
     var isOfItsOwn = false
     /// Whether `isOfItsOwn` becomes true once a holder has an expired value.
     var mayOutlive = false
-    /// It was removed meanwhile: those who wait get it, and it is not kept.
+    /// Whether its key was removed: waiting holders get the result, but it is not stored.
     var isForgotten = false
     var progress: Double?
     var hasPartial = false
     var queuedAt: Duration
-    /// When it is cancelled, because it has no holder left.
+    /// When it is cancelled for lack of a holder.
     var lingersUntil: Duration?
 
-    /// Whether a holder wants it from the source.
+    /// Whether a holder requires the source.
     var mustFetch: Bool { waitingForSource > 0 }
 
-    /// A holder waits for it from now on.
     mutating func join(_ holder: Holder) {
         waiting[holder.priority] += 1
         if holder.freshness == .fresh { waitingForSource += 1 }
         if holder.asker != nil { waitingFetches += 1 }
     }
 
-    /// A holder no longer waits for it.
     mutating func leave(_ holder: Holder) {
         waiting[holder.priority] -= 1
         if holder.freshness == .fresh { waitingForSource -= 1 }
         if holder.asker != nil { waitingFetches -= 1 }
     }
 
-    /// How many wait at each priority.
+    /// The number of waiting holders by priority.
     struct Waiting {
         private var prefetch = 0
         private var soon = 0
@@ -77,12 +74,12 @@ struct Flight {
 
         var isEmpty: Bool { prefetch + soon + visible == 0 }
 
-        /// The urgency of its most urgent holder. Without a holder nothing is urgent.
+        /// The priority of the most urgent holder, or `prefetch` without one.
         var urgency: LoadPriority { visible > 0 ? .visible : soon > 0 ? .soon : .prefetch }
     }
 }
 
-/// Names a flight among those that follow each other in a place.
+/// Identifies a flight among successive ones at the same place.
 @usableFromInline
 struct FlightID: Sendable {
     @usableFromInline let place: Int

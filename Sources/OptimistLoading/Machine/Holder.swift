@@ -1,21 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A caller that holds on to a key: while it waits, and then while it shows the value.
+/// A caller that holds a key: it waits for the value, then shows it.
 struct Holder {
     let serial: Int
-    /// That of the key.
+    /// The place of the key.
     let place: Int
     let freshness: Freshness
-    /// The flight whose fetch waits for this. Nil: it is not a fetch that waits.
+    /// The flight whose fetch waits for this value. Nil if the caller is not a fetch.
     var asker: FlightID?
     var priority: LoadPriority
     var isWaiting = false
-    /// It was told of a failure, and of nothing since.
+    /// Whether its last event was a failure.
     var hasFailed = false
     var pin: MemoryQueue.Pin?
 }
 
-/// Names a holder among those that follow each other in a place.
+/// Identifies a holder among successive ones at the same index.
 @usableFromInline
 struct HolderID: Sendable {
     @usableFromInline let place: Int

@@ -1,23 +1,23 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The flights that share some slots. Only a part of the slots is for keys that are not on screen (C8).
+/// The flights that share fetch slots. Only some of the slots are available to keys that are not on screen.
 struct Lane {
     let slots: Int
     let unseenSlots: Int
     let interval: Duration?
-    /// The lists of those that wait, by priority.
+    /// The lists of waiting flights, by priority.
     let queues: [Int]
-    /// The list of those that wait and that a fetch of this loader waits for.
+    /// The list of waiting flights that another fetch of this loader waits for.
     let innerQueue: Int
-    /// What its keys call it. Nil: they do not.
+    /// The group of its keys, or nil for the shared lane.
     var name: String?
-    /// How many belong to it: those that wait for the disk first, those that wait for a slot, and those that have one.
+    /// All its flights, including those in the disk lane.
     var flights = 0
     private(set) var running = 0
     private(set) var unseenRunning = 0
-    /// How many of those that run wait for a fetch themselves, and leave their slots to such fetches meanwhile.
+    /// How many running fetches wait for another fetch, and lend it their slots.
     var suspended = 0
-    /// No flight begins before that time.
+    /// The earliest start of the next flight.
     private(set) var opensAt: Duration?
 
     init(slots: Int, unseenSlots: Int, interval: Duration? = nil, queues: [Int], innerQueue: Int) {
@@ -28,13 +28,13 @@ struct Lane {
         self.innerQueue = innerQueue
     }
 
-    /// The list in which a flight waits.
+    /// The list where a flight waits.
     func queue(_ flight: Flight) -> Int { flight.waitingFetches > 0 ? innerQueue : queue(flight.priority) }
 
     func queue(_ priority: LoadPriority) -> Int { queues[priority.rawValue] }
 
-    /// Whether a flight may begin that a fetch waits for. Otherwise six fetches that each wait for another one would wait
-    /// for ever.
+    /// Whether a flight that another fetch waits for may begin. It uses lent slots: otherwise six fetches that each
+    /// wait for another one would deadlock.
     var hasInnerRoom: Bool { running - suspended < slots }
 
     func hasRoom(for priority: LoadPriority) -> Bool {

@@ -2,8 +2,8 @@
 
 /// Fetches that wait for values of their own loader.
 ///
-/// Such a fetch does nothing while it waits. So it lends its slot to the fetch that it waits for, and takes it back
-/// afterwards: otherwise as many of them as there are slots would wait for ever.
+/// A waiting fetch is idle, so it lends its slot to the fetch that it waits for. Otherwise the loader would deadlock as
+/// soon as all slots belong to waiting fetches.
 extension LoaderMachine {
     /// A fetch begins to wait for a value.
     mutating func suspend(_ holder: Holder) {
@@ -12,15 +12,15 @@ extension LoaderMachine {
         if flight.asking == 0 { lanes[flight.lane].suspended += 1 }
     }
 
-    /// A fetch waits for a value no more.
+    /// A fetch stops waiting for a value.
     mutating func resume(_ holder: Holder) {
         guard let asker = holder.asker, let flight = flight(asker), flight.asking > 0 else { return }
         flights[asker.place]?.asking -= 1
         if flight.asking == 1 { lanes[flight.lane].suspended -= 1 }
     }
 
-    /// Whether a place's flight waits for another flight already, be it by way of others. If that waited for the place
-    /// too, neither would ever end.
+    /// Whether the flight at a place waits for another flight, directly or through others. If so, that flight must not
+    /// wait for this place.
     func isWaited(for flight: FlightID, by place: Int) -> Bool {
         var (met, next): (Set<Int>, [Int]) = ([flight.place], [flight.place])
         while let present = next.popLast() {

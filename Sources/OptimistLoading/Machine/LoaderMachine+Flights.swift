@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Flights wait for a slot, begin, and end or are given up.
+/// Flights queue for a slot, begin, and end or are cancelled.
 extension LoaderMachine {
     func laneNumber(_ flight: Flight) -> Int {
         switch flight.stage {
@@ -16,7 +16,7 @@ extension LoaderMachine {
         pump(lane, &decision, at: now)
     }
 
-    /// Looks how urgent a flight is now.
+    /// Updates a flight's priority from its holders.
     mutating func reconsider(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard var flight = flights[place] else { return }
         let (lane, former) = (laneNumber(flight), flight.priority)
@@ -42,12 +42,12 @@ extension LoaderMachine {
         let isFirst = lists.first(of: lingeringList) == nil
         lists.append(place, to: lingeringList)
         if isFirst { decision.actions.append(.wake(at: now + limits.linger)) }
-        // It gives way to all that is wanted, at once.
+        // A lingering flight yields to all others.
         reconsider(place, &decision, at: now)
         pump(laneNumber(flight), &decision, at: now)
     }
 
-    /// Gives up a flight that no holder needs, or needs any longer.
+    /// Cancels a flight that is no longer needed.
     mutating func giveUp(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place] else { return }
         guard flight.stage.isUnderWay else {
@@ -58,8 +58,7 @@ extension LoaderMachine {
         pump(laneNumber(flight), &decision, at: now)
     }
 
-    /// The value that a flight brings would be older than the one here: it asks the source now, and once more if it has
-    /// asked before.
+    /// The result of the current fetch or read would be older than the stored value, so the flight starts a new fetch.
     mutating func askAnew(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place], flight.stage != .queuedToFetch else {
             return reconsider(place, &decision, at: now)
@@ -77,10 +76,10 @@ extension LoaderMachine {
         pump(lane, &decision, at: now)
     }
 
-    /// A flight that holds no slot, and is in no list, goes on to the source.
+    /// Moves a flight to the fetch queue. It must not hold a slot or be in a list.
     mutating func askSource(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place] else { return }
-        // The task that it had is not this one's.
+        // A task of the previous stage must not affect the new one.
         let serial = nextSerial()
         flights[place]?.serial = serial
         flights[place]?.asking = 0
@@ -107,7 +106,7 @@ extension LoaderMachine {
         decision.touched.append(place)
     }
 
-    /// Begins what there is room for, the most urgent first. In a batch, when that ends.
+    /// Begins as many flights as there are slots, the most urgent first. In a batch, this waits until the batch ends.
     mutating func pump(_ number: Int, _ decision: inout Decision, at now: Duration) {
         if postpone(number) { return }
         while let place = lists.first(of: lanes[number].innerQueue), lanes[number].hasInnerRoom {
@@ -124,14 +123,14 @@ extension LoaderMachine {
         }
     }
 
-    /// Whether it is too early for another flight of a lane.
+    /// Whether the lane's interval delays its next flight.
     private func isClosed(_ number: Int, _ decision: inout Decision, at now: Duration) -> Bool {
         guard let opensAt = lanes[number].opensAt, now < opensAt else { return false }
         decision.actions.append(.wake(at: opensAt))
         return true
     }
 
-    /// Gives up a flight without a holder, for one that has a holder.
+    /// Cancels a lingering flight to free a slot.
     private mutating func giveWay(_ lane: Int, _ decision: inout Decision) {
         var place = lists.first(of: lingeringList)
         while let present = place {
@@ -156,8 +155,8 @@ extension LoaderMachine {
         }
     }
 
-    /// Takes the task of a flight that has begun. Returns false if the flight has been given up since: the caller then
-    /// cancels the task.
+    /// Stores the task of a flight that has begun. Returns false if the flight was cancelled since: the caller must
+    /// then cancel the task.
     @usableFromInline
     mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
         guard flight(id) != nil else { return false }
@@ -165,7 +164,7 @@ extension LoaderMachine {
         return true
     }
 
-    /// Time has passed: what lingers is given up, and what waits for its turn begins.
+    /// Cancels flights that have lingered long enough, and begins delayed ones.
     @usableFromInline
     mutating func tick(at now: Duration) -> Decision {
         var decision = Decision()

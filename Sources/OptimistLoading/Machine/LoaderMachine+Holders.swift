@@ -2,11 +2,11 @@
 
 import OptimistCore
 
-/// Those who want a value: they come, change their minds about how soon, and leave.
+/// Holders subscribe to a value, change their priority, and leave.
 extension LoaderMachine {
-    /// Whether a value is in memory, for a caller that shows it at once (C1).
+    /// Whether a value is in memory, for a caller that shows it immediately.
     ///
-    /// - Parameter isFresh: Whether it must not have expired.
+    /// - Parameter isFresh: Whether the value must not have expired.
     @usableFromInline
     mutating func use(_ place: Int, isFresh: Bool, _ now: () -> Duration) -> Bool {
         if memory.hasAge || (isFresh && kept[place]?.expiresAt != nil) {
@@ -20,8 +20,8 @@ extension LoaderMachine {
         return true
     }
 
-    /// - Parameter lane: The name of its lane.
-    /// - Returns: The events for the holder, to be delivered at once and in this order.
+    /// - Parameter lane: The name of the key's lane.
+    /// - Returns: The holder, and events to deliver to it immediately, in order.
     @usableFromInline
     mutating func subscribe(
         _ place: Int, _ priority: LoadPriority, _ freshness: Freshness, _ manner: AskingManner, lane: String?,
@@ -60,25 +60,26 @@ extension LoaderMachine {
         return (HolderID(place: holder, serial: serial), news, decision)
     }
 
-    /// Whether the value here will not do. A seed that is shown must be confirmed by the source.
+    /// Whether the value must be fetched. With ``Freshness/cachedThenRefreshed``, this includes a seed, which the
+    /// source must confirm.
     private func isExpired(_ place: Int, for freshness: Freshness, at now: Duration) -> Bool {
         freshness == .cachedThenRefreshed && memory.isSeed(place) || kept[place]?.isFresh(at: now) != true
     }
 
-    /// The error that all callers get until a pause is over.
+    /// The error to report until a pause ends.
     private func pausedFailure(_ place: Int, at now: Duration) -> PausedFailure? {
         if failures.isEmpty { return nil }
         return failures[place].flatMap { now < $0.until ? $0 : nil }
     }
 
-    /// What a holder that joins a flight gets at once. A part is better than nothing, and worse than a whole value.
+    /// Events for a holder that joins a flight. A partial value is skipped if the holder already has a complete one.
     private func knownOfFlight(_ place: Int, hasValue: Bool) -> [Decision.News] {
         guard let flight = flights[place] else { return [] }
         let partial: [Decision.News] = flight.hasPartial && !hasValue ? [.partial] : []
         return partial + (flight.progress.map { [.progress($0)] } ?? [])
     }
 
-    /// Joins the flight of a key, or begins it: there is never a second one (C2).
+    /// Joins the flight of a key, or starts one if there is none.
     private mutating func board(
         _ place: Int, _ number: Int, lane: String?, isRead: Bool, _ decision: inout Decision, at now: Duration
     ) {
@@ -105,11 +106,10 @@ extension LoaderMachine {
             lists.remove(place)
         }
         if isNew { queue(place, &decision, at: now) } else { reconsider(place, &decision, at: now) }
-        // Its slot is lent from now on, be it in another lane.
+        // The asker's slot is now lent, possibly in another lane.
         if let asker = holder.asker, let lane = flight(asker)?.lane { pump(lane, &decision, at: now) }
     }
 
-    /// A holder needs its value sooner, or later.
     @usableFromInline
     mutating func change(_ id: HolderID, to priority: LoadPriority, at now: Duration) -> Decision {
         var decision = Decision()
@@ -125,7 +125,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// A holder no longer wants its value, or no longer shows it (C3).
+    /// A holder no longer wants or shows its value.
     @usableFromInline
     mutating func leave(_ id: HolderID, at now: Duration) -> Decision {
         var decision = Decision()
@@ -144,14 +144,13 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Whether a holder has no value to come: the fetch has failed, or the value was let go although it was held.
+    /// Whether a holder would wait in vain: its fetch has failed, or its value was dropped from memory.
     func isHeldInVain(_ id: HolderID) -> Bool {
         guard let holder = holders[id.place], holder.serial == id.serial, !holder.isWaiting else { return false }
         return holder.hasFailed || holder.pin.map { !memory.has($0) } == true
     }
 
-    /// Among the flights that wait for their turn and are as urgent as this one, these come after all others, in this
-    /// order.
+    /// Moves these queued flights behind all others of the same priority, in this order.
     @usableFromInline
     mutating func order(_ places: [Int], at priority: LoadPriority) {
         for place in places {

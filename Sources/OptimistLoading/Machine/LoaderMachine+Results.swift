@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What flights bring, and who gets it.
+/// Results of flights, and the holders who receive them.
 extension LoaderMachine {
     @usableFromInline
     mutating func report(_ progress: Double, of id: FlightID) -> Decision {
@@ -11,7 +11,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Returns nil if there is no holder left to show a value to.
+    /// Returns nil if the flight has ended.
     @usableFromInline
     mutating func show(_ id: FlightID) -> Decision? {
         guard flight(id) != nil else { return nil }
@@ -21,9 +21,9 @@ extension LoaderMachine {
         return decision
     }
 
-    /// The disk has been asked. Nil: it has nothing.
+    /// Takes the result of a disk read. Nil: not found.
     ///
-    /// - Returns: Nil if the flight has ended meanwhile: another key may have its place.
+    /// - Returns: Nil if the flight has ended: its place may already belong to another key.
     @usableFromInline
     mutating func read(_ arrival: Arrival?, of id: FlightID, at now: Duration) -> Decision? {
         guard let flight = flight(id), flight.stage == .reading else { return nil }
@@ -37,7 +37,7 @@ extension LoaderMachine {
                 serve(.value(.disk), id.place, &decision) { $0 != .fresh }
                 isEnough = !flight.mustFetch
             } else {
-                // It has expired: the holders that accept it for the moment get it, and the source is asked about it.
+                // Expired: deliver it to holders that accept it, and ask the source.
                 forEachWaiting(id.place) { machine, holder in
                     guard machine.holders[holder]?.freshness == .cachedThenRefreshed else { return }
                     machine.tell(.value(.disk), holder, &decision)
@@ -56,10 +56,9 @@ extension LoaderMachine {
         return decision
     }
 
-    /// The source has answered.
+    /// Takes the result of a fetch.
     ///
-    /// - Returns: Nil if no holder wants it, or if it does not come from a flight that is under way. `isKept` is false
-    ///   if it was removed meanwhile.
+    /// - Returns: Nil if the flight has ended. `isKept` is false if the key was removed during the fetch.
     @usableFromInline
     mutating func fetched(
         _ arrival: Arrival, isUnchanged: Bool, of id: FlightID, at now: Duration
@@ -72,7 +71,7 @@ extension LoaderMachine {
         return (!flight.isForgotten, decision)
     }
 
-    /// - Parameter pause: How long all callers get the error. Nil: the next caller tries again (C4).
+    /// - Parameter pause: How long callers get the error. Nil: the next caller tries again.
     @usableFromInline
     mutating func failed(_ error: any Error, pause: Duration?, of id: FlightID, at now: Duration) -> Decision {
         var decision = Decision()
@@ -98,7 +97,7 @@ extension LoaderMachine {
         }
     }
 
-    /// An error is some other code's: it is let go where no lock is held.
+    /// Passes the error to the caller, because its deinitializer is foreign code that must not run under the lock.
     mutating func forgetFailure(_ place: Int, _ decision: inout Decision) {
         if !failures.isEmpty, let failure = failures.removeValue(forKey: place) {
             decision.released.append(failure.error)
@@ -120,7 +119,7 @@ extension LoaderMachine {
         remove(place, &decision)
     }
 
-    /// Gives those who wait what contents them, and they wait no more.
+    /// Delivers a result to the holders that accept it, so that they stop waiting.
     mutating func serve(
         _ news: Decision.News, _ place: Int, _ decision: inout Decision, if contents: (Freshness) -> Bool
     ) {

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The values that flights bring and the machine keeps, and those that the app puts here or takes away itself.
+/// Values that flights return, and values that the app stores or removes.
 extension LoaderMachine {
-    /// A value that has come, and what is known of it.
+    /// A new value's metadata.
     @usableFromInline
     struct Arrival: Sendable {
         let hash: Int
@@ -21,7 +21,7 @@ extension LoaderMachine {
         var kept: Kept { Kept(validity: validity, expiresAt: expiresAt) }
     }
 
-    /// A flight has brought a value: it replaces the value here, also a seed.
+    /// Stores a flight's value, replacing any former one, including a seed.
     mutating func keep(_ arrival: Arrival, _ place: Int, _ decision: inout Decision, at now: Duration) {
         let isUnseen = flights[place]?.isUnseen == true
         put(arrival, place, isUnseen: isUnseen, &decision, at: now)
@@ -37,16 +37,16 @@ extension LoaderMachine {
         let released = memory.store(
             place, hash: arrival.hash, cost: arrival.cost, at: now, isUnseen: isUnseen, isSeed: isSeed)
         forget(released, &decision)
-        // One that costs more than all may is not even stored.
+        // A value that exceeds the memory limit by itself was not stored.
         if !memory.has(place, at: now) {
             kept[place] = nil
             decision.touched.append(place)
         }
     }
 
-    /// The app has a value: no fetch that has begun by now brings a newer one, so none of those goes on.
+    /// Stores a value of the app. It is newer than the result of any running fetch, so these fetches stop.
     ///
-    /// - Parameter isSeed: It is held on to until a fetch that begins later confirms it.
+    /// - Parameter isSeed: Whether to hold the value until a fetch that begins later confirms it.
     @usableFromInline
     mutating func store(_ arrival: Arrival, _ place: Int, isSeed: Bool, at now: Duration) -> Decision {
         var decision = Decision()
@@ -62,7 +62,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Forgets a value. Those who wait for it get what comes.
+    /// Removes a value. Waiting holders still get the result of the running fetch.
     @usableFromInline
     mutating func remove(_ place: Int) -> Decision {
         var decision = Decision()
@@ -73,7 +73,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Forgets everything, and gives up what is under way (C10).
+    /// Removes everything, and cancels all flights.
     @usableFromInline
     mutating func removeAll(_ error: any Error) -> Decision {
         var decision = Decision()
@@ -91,7 +91,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Makes room, as when the system is short of memory.
+    /// Frees memory, for example after a memory warning.
     @usableFromInline
     mutating func trim(to share: Double, at now: Duration) -> Decision {
         var decision = Decision()

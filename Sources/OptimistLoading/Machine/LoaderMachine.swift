@@ -1,22 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides everything a loader decides. Each event returns what to do next; nothing here waits, fetches or calls
-/// anybody.
+/// Makes all decisions of a loader. Each event returns the actions to run. The machine itself never waits, fetches or
+/// calls out.
 ///
-/// Keys and values are not known here: a key is the number of its place. So this is compiled once, for all kinds of
-/// them.
+/// It knows keys only by their index, called place. Therefore it is not generic, and is compiled once.
 @usableFromInline
 struct LoaderMachine: Sendable {
-    /// The data of a value in memory.
+    /// The metadata of a value in memory.
     struct Kept {
         var validity: Validity
-        /// When it expires, by the loader's clock. Nil: never.
+        /// The expiry by the loader's clock. Nil: never.
         var expiresAt: Duration?
 
         func isFresh(at now: Duration) -> Bool { expiresAt.map { now < $0 } ?? true }
     }
 
-    /// An error that all callers get until a pause is over (C4).
+    /// An error that callers get until a pause ends.
     struct PausedFailure {
         let error: any Error
         let until: Duration
@@ -29,29 +28,29 @@ struct LoaderMachine: Sendable {
     var kept: [Kept?] = []
     var flights: [Flight?] = []
     var tasks: [Task<Void, Never>?] = []
-    /// Those who wait for each flight, in the order they came.
+    /// The holders that wait for each flight, in the order of arrival.
     var waiters = Lists(0)
     var holders = Slab<Holder>()
     var lanes: [Lane] = []
     private var lanesByName: [String: Int] = [:]
-    /// The named ones that no flight belongs to, for the longest time first.
+    /// Named lanes without flights, longest idle first.
     private var idleLanes = Lists(1)
-    /// Flights that wait for a slot, or linger.
+    /// Flights that queue for a slot, or linger.
     var lists = Lists(1)
-    /// The number of the list of those that linger.
+    /// The number of the list of lingering flights.
     var lingeringList: Int { 0 }
     var failures: [Int: PausedFailure] = [:]
     @usableFromInline var counts = LoaderCounts()
-    /// How many batches are open. While there is one, no flight begins.
+    /// The number of open batches. While one is open, no flight begins.
     private var batches = 0
-    /// While it is true, no fetch begins.
+    /// While true, no fetch begins.
     private var isSuspended = false
-    /// The lanes to look at when the last batch ends.
+    /// The lanes to pump when the last batch ends.
     private var postponed: Set<Int> = []
     private var lastSerial = 0
     private var lastVersion = 0
 
-    /// Where the disk is read: so many at once.
+    /// The lane for reading the disk.
     static let diskLane = 0
     private static let readsAtOnce = 4
 
@@ -67,7 +66,6 @@ struct LoaderMachine: Sendable {
         _ = addLane()
     }
 
-    /// Makes room for the data of a place.
     mutating func grow(to place: Int) {
         while flights.count <= place {
             flights.append(nil)
@@ -77,9 +75,9 @@ struct LoaderMachine: Sendable {
         }
     }
 
-    /// Returns the number of a lane. Nil: that of keys which name none.
+    /// Returns the number of a lane, which is the shared lane if the name is nil.
     ///
-    /// A new name gets a lane in which nothing is left to be done, if there is one.
+    /// A new name reuses an idle lane if possible.
     mutating func lane(named name: String?, at now: Duration) -> Int {
         guard let name else { return Self.diskLane + 1 }
         if let known = lanesByName[name] { return known }
@@ -104,13 +102,13 @@ struct LoaderMachine: Sendable {
         return lanes.count - 1
     }
 
-    /// A flight belongs to a lane from now on.
+    /// A flight joins a lane.
     mutating func occupy(_ lane: Int) {
         lanes[lane].flights += 1
         idleLanes.remove(lane)
     }
 
-    /// A flight that belonged to a lane has ended.
+    /// A flight of a lane has ended.
     mutating func vacate(_ lane: Int) {
         lanes[lane].flights -= 1
         if lanes[lane].flights == 0, lanes[lane].name != nil { idleLanes.append(lane, to: 0) }
@@ -118,11 +116,11 @@ struct LoaderMachine: Sendable {
 
     // MARK: - Batches
 
-    /// Begins a batch: until it ends, flights only queue, move and leave.
+    /// Begins a batch. Until it ends, flights may queue, move and leave, but not begin.
     @usableFromInline
     mutating func beginBatch() { batches += 1 }
 
-    /// Ends a batch. If it was the last one, what there is room for begins now.
+    /// Ends a batch. After the last one, flights begin as far as there are slots.
     @usableFromInline
     mutating func endBatch(at now: Duration) -> Decision {
         var decision = Decision()
@@ -131,7 +129,7 @@ struct LoaderMachine: Sendable {
         return decision
     }
 
-    /// Looks at the lanes that wait, unless a batch is still open.
+    /// Pumps the postponed lanes, unless a batch is still open.
     private mutating func pumpPostponed(_ decision: inout Decision, at now: Duration) {
         guard batches == 0 else { return }
         let lanes = postponed.sorted()
@@ -139,7 +137,7 @@ struct LoaderMachine: Sendable {
         for lane in lanes { pump(lane, &decision, at: now) }
     }
 
-    /// Notes a lane, to look at when the batch ends or the fetches resume. Returns false if the caller looks at it now.
+    /// Postpones a lane during a batch or suspension. Returns false if the caller should pump it now.
     mutating func postpone(_ lane: Int) -> Bool {
         let waits = batches > 0 || isSuspended && lane != Self.diskLane
         if waits { postponed.insert(lane) }
@@ -155,7 +153,7 @@ struct LoaderMachine: Sendable {
         return decision
     }
 
-    // MARK: - Numbers
+    // MARK: - Serial numbers and versions
 
     mutating func nextSerial() -> Int {
         lastSerial += 1
@@ -168,7 +166,7 @@ struct LoaderMachine: Sendable {
         return lastVersion
     }
 
-    /// Whether nothing is known of a place, so that it can be given to another key.
+    /// Whether a place is free for another key.
     @usableFromInline
     func isIdle(_ place: Int) -> Bool {
         kept[place] == nil && flights[place] == nil && failures[place] == nil
@@ -177,7 +175,7 @@ struct LoaderMachine: Sendable {
     @usableFromInline
     func hasValue(_ place: Int) -> Bool { kept[place] != nil }
 
-    /// Whether a value that a holder has must be replaced.
+    /// Whether a holder's value should be replaced.
     @usableFromInline
     func isToBeReplaced(_ place: Int, at now: Duration) -> Bool {
         guard let kept = kept[place] else { return isFlying(place) }
@@ -189,17 +187,15 @@ struct LoaderMachine: Sendable {
 
     func flight(_ id: FlightID) -> Flight? { flights[id.place].flatMap { $0.serial == id.serial ? $0 : nil } }
 
-    /// Tells all who wait for a flight.
     mutating func tellAll(_ news: Decision.News, _ place: Int, _ decision: inout Decision) {
         forEachWaiting(place) { $0.tell(news, $1, &decision) }
     }
 
-    /// Tells one holder.
     mutating func tell(_ news: Decision.News, _ holder: Int, _ decision: inout Decision) {
         decision.actions.append(.tell(news, holder, version: nextVersion()))
     }
 
-    /// - Parameter visit: May take the holder from among those who wait.
+    /// - Parameter visit: May remove the holder from the list.
     mutating func forEachWaiting(_ place: Int, _ visit: (inout Self, _ holder: Int) -> Void) {
         var next = waiters.first(of: place)
         while let holder = next {
@@ -208,7 +204,6 @@ struct LoaderMachine: Sendable {
         }
     }
 
-    /// Forgets the data of some released values.
     mutating func forget(_ released: MemoryQueue.Released, _ decision: inout Decision) {
         counts.unseenBytes += released.unseenBytes
         for place in released.places { kept[place] = nil }
