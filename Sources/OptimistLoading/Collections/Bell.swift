@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Wakes a task that waits for news. Rung several times before that, it wakes the task once.
+/// Wakes a waiting task. Several rings before that count as one.
 struct Bell: Sendable {
     private let rings: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
@@ -9,7 +9,7 @@ struct Bell: Sendable {
 
     func callAsFunction() { ring.yield() }
 
-    /// Waits until it rings.
+    /// Waits for a ring.
     ///
     /// - Returns: False if the task is cancelled.
     func wait() async -> Bool { await rings.first { _ in true } != nil }

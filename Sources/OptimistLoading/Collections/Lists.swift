@@ -1,7 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Several lists over the indices of one array, each index in one of them at most. Whatever is done to one takes the
-/// same time, however long it is.
+/// Several linked lists over the indices of one array, where each index is in at most one list.
+///
+/// - Complexity: Every operation on an index takes O(1).
 struct Lists {
     private static let none = -1
 
@@ -24,23 +25,23 @@ struct Lists {
 
     func next(after index: Int) -> Int? { links[index].next == Self.none ? nil : links[index].next }
 
-    /// Which list an index is in.
+    /// The list that contains an index, or nil.
     func list(of index: Int) -> Int? {
         guard index < links.count, links[index].list != Self.none else { return nil }
         return links[index].list
     }
 
-    /// Puts an index that is in no list at the end of one.
+    /// Appends an index, which must not be in any list.
     mutating func append(_ index: Int, to list: Int) {
         while links.count <= index { links.append(Link()) }
-        precondition(links[index].list == Self.none, "an index is in one list at a time")
+        precondition(links[index].list == Self.none, "An index must be in only one list.")
         let last = lasts[list]
         links[index] = Link(previous: last, next: Self.none, list: list)
         if last == Self.none { firsts[list] = index } else { links[last].next = index }
         lasts[list] = index
     }
 
-    /// Takes an index out of its list, if it is in one.
+    /// Removes an index from its list, if any.
     mutating func remove(_ index: Int) {
         guard let list = list(of: index) else { return }
         let link = links[index]
@@ -49,7 +50,6 @@ struct Lists {
         links[index] = Link()
     }
 
-    /// Adds a list.
     mutating func addList() -> Int {
         firsts.append(Self.none)
         lasts.append(Self.none)

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Gives snapshots to several observers, each in its own time.
+/// An object that delivers snapshots to several observers, each at its own pace.
 protocol Observed: AnyObject, Sendable {
     associatedtype Snapshot: Sendable
 
@@ -10,24 +10,24 @@ protocol Observed: AnyObject, Sendable {
     func take(_ number: Int) -> Taking<Snapshot>
 }
 
-/// What there is for an observer.
+/// The next step of an observer.
 enum Taking<Snapshot: Sendable>: Sendable {
-    /// Nothing, until its bell rings.
+    /// Wait for the bell.
     case none
-    /// Something, when this time has passed.
+    /// Try again after this time.
     case later(Duration)
     case snapshot(Snapshot)
 }
 
 extension Observed {
-    /// A stream that ends when its task is cancelled, or what it observes goes.
+    /// A stream that ends when its task is cancelled, or when the observed object is released.
     func observe(by clock: any Clock<Duration>) -> AsyncStream<Snapshot> {
         let observing = Observing(self, clock)
         return AsyncStream { await observing.next() }
     }
 }
 
-/// An observer's place, for as long as the observer holds it.
+/// Registers an observer while it exists.
 private final class Observing<Subject: Observed>: Sendable {
     private weak let subject: Subject?
     private let clock: any Clock<Duration>

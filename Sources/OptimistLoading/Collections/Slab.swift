@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Elements that keep their place until they are removed. A place that has become free is given to another.
+/// Elements at stable places. A freed place is reused.
 @usableFromInline
 struct Slab<Element: Sendable>: Sendable {
     @usableFromInline var elements: [Element?] = []
@@ -10,7 +10,7 @@ struct Slab<Element: Sendable>: Sendable {
 
     @inlinable var count: Int { elements.count - free.count }
 
-    /// The elements with their places, in no order that means anything.
+    /// The elements with their places, in arbitrary order.
     var all: [(place: Int, element: Element)] {
         elements.indices.compactMap { place in elements[place].map { (place, $0) } }
     }
@@ -20,7 +20,7 @@ struct Slab<Element: Sendable>: Sendable {
         _modify { yield &elements[place] }
     }
 
-    /// Returns the place of a new element.
+    /// Stores an element and returns its place.
     @inlinable
     mutating func insert(_ element: Element) -> Int {
         guard let place = free.popLast() else {

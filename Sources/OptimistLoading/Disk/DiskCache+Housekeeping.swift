@@ -3,13 +3,12 @@
 import Foundation
 import OptimistCore
 
-/// What takes its time, and happens seldom: looking through the folder, making files and making room for them.
+/// Slow and infrequent operations: scanning the folder, creating files and making room.
 extension DiskCache {
-    /// A file without a write for so long is no longer being written: one hour.
+    /// A file without a write for this long is no longer being written.
     private static let restSeconds: UInt32 = 3600
 
-    /// Looks through the folder, once. If that fails, as when too many files are open, it is tried again at the next
-    /// use.
+    /// Scans the folder once. If that fails, for example because too many files are open, the next use tries again.
     func open() {
         housekeeping.withLock { _ in
             guard index.withLock({ !$0.isOpen }) else { return }
@@ -44,20 +43,20 @@ extension DiskCache {
         let scan = SegmentScan(file, segment: id)
         let mayGrow = item.modifiedAt + Self.restSeconds > UInt32(clamping: Int(Date().timeIntervalSince1970))
         var item = item
-        // The process that wrote it did not live to cut it off.
+        // Truncate a file that its writer could not truncate before it died.
         if !mayGrow, scan.end < item.sizeBytes, file.resize(to: scan.end) == nil { item.sizeBytes = scan.end }
         return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: UInt32(time))
     }
 
-    /// Makes a file within the limit, and reserves room in it. Nil: there is no room, or the failure is noted.
+    /// Creates a file within the limit, and reserves room in it. Nil if the file does not fit or cannot be created.
     ///
-    /// Shared files are made as large as they may grow, so that no other program takes their room.
+    /// Shared files are created at their full size, so that other programs cannot take the space.
     func makeFile(for length: Int, isShared: Bool) -> Reservation? {
         if isShared { trim(index.withLock { $0.seal() }) }
         let sizeBytes = isShared ? max(limits.segmentBytes, length) : length
         guard makeRoom(for: sizeBytes) else { return nil }
         let time = time
-        // Making room may have made a file, for the records that were moved.
+        // Moving records may have created a file already.
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return addFile(sizeBytes: sizeBytes, reserving: length, isShared: isShared)
     }
@@ -76,7 +75,7 @@ extension DiskCache {
                 }
                 _ = closing  // Closed here, where no caller waits.
                 return room
-            case .failure(let error) where error.code == EEXIST: continue  // Another cache made it.
+            case .failure(let error) where error.code == EEXIST: continue  // Another cache created it.
             case .failure(let error):
                 note(error.code)
                 return nil
@@ -84,9 +83,9 @@ extension DiskCache {
         }
     }
 
-    /// Removes files until one of some size may be made, and those in which everything is too old.
+    /// Removes expired files, and others until a file of the given size fits.
     ///
-    /// To count thousands of files takes milliseconds: once counted, some may be made without counting again.
+    /// Listing thousands of files takes milliseconds, so a listing covers several new files.
     private func makeRoom(for sizeBytes: Int) -> Bool {
         let isAllowed = index.withLock { index in
             index.allowanceBytes -= sizeBytes
@@ -124,7 +123,7 @@ extension DiskCache {
         return hasRoom
     }
 
-    /// Copies what was used lately out of a segment that is about to go. Returns by how much the files grew.
+    /// Copies recently used records from a segment that will be removed. Returns by how much the files grew.
     private func moveRecent(from segment: UInt32, ofFree freeBytes: Int) -> Int {
         var grown = 0
         let (time, records) = (time, index.withLock { $0.worthMoving(from: segment) })

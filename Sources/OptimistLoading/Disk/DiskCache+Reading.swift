@@ -3,7 +3,7 @@
 import OptimistCore
 
 extension DiskCache {
-    /// Returns a key's entry and where it is, after it has been verified.
+    /// Returns a key's verified entry and its place.
     func stored(for key: String) -> (entry: DiskEntry, place: RecordPlace)? {
         let digest = XXH64.hash(key)
         let now = UInt32(time)
@@ -14,7 +14,7 @@ extension DiskCache {
             return nil
         case .record(let place, let name, let open, let notesUse):
             guard let file = open ?? self.open(name, of: place), file.isLinked else {
-                // With too many files open elsewhere, it may be found again later.
+                // If the file exists but cannot be opened because too many files are open, keep the entry for later.
                 let isGone = open != nil || !folder.hasFile(name)
                 miss { isGone ? $0.drop(place.segment) : nil }
                 return nil
@@ -36,9 +36,9 @@ extension DiskCache {
         switch file.record(at: place, for: key) {
         case .sound(let entry): return entry
         case .ofAnotherKey:
-            // Two keys have one digest. The other one keeps its entry.
+            // Two keys with the same digest. The other key keeps its entry.
             miss { _ in nil }
-        case .removed: forget(digest, place, isOurs: false)  // By another cache, which has cleared its mark.
+        case .removed: forget(digest, place, isOurs: false)  // Another cache has cleared its mark.
         case .damaged(let isOurs):
             index.withLock { $0.counts.damagedEntries += 1 }
             forget(digest, place, isOurs: isOurs)
@@ -46,13 +46,13 @@ extension DiskCache {
         return nil
     }
 
-    /// - Parameter isOurs: The record is still at its place, to be removed there. It may be another's by now.
+    /// - Parameter isOurs: Whether the record is still at its place. Otherwise the place may belong to another record.
     private func forget(_ digest: UInt64, _ place: RecordPlace, isOurs: Bool) {
         let retired = miss { $0.remove(digest, ifAt: place) }
         if let retired, isOurs || retired.deed == .removeFile { settle(retired) }
     }
 
-    /// Takes back that a key was found.
+    /// Counts a lookup as a miss after all.
     @discardableResult
     private func miss(_ work: (inout DiskIndex) -> RetiredRecord?) -> RetiredRecord? {
         index.withLock { index in
@@ -63,17 +63,17 @@ extension DiskCache {
     }
 }
 
-/// The result of reading where a record should be.
+/// The result of reading a record.
 enum StoredRecord {
     case sound(DiskEntry)
     case ofAnotherKey
     case removed
-    /// - Parameter isOurs: The head is sound and the one that was expected.
+    /// - Parameter isOurs: Whether the head is intact and belongs to the expected record.
     case damaged(isOurs: Bool)
 }
 
 extension DiskFile {
-    /// Reads a record in one call and compares it with all that is known about it.
+    /// Reads a record in one call and verifies it.
     func record(at place: RecordPlace, for key: String) -> StoredRecord {
         withUnsafeTemporaryAllocation(byteCount: Int(place.headLength), alignment: 8) { headBytes in
             var isWhole = false

@@ -5,11 +5,11 @@ import OptimistCore
 extension DiskCache {
     enum WriteOutcome {
         case stored, failed
-        /// Another call stored something newer or removed everything at the same time.
+        /// Another call has stored a newer entry or removed everything.
         case overtaken
     }
 
-    /// - Parameter replaced: If given, the entry is stored only while this one is the key's.
+    /// - Parameter replaced: If given, the entry is stored only while the key still has this record.
     func write(_ entry: DiskEntry, for key: String, replacing replaced: RecordPlace?) -> WriteOutcome {
         let time = time
         let headLength = RecordHead.length(of: entry, for: key)
@@ -18,7 +18,7 @@ extension DiskCache {
         else { return .failed }
         let isShared = entry.bytes.count <= Self.largestShared
         let checksum = entry.bytes.withUnsafeBytes { XXH64.hash($0) }
-        // The second time only if the file was removed.
+        // A second attempt only if the file was removed.
         for _ in 0..<2 {
             guard let room = room(for: headLength + entry.bytes.count, isShared: isShared) else { return .failed }
             guard room.file.isLinked else {
@@ -46,7 +46,7 @@ extension DiskCache {
         let time = time
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return housekeeping.withLock { _ in
-            // Another call may have made a file while this one waited, or removed everything.
+            // While this call waited, another one may have created a file or removed everything.
             if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
             guard index.withLock({ $0.isOpen }) else { return nil }
             switch folder.whileLocked({ makeFile(for: length, isShared: isShared) }) {
@@ -58,7 +58,7 @@ extension DiskCache {
         }
     }
 
-    /// A write failed: nothing more goes to this file.
+    /// Handles a failed write. Nothing more is written to this file.
     private func fail(_ room: Reservation, _ code: CInt) {
         note(code)
         let (retired, sealed) = index.withLock { index in

@@ -3,39 +3,39 @@
 public import Foundation
 import OptimistCore
 
-/// Keeps bytes under keys in a folder, from one start of the app to the next.
+/// A cache of bytes in a folder, which persists between launches.
 ///
-/// An entry comes back whole and as it was stored, or not at all: each is kept with its key and a checksum, and is
-/// compared with both when it is read. What is torn, truncated or changed is a miss, and goes. The files are never
-/// synchronized: a loss of power may take what was stored last, as if it had been evicted.
+/// A read returns an entry exactly as it was stored, or nothing: each entry is stored with its key and a checksum, and
+/// verified against both. An entry that is torn, truncated or changed counts as a miss and is removed. Files are never
+/// synced, so a power loss may lose the last entries, as if they had been evicted.
 ///
-/// Any number of threads may use one cache, and several caches, in several processes, one folder. All calls block on
-/// the disk, so make them from threads that may block. None of them throws: a cache that cannot read has nothing, and
-/// one that cannot write goes on without. ``counts`` tells.
+/// Any number of threads may share a cache, and several caches, in several processes, may share a folder. All calls
+/// block on the disk, so call them from threads that may block. They do not throw: if the disk cannot be read, the
+/// cache acts as empty, and if it cannot be written, entries are not stored. ``counts`` reports such failures.
 ///
-/// The folder may be entered by its owner only, and is kept out of backups where the system makes them.
+/// Only the folder's owner may access it. It is excluded from backups where the system supports that.
 public final class DiskCache: Sendable {
     let folder: DiskFolder
     let limits: DiskLimits
     let index: Mutex<DiskIndex>
-    /// Taken to make and remove files, before the index's lock, and held while the disk works. No reader waits for it.
+    /// Held while files are created and removed. Taken before the index's lock. Readers never wait for it.
     let housekeeping = Mutex(())
-    /// Asked before each write for an error number to fail with. Nil outside of tests.
+    /// For tests: called before each write, to return an error number to fail with.
     let fault: (@Sendable () -> CInt?)?
     private let now: @Sendable () -> Date
 
     /// Entries up to this size share files.
     static let largestShared = 64 << 10
 
-    /// How long nothing is written after a write has failed: 10 seconds.
+    /// How long nothing is written after a failed write: 10 seconds.
     package static let pauseAfterFailure: Duration = .seconds(10)
 
-    /// Touches no file: the folder is made by the first write, and looked through by the first use.
+    /// Creates a cache without touching the disk. The first use scans the folder, and the first write creates it.
     ///
     /// - Parameters:
-    ///   - folder: For this cache alone, or for several of the same kind. Anything else in it counts against the limit.
-    ///     What is to outlive a sign-out has a folder of its own, since ``removeAll()`` empties this one.
-    ///   - limits: How much it keeps, and for how long. Default: 150 MB, for 30 days after an entry's last use.
+    ///   - folder: A folder for this cache, or for several caches. Other files in it count against the limit. Data that
+    ///     must outlive a sign-out needs a separate folder, because ``removeAll()`` empties this one.
+    ///   - limits: How much is stored, and for how long. Default: 150 MB, for 30 days after an entry's last use.
     ///   - now: The time of day, for the ages. Default: the system's.
     public convenience init(
         at folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
@@ -57,38 +57,37 @@ public final class DiskCache: Sendable {
 
     deinit { trim(index.withLock { $0.seal() }) }
 
-    /// Returns what is stored under a key, or nil: it never was, has gone, is too old or is damaged.
-    ///
-    /// An entry that has expired is returned too. See ``DiskEntry/expiresAt``.
+    /// Returns a key's entry, even if it has expired: see ``DiskEntry/expiresAt``. Nil if it was never stored, or was
+    /// evicted, too old or damaged.
     @_spi(Internals) public func entry(for key: String) -> DiskEntry? { stored(for: key)?.entry }
 
-    /// Stores an entry in place of the one that the key had.
+    /// Stores an entry, replacing the key's former one.
     ///
-    /// - Returns: False if it is not stored: it is larger than the limits allow, writing failed or is paused after a
-    ///   failure, or somebody stored something newer or removed everything at the same time. What the key had before
-    ///   is gone in any case.
+    /// - Returns: False if the entry was not stored: it exceeds the limits, writing failed or is paused after a
+    ///   failure, or another call stored a newer entry or removed everything at the same time. The former entry is
+    ///   removed in any case.
     @discardableResult
     @_spi(Internals) public func store(_ entry: DiskEntry, for key: String) -> Bool {
         let outcome = write(entry, for: key, replacing: nil)
-        if outcome == .failed { remove(key) }  // What the caller has replaced must not be found again.
+        if outcome == .failed { remove(key) }  // The entry that the caller replaced must not be found again.
         return outcome == .stored
     }
 
-    /// Notes that the source has confirmed an entry, as HTTP's status 304 does.
+    /// Updates an entry that the source has confirmed, as with HTTP status 304.
     ///
     /// - Parameters:
     ///   - key: The key of the entry.
-    ///   - expiresAt: Replaces the former date, also if it is nil.
-    ///   - etag: Replaces the former tag. Nil, the default: that stays.
-    ///   - lastModified: Replaces the former date of the last change. Nil, the default: that stays.
-    /// - Returns: False if there is no such entry, it was replaced at the same time, or it could not be written: the
-    ///   entry then stays as it was.
+    ///   - expiresAt: Replaces the former date, even if nil.
+    ///   - etag: Replaces the former tag. Default: nil, keep it.
+    ///   - lastModified: Replaces the former date of the last change. Default: nil, keep it.
+    /// - Returns: False if there is no such entry, if it was replaced at the same time, or if it could not be written.
+    ///   The former entry then stays.
     @discardableResult
     package func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
         refresh(key, to: Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified)) { _ in true }
     }
 
-    /// - Parameter isConfirmed: Whether it is this entry that the source has confirmed.
+    /// - Parameter isConfirmed: Returns whether the source has confirmed this entry.
     func refresh(_ key: String, to validity: Validity, if isConfirmed: (DiskEntry) -> Bool) -> Bool {
         guard let (entry, place) = stored(for: key), isConfirmed(entry) else { return false }
         let validity = validity.confirming(entry.validity)
@@ -98,21 +97,19 @@ public final class DiskCache: Sendable {
         return write(confirmed, for: key, replacing: place) == .stored
     }
 
-    /// Removes what is stored under a key. It does not come back when the folder is opened again.
+    /// Removes a key's entry, so that it is not found again, even after a relaunch.
     ///
-    /// The record's mark is cleared in its file. That needs no room on a full disk, every other cache sees it when it
-    /// reads the record next, and no later file has to stay for as long as an earlier one. It does not remove what
-    /// another cache has stored under the key since this one looked through the folder.
+    /// The record's mark is cleared in its file. This works on a full disk, and other caches see it at the next read.
+    /// An entry that another cache has stored under this key since this cache scanned the folder is not removed.
     package func remove(_ key: String) {
         let digest = XXH64.hash(key)
         settle(withIndex { $0.remove(digest) })
     }
 
-    /// Removes everything, also what other caches have written to the folder, and what other tiers keep in this one:
-    /// for signing out, which leaves nothing.
+    /// Removes all entries, including those of other caches in this folder. Call it when the user signs out.
     ///
-    /// If the folder cannot be listed, what this cache knows goes at once, and the rest before anything is found again.
-    /// What cannot be removed either is noted in ``counts``.
+    /// If the folder cannot be listed, known entries are removed immediately, and all others before the next lookup.
+    /// Failures are noted in ``counts``.
     public func removeAll() {
         let files = housekeeping.withLock { _ in
             let (files, names) = index.withLock { $0.removeAll() }
@@ -125,16 +122,16 @@ public final class DiskCache: Sendable {
             }
             return files
         }
-        _ = files  // Closed here, where nobody waits.
+        _ = files  // Closed here, where no caller waits.
     }
 
-    /// Removes the files that are a cache's.
+    /// Removes segment files.
     func remove(_ items: [DiskFolder.Item]) {
         let failures = items.filter(\.isSegment).compactMap { folder.remove($0.name) }
         if let code = failures.first { note(code) }
     }
 
-    /// What it holds and what has happened.
+    /// The current size and activity.
     public var counts: DiskCounts {
         withIndex { index in
             var counts = index.counts
@@ -144,19 +141,19 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Seconds since 1970, as far as the files can tell them.
+    /// Seconds since 1970, clamped to the range of a file's timestamp.
     var time: Double { max(0, min(now().timeIntervalSince1970, Double(UInt32.max))) }
 }
 
 extension DiskCache {
-    /// Does something under the lock, after the folder has been looked through. If it cannot be, the index is empty.
+    /// Runs a closure under the lock, after the folder was scanned. If scanning fails, the index is empty.
     func withIndex<Result: Sendable>(_ work: (inout DiskIndex) -> Result) -> Result {
         if let result = index.withLock({ $0.isOpen ? work(&$0) : nil }) { return result }
         open()
         return index.withLock { work(&$0) }
     }
 
-    /// Does to the files what the index has decided.
+    /// Carries out a file operation that the index has decided.
     func settle(_ retired: RetiredRecord?) {
         guard let retired else { return }
         var failure: CInt?
@@ -165,8 +162,8 @@ extension DiskCache {
         if let failure { note(failure) }
     }
 
-    /// Returns why a record could not be marked: then its file is to go. Better that others go too than that it comes
-    /// back.
+    /// Returns an error number if the record could not be marked. Its file is then removed: losing other records is
+    /// better than finding this one again.
     private func unmark(_ offset: UInt32, in record: RetiredRecord) -> CInt? {
         switch record.file.map({ .success($0) }) ?? folder.open(record.fileName) {
         case .success(let file): file.overwrite(0, at: Int(offset) + RecordHead.markOffset)
@@ -174,13 +171,13 @@ extension DiskCache {
         }
     }
 
-    /// Cuts off what a sealed segment did not use.
+    /// Truncates the unused end of a sealed segment.
     func trim(_ sealed: (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)?) {
         sealed?.file.resize(to: sealed?.sizeBytes ?? 0)
         settle(sealed?.emptied)
     }
 
-    /// Counts a failure, and writes no more for a while.
+    /// Records a failure, and pauses writes.
     func note(_ code: CInt) {
         let time = time
         index.withLock { index in

@@ -2,20 +2,20 @@
 
 public import OptimistCore
 
-/// What a ``DiskCache`` holds, and what happened to it since it was made.
+/// The size of a ``DiskCache``, and its activity since it was created.
 public struct DiskCounts: Sendable {
-    /// How many entries it holds.
+    /// The number of entries.
     public var entries = 0
-    /// The size of the files that this cache knows, in bytes, including entries that are no longer valid.
+    /// The size of the known files in bytes, including entries that are no longer valid.
     public var bytes = 0
-    /// Reads that found a sound entry, also those that a source confirmed.
+    /// Reads that found a valid entry, including those for a revalidation.
     public var hits = 0
-    /// Reads that found none, for whatever reason.
+    /// Reads that did not find a valid entry, for any reason.
     public var misses = 0
-    /// Entries that were torn, truncated or changed when they were read. Each was a miss, too.
+    /// Entries that were torn, truncated or changed when they were read. Each also counts as a miss.
     public var damagedEntries = 0
-    /// Writes that failed. After one, the cache writes nothing for 10 seconds.
+    /// Failed writes. After one, the cache writes nothing for 10 seconds.
     public var failedWrites = 0
-    /// Why the last failed write failed, in words to show. Nil if none failed.
+    /// The error of the last failed write, with a message to display. Nil if none failed.
     public var lastFailure: OptimistError?
 }

@@ -2,21 +2,23 @@
 
 public import Foundation
 
-/// The bytes that a ``DiskCache`` keeps under a key, and how long their source said that they are good.
+/// An entry of a ``DiskCache``: the bytes, and how long they are valid by their source.
 @_spi(Internals) public struct DiskEntry: Sendable, Equatable {
     /// The value as the source sent it.
     public var bytes: [UInt8]
     /// When the source last sent or confirmed these bytes.
     public var storedAt: Date
-    /// Until when the bytes need no revalidation. Nil: the source did not say. A date that is not a number counts as
-    /// expired. The cache returns expired entries too: the caller decides whether they are good enough.
+    /// When the bytes need revalidation. Nil if the source did not state it. A date that is not a number counts as
+    /// expired.
+    ///
+    /// The cache also returns expired entries. The caller decides whether to use them.
     public var expiresAt: Date?
     /// The source's `ETag`, for the next `If-None-Match`. Nil if it sent none.
     public var etag: String?
     /// The source's `Last-Modified`, for the next `If-Modified-Since`. Nil if it sent none.
     public var lastModified: String?
 
-    /// Makes an entry. By default the source said nothing of how long it is good.
+    /// Creates an entry. By default, its source did not state how long it is valid.
     public init(
         bytes: [UInt8], storedAt: Date, expiresAt: Date? = nil, etag: String? = nil, lastModified: String? = nil
     ) {
@@ -29,9 +31,8 @@ public import Foundation
 }
 
 extension DiskEntry {
-    /// What the source said of it.
     var validity: Validity {
-        // What is left of the lifetime when it is stored is at most that.
+        // The remaining lifetime at the time of storing, which is at most the original one.
         let seconds = expiresAt.map { min(max($0.timeIntervalSince(storedAt), 0), 1e9) }
         return Validity(
             expiresAt: expiresAt, etag: etag, lastModified: lastModified, lifetime: seconds.map { .seconds($0) })
@@ -39,6 +40,6 @@ extension DiskEntry {
 }
 
 @_spi(Internals) extension DiskEntry: CustomStringConvertible {
-    /// Leaves the bytes out: they may be what people wrote, and descriptions end up in logs.
+    /// Omits the bytes: descriptions end up in logs, and the bytes may be private.
     public var description: String { "\(bytes.count) bytes stored at \(storedAt)" }
 }

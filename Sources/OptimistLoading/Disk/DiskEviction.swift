@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides which files go when room is needed. Made from a copy, since it takes longer than a reader should wait.
+/// Decides which files to remove when room is needed. Works on a copy of the index, because it takes longer than
+/// readers should wait.
 struct DiskEviction {
     let segments: [UInt32: DiskSegment]
     /// The segment that takes the next small record.
@@ -12,23 +13,22 @@ struct DiskEviction {
         return segments.filter { !names.contains($0.value.name) }.map(\.key)
     }
 
-    /// A file that may be removed to make room, and the segment it is, if that is known.
+    /// A file that may be removed, and its segment if the index knows it.
     struct Victim {
         let item: DiskFolder.Item
         let segment: UInt32?
         let usedAt: UInt32
     }
 
-    /// Returns all files that may go, the least useful first: the files with the smallest share of recently used bytes
-    /// and, among equals, those that were used longest ago. A record that another cache wrote since the opening counts
-    /// as used when it was written.
+    /// Returns all removable files, the least useful first: by the share of recently used bytes, then by the time of
+    /// last use. A file that another cache wrote after this one opened the folder counts as used when it was written.
     func victims(among items: [DiskFolder.Item]) -> [Victim] {
         let ids = Dictionary(segments.map { ($0.value.name, $0.key) }, uniquingKeysWith: { first, _ in first })
         let ranked = items.filter(\.isSegment).compactMap { item -> (Victim, (Double, UInt32, UInt64))? in
             guard let id = ids[item.name], let segment = segments[id] else {
                 return (Victim(item: item, segment: nil, usedAt: item.modifiedAt), (0, item.modifiedAt, 0))
             }
-            // A record that is just being written is in no hurry to go either.
+            // A record in this file is still being written.
             if id == active || segment.pendingRecords > 0 { return nil }
             return (
                 Victim(item: item, segment: id, usedAt: segment.usedAt),

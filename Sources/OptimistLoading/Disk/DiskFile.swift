@@ -8,16 +8,16 @@
     import Musl
 #endif
 
-/// An open file, closed when its last user lets go of it: a read that has begun can never meet a closed descriptor.
+/// An open file, closed on release, so that a read never uses a closed descriptor.
 final class DiskFile: Sendable {
     private let descriptor: CInt
-    /// What the file had when it was opened.
+    /// The state of the file when it was opened.
     let sizeBytes: Int
     let modifiedAt: Int
 
-    /// Opens a file to read and, where that is allowed, to write in place.
+    /// Opens a file for reading and, if permitted, for writing in place.
     ///
-    /// Nil: there is none, or what is there is a link, a directory or a pipe.
+    /// Nil if it does not exist, or is not a regular file.
     convenience init?(reading path: String) {
         let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         var descriptor = open(path, O_RDWR | flags)
@@ -25,7 +25,7 @@ final class DiskFile: Sendable {
         self.init(descriptor)
     }
 
-    /// Makes a file that did not exist. Nil: see `errno`.
+    /// Creates a file that must not exist. On failure, returns nil and sets `errno`.
     convenience init?(creating path: String) {
         self.init(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600))
     }
@@ -46,13 +46,13 @@ final class DiskFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether the file is still in a folder. False after the file was unlinked.
+    /// False after the file was unlinked.
     var isLinked: Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_nlink > 0
     }
 
-    /// Fills two buffers with consecutive bytes in one call. False: the file ends before, or cannot be read.
+    /// Fills two buffers with consecutive bytes in one call. Returns false if the file is too short or cannot be read.
     func read(_ first: UnsafeMutableRawBufferPointer, _ second: UnsafeMutableRawBufferPointer, at offset: Int) -> Bool {
         withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
             parts[0] = iovec(iov_base: first.baseAddress, iov_len: first.count)
@@ -61,12 +61,12 @@ final class DiskFile: Sendable {
         }
     }
 
-    /// Returns how many bytes could be read: fewer than asked for at the end of the file, none if it cannot be read.
+    /// Returns the number of bytes read: fewer at the end of the file, zero if it cannot be read.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
         max(0, retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) })
     }
 
-    /// Writes two arrays one after the other. Returns the system's error number, or nil when all is written.
+    /// Writes two arrays one after the other. Returns the system's error number, or nil on success.
     func write(_ first: [UInt8], _ second: [UInt8] = [], at offset: Int) -> CInt? {
         first.withUnsafeBytes { first in
             second.withUnsafeBytes { second in
@@ -83,20 +83,20 @@ final class DiskFile: Sendable {
         }
     }
 
-    /// Changes four bytes in place. Returns the system's error number, or nil.
+    /// Overwrites four bytes. Returns the system's error number, or nil on success.
     func overwrite(_ number: UInt32, at offset: Int) -> CInt? {
         withUnsafeBytes(of: number.littleEndian) { bytes in
             retrying { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) } == bytes.count ? nil : errno
         }
     }
 
-    /// Cuts the file off, or lengthens it by bytes that take no room yet. Returns the system's error number, or nil.
+    /// Truncates the file, or extends it by a hole. Returns the system's error number, or nil on success.
     @discardableResult func resize(to sizeBytes: Int) -> CInt? {
         retrying { Int(ftruncate(descriptor, off_t(sizeBytes))) } == 0 ? nil : errno
     }
 }
 
-/// Calls again what a signal interrupted.
+/// Repeats a call that a signal interrupted.
 private func retrying(_ call: () -> Int) -> Int {
     while true {
         let result = call()

@@ -10,10 +10,10 @@ import Foundation
     import Musl
 #endif
 
-/// The folder of a cache: the files it has, and the lock under which their number changes.
+/// The folder of a cache, and the lock that guards its list of files.
 struct DiskFolder: Sendable {
     let path: String
-    /// Asked before the folder is listed or a file in it opened for an error number to fail with. Nil outside of tests.
+    /// For tests: called before the folder is listed or a file opened, to return an error number to fail with.
     let fault: (@Sendable () -> CInt?)?
 
     struct Item {
@@ -22,7 +22,7 @@ struct DiskFolder: Sendable {
         /// Seconds since 1970.
         let modifiedAt: UInt32
 
-        /// Whether it was made by a cache, so that a cache may remove it.
+        /// Whether a cache created this file, so that a cache may remove it.
         var isSegment: Bool { name.hasSuffix(DiskFolder.suffix) }
     }
 
@@ -33,14 +33,14 @@ struct DiskFolder: Sendable {
         self.fault = fault
     }
 
-    /// Returns the name of the segment that is made at a stamp. Names sort by age.
+    /// Returns the name of the segment created at a stamp. Names sort by age.
     static func name(for stamp: UInt64) -> String {
         let digits = String(stamp, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits + suffix
     }
 
-    /// Returns all regular files, oldest name first: none if there is no folder. Fails if the folder cannot be listed,
-    /// as when too many files are open.
+    /// Returns all regular files sorted by name, oldest first. Empty if the folder does not exist. Fails if the folder
+    /// cannot be listed, for example when too many files are open.
     func items() -> Result<[Item], DiskError> {
         if let code = fault?() { return .failure(DiskError(code: code)) }
         guard let directory = opendir(path) else {
@@ -73,7 +73,7 @@ struct DiskFolder: Sendable {
         return .success(file)
     }
 
-    /// Whether there is a file, even if it cannot be opened.
+    /// Whether the file exists, even if it cannot be opened.
     func hasFile(_ name: String) -> Bool {
         var status = stat()
         return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -84,7 +84,7 @@ struct DiskFolder: Sendable {
         unlink("\(path)/\(name)") == 0 || errno == ENOENT ? nil : errno
     }
 
-    /// Makes a file of some size. Returns the system's error number if it cannot: `EEXIST` when there is one.
+    /// Creates a file of a given size. Fails with the system's error number, which is `EEXIST` if the file exists.
     func create(_ name: String, sizeBytes: Int) -> Result<DiskFile, DiskError> {
         guard let file = DiskFile(creating: "\(path)/\(name)") else { return .failure(DiskError(code: errno)) }
         if let code = file.resize(to: sizeBytes) {
@@ -94,9 +94,10 @@ struct DiskFolder: Sendable {
         return .success(file)
     }
 
-    /// Does something while no other cache in any process makes or removes files here. Makes the folder if need be.
+    /// Runs a closure while no other cache in any process creates or removes files here. Creates the folder if
+    /// necessary.
     ///
-    /// It is held for a moment only, and never while its holder waits for anything else.
+    /// Caches hold the lock only briefly, and never while they wait for anything else.
     func whileLocked<R>(_ work: () -> R) -> Result<R, DiskError> {
         var directory = openDirectory()
         if directory < 0, errno == ENOENT {
@@ -104,10 +105,9 @@ struct DiskFolder: Sendable {
             directory = openDirectory()
         }
         guard directory >= 0 else { return .failure(DiskError(code: errno)) }
-        defer { close(directory) }  // This also ends the lock.
+        defer { close(directory) }  // Closing also releases the lock.
         while flock(directory, LOCK_EX) != 0 {
-            // Where files cannot be locked, as on some network disks, two caches may exceed the limit: no more than
-            // that.
+            // Without file locks, as on some network disks, two caches may exceed the limit, but nothing worse happens.
             guard errno == EINTR else { break }
         }
         return .success(work())
@@ -133,9 +133,9 @@ struct DiskFolder: Sendable {
 struct DiskError: Error {
     let code: CInt
 
-    /// Whether there may be a file, which opens when others are closed.
+    /// Whether the failure may pass once other files are closed.
     var isForWantOfFiles: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
 }
 
-// Inside a type with a member of the same name, the function of the C library needs another.
+// A type with a member named `open` cannot call the C function directly.
 private func posixOpen(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }

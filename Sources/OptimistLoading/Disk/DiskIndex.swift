@@ -1,26 +1,26 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides where records go, and which records are valid or have to go. It touches no file: it returns the steps to
-/// take.
+/// Decides where records are written, and which are valid or must be removed. It does not touch files, but returns the
+/// steps to take.
 ///
-/// Keys are known by a digest of 64 bits. The reader of a record compares the key itself.
+/// Keys are known by 64-bit digests. The reader of a record compares the key itself.
 ///
-/// To know cheaply which bytes were used lately, time is cut into eras: one ends when a quarter of the usable bytes
-/// have been used in it. Bytes used in this era or in the last one are *recent*: at least the quarter used last, at
-/// most half.
+/// To track cheaply which bytes were used recently, time is divided into eras: an era ends when a quarter of the usable
+/// bytes have been used in it. Bytes used in the current era or the previous one are *recent*: between the last quarter
+/// and the last half of all used bytes.
 struct DiskIndex {
     let limits: DiskLimits
-    /// Whether the folder has been looked through. Until then the index is empty, and notes the keys to remove.
+    /// Whether the folder was scanned. Before that, the index is empty and collects the keys to remove.
     var isOpen = false
-    /// All that is in the folder is to go, before it is looked through.
+    /// Whether all files must be removed instead of scanned.
     private(set) var isToBeEmptied = false
-    /// The keys whose records in the folder must go.
+    /// Keys to remove from the folder once it is scanned.
     private var unseenRemovals: Set<UInt64> = []
     var counts = DiskCounts()
-    /// After a failure nothing is written from `from` until `until`. Seconds since 1970.
+    /// No writes in this interval, because of a failure. Seconds since 1970.
     var pause: Range<Double>?
 
-    /// How many bytes of files may be made before the folder is counted again.
+    /// How many bytes of files may be created before the folder is listed again.
     var allowanceBytes = 0
 
     private(set) var places: [UInt64: RecordPlace] = [:]
@@ -33,7 +33,7 @@ struct DiskIndex {
     private var lastUseNumber: UInt64 = 0
     private var era: UInt32 = 2
     private var eraBytes = 0
-    /// The segments whose files are open, in the order in which they were opened.
+    /// The segments with open files, in the order of opening.
     private var opened: [UInt32] = []
 
     static let mostOpenFiles = 64
@@ -41,7 +41,7 @@ struct DiskIndex {
 
     init(limits: DiskLimits) { self.limits = limits }
 
-    /// Returns a number greater than all before, in microseconds since 1970 unless the clock went back.
+    /// Returns an increasing number, in microseconds since 1970 unless the clock was set back.
     mutating func nextStamp(at now: Double) -> UInt64 {
         lastStamp = max(lastStamp + 1, UInt64(now * 1e6))
         return lastStamp
@@ -56,11 +56,11 @@ extension DiskIndex {
     enum Finding {
         case nothing
         case tooOld(RetiredRecord?)
-        /// - Parameter notesUse: Whether to bring the time of use in the file up to date.
+        /// - Parameter notesUse: Whether to update the time of use in the file.
         case record(RecordPlace, fileName: String, file: DiskFile?, notesUse: Bool)
     }
 
-    /// Looks a key up, which counts as a use of it.
+    /// Looks up a key, and counts the lookup as a use.
     mutating func find(_ digest: UInt64, at now: UInt32) -> Finding {
         guard var place = places[digest], segments[place.segment] != nil else {
             counts.misses += 1
@@ -79,7 +79,7 @@ extension DiskIndex {
         return .record(place, fileName: segment.name, file: segment.file, notesUse: notesUse)
     }
 
-    /// Keeps a file open for the next reader. Returns one to let go of, outside the lock.
+    /// Keeps a file open for later reads. Returns another file for the caller to release without the lock.
     mutating func keepOpen(_ file: DiskFile, for segment: UInt32) -> DiskFile? {
         guard segments[segment] != nil, segments[segment]?.file == nil else { return nil }
         segments[segment]?.file = file
@@ -87,7 +87,7 @@ extension DiskIndex {
         return surplusFile()
     }
 
-    /// Returns a file to let go of, outside the lock, when more are open than should be.
+    /// Returns a file for the caller to release without the lock, if too many are open.
     mutating func surplusFile() -> DiskFile? {
         guard opened.count > Self.mostOpenFiles, let first = opened.firstIndex(where: { $0 != active }) else {
             return nil
@@ -104,7 +104,7 @@ extension DiskIndex {
 
 // MARK: Writing
 
-/// Room for one record, for its writer alone.
+/// Room for one record, owned by its writer.
 struct Reservation {
     let segment: UInt32
     let offset: UInt32
@@ -121,7 +121,7 @@ extension DiskIndex {
         return reserve(length, in: active, file, at: now)
     }
 
-    /// Takes a new file. With `length`, it is for one record of this length only; otherwise it is for all small ones.
+    /// Adds a new file: for one record of this length, or without `length`, for all small records.
     mutating func add(
         _ file: DiskFile, name: String, sizeBytes: Int, forOne length: Int? = nil, at now: Double
     ) -> Reservation? {
@@ -132,7 +132,8 @@ extension DiskIndex {
         return length.map { reserve($0, in: id, file, at: now) }
     }
 
-    /// No further record goes to the active segment. Returns the length to cut its file to, or that the file must go.
+    /// Closes the active segment for further records. Returns the size to truncate its file to, or that the file must
+    /// be removed.
     mutating func seal() -> (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)? {
         guard let id = active, let segment = segments[id], let file = segment.file else { return nil }
         active = nil
@@ -140,25 +141,25 @@ extension DiskIndex {
         return (file, segment.end, dropIfEmpty(id))
     }
 
-    /// A reserved record has been written. Returns whether it is now the key's, and the one that is valid no more.
+    /// Publishes a reserved record after it was written. Returns whether it is now the key's record, and the record
+    /// that it invalidates.
     ///
-    /// - Parameter replaced: If given, the new record counts only while this one is the key's.
+    /// - Parameter replaced: If given, the new record is valid only while the key still has this one.
     mutating func publish(
         _ written: RecordPlace, for digest: UInt64, replacing replaced: RecordPlace? = nil, at now: UInt32
     ) -> (isStored: Bool, retired: RetiredRecord?) {
-        // Everything may have been removed in the meantime.
+        // Everything may have been removed since the reservation.
         guard segments[written.segment] != nil else { return (false, nil) }
         segments[written.segment]?.pendingRecords -= 1
         return insert(written, for: digest, replacing: replaced, isUsedAt: now)
     }
 
-    /// A reserved record could not be written.
+    /// Gives up a reserved record that could not be written.
     mutating func abandon(_ reservation: Reservation) -> RetiredRecord? {
         segments[reservation.segment]?.pendingRecords -= 1
         return reservation.segment == active ? nil : dropIfEmpty(reservation.segment)
     }
 
-    /// A key no longer has a value.
     mutating func remove(_ digest: UInt64) -> RetiredRecord? {
         if !isOpen { noteUnseenRemoval(digest) }
         return places.removeValue(forKey: digest).flatMap { retire($0) }
@@ -169,7 +170,7 @@ extension DiskIndex {
         if isToBeEmptied { unseenRemovals = [] } else { unseenRemovals.insert(digest) }
     }
 
-    /// A key no longer has a value, unless it got another one.
+    /// Removes a key unless it has another record since.
     mutating func remove(_ digest: UInt64, ifAt place: RecordPlace) -> RetiredRecord? {
         places[digest].map { $0.isSame(as: place) } == true ? remove(digest) : nil
     }
@@ -195,7 +196,7 @@ extension DiskIndex {
         return (true, old.flatMap { retire($0) })
     }
 
-    /// - Parameter place: Counted as live in its segment, and no longer in `places`.
+    /// - Parameter place: Still counted as live in its segment, but no longer in `places`.
     private mutating func retire(_ place: RecordPlace) -> RetiredRecord? {
         guard var segment = segments[place.segment] else { return nil }
         segment.liveRecords -= 1
@@ -240,8 +241,8 @@ extension DiskIndex {
         for id in segments.keys { segments[id]?.beginEra() }
     }
 
-    /// Returns the valid records of a segment that were used lately, unless they are most of it: moving them would
-    /// not make room.
+    /// Returns a segment's recently used records. Empty if they are most of the segment, because moving them would not
+    /// free space.
     func worthMoving(from id: UInt32) -> [(digest: UInt64, place: RecordPlace)] {
         guard let segment = segments[id], segment.usedShare <= 0.5 else { return [] }
         return Set(segment.digests).compactMap { digest in
@@ -250,8 +251,8 @@ extension DiskIndex {
         }
     }
 
-    /// A record was copied to another place, where it counts as used when it was. Returns the one that is valid no
-    /// more: where it was, or where it is if it was replaced in the meantime.
+    /// Moves a record to its copy, with its time of use. Returns the record that is no longer valid: the original, or
+    /// the copy if the key was changed since.
     mutating func move(
         _ digest: UInt64, from old: RecordPlace, to reservation: Reservation
     ) -> RetiredRecord? {
@@ -279,9 +280,9 @@ extension DiskIndex {
 // MARK: Files
 
 extension DiskIndex {
-    /// Learns the records of a file. Returns those that are no longer valid, of this file or of earlier ones.
+    /// Adds the records of a scanned file. Returns records that are no longer valid, of this file or earlier ones.
     ///
-    /// - Parameter mayGrow: Another cache may still be writing to it.
+    /// - Parameter mayGrow: Whether another cache may still be writing to it.
     mutating func learn(
         _ scan: SegmentScan, in item: DiskFolder.Item, as id: UInt32, mayGrow: Bool, at now: UInt32
     ) -> [RetiredRecord] {
@@ -291,7 +292,7 @@ extension DiskIndex {
             lastStamp = max(lastStamp, record.place.stamp)
             guard record.isLive else { continue }
             var place = record.place
-            place.usedAt = min(place.usedAt, now)  // It is not in the checksum, and clocks go back.
+            place.usedAt = min(place.usedAt, now)  // The checksum does not cover it, and clocks are set back.
             segments[id]?.noteUse(at: place.usedAt)
             if let loser = insert(place, for: record.digest, isUsedAt: nil).retired { retired.append(loser) }
         }
@@ -299,8 +300,8 @@ extension DiskIndex {
         return retired
     }
 
-    /// The folder has been looked through. If the cache was emptied meanwhile, all of it goes. Returns the found
-    /// records that are no longer valid.
+    /// Takes over the result of a scan, unless the cache was emptied since. Returns scanned records that must be
+    /// removed.
     mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
         guard isToBeEmptied == found.isToBeEmptied else { return [] }
         let (removals, counts, pause) = (unseenRemovals, counts, pause)
@@ -310,11 +311,11 @@ extension DiskIndex {
         return removals.compactMap { remove($0) }
     }
 
-    /// Forgets the folder: its records are unknown, and all of them must go.
+    /// Forgets the folder. All its records must be removed.
     mutating func close() { (isOpen, isToBeEmptied, unseenRemovals) = (false, true, []) }
 
-    /// Forgets everything: there is nothing to look through. Returns the files, to be let go of outside the lock, and
-    /// their names.
+    /// Forgets everything, so that a scan is unnecessary. Returns the files, to be released without the lock, and their
+    /// names.
     mutating func removeAll() -> (files: [DiskFile], names: [String]) {
         let (files, names) = (segments.values.compactMap(\.file), segments.values.map(\.name))
         isOpen = true
@@ -326,10 +327,9 @@ extension DiskIndex {
         return (files, names)
     }
 
-    /// Returns an id for a file that was found.
     mutating func idForFoundFile() -> UInt32 { nextSegment() }
 
-    /// Forgets a segment and all that is in it. Returns that its file is to go.
+    /// Forgets a segment and its records. Returns that its file must be removed.
     mutating func drop(_ id: UInt32) -> RetiredRecord? {
         guard let segment = segments.removeValue(forKey: id) else { return nil }
         for digest in segment.digests where places[digest]?.segment == id { places[digest] = nil }

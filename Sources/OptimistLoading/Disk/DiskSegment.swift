@@ -1,32 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A file of records as the index sees it. An entry that is too large to share one has a segment of its own.
+/// A file of records, as the index sees it. A large entry has its own segment.
 struct DiskSegment {
     let name: String
-    /// What the file takes of the limit.
+    /// How much the file counts against the limit.
     var sizeBytes: Int
-    /// Where the next record goes, or where the last one ends.
+    /// The end of the last record, where the next one is written.
     var end: Int
-    /// Another cache may be writing to it.
+    /// Whether another cache may be writing to it.
     var mayGrow = false
-    /// Nil while it is closed: only so many files are open at once.
+    /// Nil while closed, because the number of open files is limited.
     var file: DiskFile?
     /// The keys of all records that were ever written here, valid or not.
     var digests: [UInt64] = []
     var liveRecords = 0
-    /// Reserved, not yet written.
+    /// Records that are reserved but not yet written.
     var pendingRecords = 0
-    /// The bytes of valid records that were used in this era and in the one before.
+    /// The bytes of valid records used in the current era and in the previous one.
     var usedThisEra = 0
     var usedLastEra = 0
     /// Seconds since 1970.
     var usedAt: UInt32 = 0
-    /// Orders what is used within one second.
+    /// Orders segments used within the same second.
     var useNumber: UInt64 = 0
 
     var isEmpty: Bool { liveRecords == 0 && pendingRecords == 0 && !mayGrow }
 
-    /// How much of the file was used lately, in 0...1.
+    /// The share of the file that was used recently, in 0...1.
     var usedShare: Double { Double(usedThisEra + usedLastEra) / Double(max(sizeBytes, 1)) }
 
     mutating func noteUse(at seconds: UInt32) { usedAt = max(usedAt, seconds) }

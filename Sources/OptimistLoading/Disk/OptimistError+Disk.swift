@@ -4,9 +4,9 @@ import Foundation
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// The device or the user's share of it is full. The cache goes on in memory.
+    /// The disk or the user's quota is full. The cache continues in memory.
     public static let diskFull = Self("diskFull")
-    /// The cache's folder cannot be written. The cache goes on in memory.
+    /// The cache's folder cannot be written. The cache continues in memory.
     public static let cacheUnwritable = Self("cacheUnwritable")
 }
 
@@ -15,7 +15,7 @@ extension OptimistError {
     static func disk(_ code: CInt, retryAfter pause: Duration) -> OptimistError {
         if code == ENOSPC || code == EDQUOT {
             return OptimistError(
-                .diskFull, "Nothing more fits on this device. Loaded data is kept in memory only.", remedy: .freeSpace)
+                .diskFull, "The device's storage is full. Loaded data is kept in memory only.", remedy: .freeSpace)
         }
         let reason = String(cString: strerror(code))
         return OptimistError(

@@ -2,25 +2,27 @@
 
 import Foundation
 
-/// What precedes an entry's bytes in a file, and says all there is to know about them.
+/// The head of a record, which precedes the entry's bytes in a file.
 ///
-/// The head is this, little-endian, then the key, the ETag and Last-Modified in UTF-8; then come the entry's bytes:
+/// The head consists of these fields, little-endian, then the key, the ETag and Last-Modified in UTF-8. The entry's
+/// bytes follow.
 ///
+/// ```
 ///      0  mark             4 bytes   valid while it is `liveMark`. May be changed in place.
 ///      4  usedAt           4 bytes   seconds since 1970. May be changed in place.
-///      8  head checksum    8 bytes   of everything in the head from here on
+///      8  head checksum    8 bytes   of all following bytes of the head
 ///     16  format           4 bytes
-///     20  length of the key, of the ETag, of Last-Modified, of the body      4 bytes each, `absent` for no text
+///     20  length of the key, of the ETag, of Last-Modified, of the body      4 bytes each, `absent` if nil
 ///     36  zero             4 bytes
 ///     40  storedAt         8 bytes   a Double, seconds since 1970
 ///     48  expiresAt        8 bytes   the same, or not a number
 ///     56  stamp            8 bytes
 ///     64  body checksum    8 bytes
+/// ```
 ///
-/// Fields that may be changed in place are not in the checksum, so that a reader who meets such a change sees no
-/// damage.
+/// The checksum excludes fields that change in place, so that a concurrent reader does not mistake a change for damage.
 struct RecordHead: Equatable {
-    /// If two valid records have one key, the one with the greater stamp was written later.
+    /// Of two valid records with the same key, the one with the greater stamp is newer.
     var stamp: UInt64
     var usedAt: UInt32
     var isLive: Bool
@@ -33,28 +35,27 @@ struct RecordHead: Equatable {
     var expiresAt: Date?
 
     static let fixedLength = 72
-    /// No head is longer, so that garbage cannot ask for more.
+    /// The longest head that is accepted, so that garbage cannot cause a huge read.
     static let longest = 1 << 18
     static let liveMark: UInt32 = 0x4556_494C
     static let markOffset = 0
     static let usedAtOffset = 4
-    /// There is always a greater stamp than that of a sound record.
+    /// An exclusive bound, so that a greater stamp always exists.
     static let endOfStamps: UInt64 = 1 << 62
 
     private static let format: UInt32 = 0x3143_504F
     private static let absent = UInt32.max
 
-    /// The bytes before the entry's own.
+    /// The number of bytes before the entry's own.
     var length: Int { Self.fixedLength + keyLength + (etagLength ?? 0) + (lastModifiedLength ?? 0) }
 }
 
 extension RecordHead {
-    /// Returns how many bytes precede an entry's own.
+    /// Returns the length of an entry's head.
     static func length(of entry: DiskEntry, for key: String) -> Int {
         fixedLength + key.utf8.count + (entry.etag?.utf8.count ?? 0) + (entry.lastModified?.utf8.count ?? 0)
     }
 
-    /// Returns the head's bytes for an entry.
     static func encode(
         _ entry: DiskEntry, for key: String, stamp: UInt64, usedAt: UInt32, bodyChecksum: UInt64
     ) -> [UInt8] {
@@ -75,7 +76,7 @@ extension RecordHead {
             head.put(UInt32(entry.bytes.count), at: 32)
             head.put(0 as UInt32, at: 36)
             head.put(entry.storedAt.timeIntervalSince1970.bitPattern, at: 40)
-            // Not a number means that there is no date. A date that is not a number counts as expired.
+            // NaN means no date. A date that is NaN itself is stored as expired.
             let expiresAt = entry.expiresAt.map { Double.maximum($0.timeIntervalSince1970, -.infinity) } ?? .nan
             head.put(expiresAt.bitPattern, at: 48)
             head.put(stamp, at: 56)
@@ -85,7 +86,7 @@ extension RecordHead {
         }
     }
 
-    /// How many bytes the head that begins here claims to have, or nil when no head begins here.
+    /// Returns the length stated by the head at the beginning, or nil if the bytes are not a head.
     static func claimedLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= fixedLength, bytes.number(at: 16, as: UInt32.self) == format else { return nil }
         func textLength(at offset: Int) -> Int {
@@ -96,7 +97,7 @@ extension RecordHead {
         return length <= longest ? length : nil
     }
 
-    /// Nil: the bytes are not a head, or a damaged one.
+    /// Nil if the bytes are not a valid head.
     ///
     /// - Parameter bytes: May be longer than the head.
     init?(_ bytes: UnsafeRawBufferPointer) {
@@ -125,7 +126,7 @@ extension RecordHead {
         bodyChecksum = bytes.number(at: 64, as: UInt64.self)
     }
 
-    /// Returns the key's bytes, and the two validators, out of the bytes that this head was read from.
+    /// Returns the key's bytes from the buffer that this head was read from.
     func key(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[Self.fixedLength..<Self.fixedLength + keyLength])
     }

@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Where a record is, and what the index must know about it without reading it.
+/// The position of a record, with the metadata that the index needs.
 struct RecordPlace: Equatable {
     var segment: UInt32
     var offset: UInt32
     var headLength: UInt32
     var bodyLength: UInt32
     var stamp: UInt64
-    /// Seconds since 1970, as it is noted in the file.
+    /// Seconds since 1970, as written in the file.
     var usedAt: UInt32
-    /// The era of the index in which it was used last. See `DiskIndex`.
+    /// The era of the index in which the record was last used. See `DiskIndex`.
     var era: UInt32 = 0
 
     var length: Int { Int(headLength) + Int(bodyLength) }
@@ -18,12 +18,12 @@ struct RecordPlace: Equatable {
     func isSame(as other: RecordPlace) -> Bool { segment == other.segment && offset == other.offset }
 }
 
-/// A record that is no longer valid: the step to take in its file.
+/// The file operation for a record that is no longer valid.
 struct RetiredRecord: Sendable {
     enum Deed: Equatable {
-        /// Clear its mark, so that no later opening of the folder finds it again.
+        /// Clear its mark, so that a later opening of the folder does not find it.
         case unmark(offset: UInt32)
-        /// It was the last of its file.
+        /// Remove the file: this was its last record.
         case removeFile
     }
 

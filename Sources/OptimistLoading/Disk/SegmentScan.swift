@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The heads of a segment's records, one after the other, read without the entries' bytes.
+/// The heads of a segment's records in order, read without the entries' bytes.
 ///
-/// It ends where no sound head begins: at bytes that were never written, at a record that a crash tore, or at garbage.
-/// Everything after that is lost. Each step goes forward, so it ends.
+/// The scan ends at the first invalid head: at bytes that were never written, at a record torn by a crash, or at
+/// garbage. Everything after that is lost.
 struct SegmentScan {
     struct Record {
         let digest: UInt64
@@ -12,7 +12,7 @@ struct SegmentScan {
     }
 
     private(set) var records: [Record] = []
-    /// Where the last sound record ends.
+    /// The end of the last valid record.
     private(set) var end = 0
 
     init(_ file: DiskFile, segment: UInt32) {
@@ -28,7 +28,7 @@ struct SegmentScan {
     }
 }
 
-/// A part of a file in memory: the heads of many small entries, and little of a large one's bytes.
+/// A part of a file in memory, enough for the heads of many small entries.
 private struct FileWindow {
     private let file: DiskFile
     private var bytes = [UInt8](repeating: 0, count: 4096)
@@ -37,7 +37,7 @@ private struct FileWindow {
 
     init(_ file: DiskFile) { self.file = file }
 
-    /// Returns the head that begins at an offset, and its key's digest, or nil if no sound one does.
+    /// Returns the head at an offset and its key's digest, or nil if the head is not valid.
     mutating func head(at offset: Int) -> (head: RecordHead, digest: UInt64)? {
         guard load(RecordHead.fixedLength, at: offset),
             let length = withBytes(at: offset, RecordHead.claimedLength), load(length, at: offset)
@@ -47,7 +47,7 @@ private struct FileWindow {
         }
     }
 
-    /// Sees to it that some bytes of the file are in memory. False: it ends before.
+    /// Ensures that some bytes of the file are in memory. Returns false if the file ends before.
     private mutating func load(_ needed: Int, at offset: Int) -> Bool {
         if offset >= start, offset + needed <= start + count { return true }
         if needed > bytes.count { bytes = [UInt8](repeating: 0, count: needed) }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A fast checksum of 64 bits. It finds damage, not forgery: a program that may write the file can also write the
+/// A fast 64-bit checksum. It detects damage, not forgery: a program that can write the file can also write the
 /// checksum.
 ///
 /// > Source: Collet, "xxHash fast digest algorithm", version 0.1.1 (doc/xxhash_spec.md in Cyan4973/xxHash), XXH64.

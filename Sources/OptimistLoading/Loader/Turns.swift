@@ -7,7 +7,7 @@
 /// unless a later one supersedes it: a value is not lost because a progress event arrived first.
 @usableFromInline
 struct Turns: Sendable {
-    /// The news that wait for another thread's turn.
+    /// A waiting event, to be delivered after another thread has finished its delivery.
     @usableFromInline
     struct Untold: Sendable {
         let kind: LoadEventKind
@@ -31,8 +31,8 @@ struct Turns: Sendable {
     /// Takes the turn. If another thread has it, the event waits.
     ///
     /// - Parameter version: Later decisions have higher versions.
-    /// - Returns: Whether the caller has the turn, which lasts until ``next()`` returns nil, and a copy of the events that were
-    ///   waiting before.
+    /// - Returns: Whether the caller has the turn, which lasts until ``next()`` returns nil. Also the former waiting
+    ///   events, which the caller must release without the lock.
     @usableFromInline
     mutating func take(
         _ kind: LoadEventKind, _ version: Int, orWait tell: () -> @Sendable () -> Void

@@ -1,10 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Which keys were let go a short while ago, without their values: one that is asked for again so soon was let go too
-/// early.
+/// The keys of recently evicted values. If such a key is requested again, its value was evicted too early.
 ///
-/// Keys are remembered by their hashes. Two that share one are mistaken for each other, which costs a better place in
-/// the cache and nothing else.
+/// Keys are stored as hashes. A collision only gives a value a better place in the cache.
 struct GhostList {
     private struct Ghost {
         let hash: Int
@@ -13,12 +11,12 @@ struct GhostList {
 
     private let costLimit: Int
     private let countLimit: Int
-    /// The oldest first, from `start` on.
+    /// The oldest first, beginning at `start`.
     private var ghosts: [Ghost] = []
     private var start = 0
-    /// How many have been forgotten by now: the number of the one at `start`.
+    /// The number of ghosts forgotten so far, which is the number of the one at `start`.
     private var forgotten = 0
-    /// The number of the latest ghost of each, unless it was taken.
+    /// The number of each key's latest ghost, unless it was taken.
     private var latest: [Int: Int] = [:]
     private var cost = 0
 
@@ -38,7 +36,7 @@ struct GhostList {
         }
     }
 
-    /// Whether a key was let go lately. It is asked for now, so it is so no more.
+    /// Returns whether a key was evicted recently, and forgets it.
     mutating func take(_ hash: Int) -> Bool { latest.removeValue(forKey: hash) != nil }
 
     private mutating func forgetOldest() {

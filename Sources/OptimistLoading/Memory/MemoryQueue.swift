@@ -1,42 +1,42 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Which values are in memory, within a cost, a count and an age (C5). It knows them by their places only.
+/// Decides which values stay in memory, within a cost, a count and an age. It knows values by their places.
 ///
-/// A new value waits in a small queue, so that values without a second request soon make room. A value that was asked
-/// for meanwhile, or that comes back soon after it was let go, moves on to the main queue, where each use earns another
-/// round. The queue whose values come back too late grows at the other's expense. Held values are passed over, up to
-/// half of the limits. A seed stays until it is replaced or removed, beside all limits; if there are more seeds than
-/// the count, the oldest becomes a value like others.
+/// A new value enters a small queue, so that a value without a second request is evicted soon. A value that is
+/// requested again, or returns soon after its eviction, moves to the main queue, where each use earns another round. If
+/// values return soon after their eviction from one queue, that queue grows at the other's expense. Pinned values are
+/// skipped, up to half of the limits. A seed stays until it is replaced or removed, and does not count against the
+/// limits. Beyond the count limit, the oldest seed becomes an ordinary value.
 ///
-/// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); the
-/// > sizes of the queues as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
+/// > Source: Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023 (S3-FIFO); queue
+/// > sizes as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
 struct MemoryQueue {
     private struct Node {
-        /// The key's.
+        /// The key's hash.
         let hash: Int
         var cost: Int
         var storedAt = Duration.zero
-        /// Distinguishes the values that follow each other in a place.
+        /// Distinguishes successive values at one place.
         let serial: Int
         var uses: UInt8 = 0
-        /// How many hold on to it.
+        /// How many holders pin it.
         var pins = 0
-        /// Whether no caller has asked for it since it was prefetched.
+        /// Whether it was prefetched and not requested since.
         var isUnseen = false
-        /// It is in the queue of seeds only, and is not in the books.
+        /// A seed is only in the seeds' queue, and does not count in the totals.
         var isSeed: Bool
     }
 
-    /// A value that a holder holds on to.
+    /// A holder's claim on a value.
     struct Pin {
         fileprivate let place: Int
         fileprivate let serial: Int
     }
 
-    /// The values that were let go.
+    /// Values that were evicted or removed.
     struct Released {
         var places: [Int] = []
-        /// What of it was prefetched and never seen.
+        /// The cost of released values that were prefetched but never used.
         var unseenBytes = 0
     }
 
@@ -49,13 +49,13 @@ struct MemoryQueue {
     private let limits: MemoryLimits
     private var nodes: [Node?] = []
     private var queues = Lists(3)
-    /// All that can become too old, as they were stored. Empty if nothing can.
+    /// Values that can expire, oldest first. Empty without an age limit.
     private var ages = Lists(1)
     private var ghosts: [GhostList]
-    /// How much the small queue may cost before the main one has to make room.
+    /// From this cost on, the small queue is evicted first.
     private var smallShare: Int
     private var lastSerial = 0
-    /// Without seeds, and how many of those there are.
+    /// The number of values, without seeds.
     private(set) var count = 0
     private(set) var seedCount = 0
     private(set) var cost = 0
@@ -73,12 +73,12 @@ struct MemoryQueue {
         smallShare = limits.costBytes / 10
     }
 
-    /// The cost of all values, added up again.
+    /// The recomputed total cost, for checks.
     var addedCost: Int { nodes.lazy.compactMap(\.self).filter { !$0.isSeed }.reduce(0) { $0 + $1.cost } }
 
-    // MARK: - Asking
+    // MARK: - Queries
 
-    /// Whether a value is here.
+    /// Whether a place has a value that is not too old.
     func has(_ place: Int, at now: Duration) -> Bool {
         guard place < nodes.count, let node = nodes[place] else { return false }
         return node.isSeed || limits.age.map { now - node.storedAt <= $0 } ?? true
@@ -86,29 +86,29 @@ struct MemoryQueue {
 
     func isSeed(_ place: Int) -> Bool { place < nodes.count && nodes[place]?.isSeed == true }
 
-    /// Whether values are let go when they are too old.
     var hasAge: Bool { limits.age != nil }
 
-    /// Notes that a caller shows a value.
+    /// Notes that a caller uses a value.
     mutating func use(_ place: Int) {
         nodes[place]?.isUnseen = false
         guard let node = nodes[place], node.uses < 3, lastSerial - node.serial >= occasion else { return }
         nodes[place]?.uses = node.uses + 1
     }
 
-    /// Uses before so many others were stored belong to the one for which the value was fetched: it was prefetched,
-    /// say, and then came onto the screen. They do not tell that it will be asked for again.
+    /// How many values must be stored before another use counts. Earlier uses belong to the request that loaded the
+    /// value, for example a prefetched value that appears on screen. They do not predict another request.
     ///
     /// > Source: O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993, on correlated references.
     private var occasion: Int { min(16, count / 4) }
 
     // MARK: - Storing
 
-    /// Keeps a value, unless it costs more than all values may. One that it replaces was in the same place.
+    /// Stores a value, replacing a former one at the same place. A value that exceeds the cost limit by itself is not
+    /// stored.
     mutating func store(
         _ place: Int, hash: Int, cost: Int, at now: Duration, isUnseen: Bool, isSeed: Bool = false
     ) -> Released {
-        precondition(cost >= 0, "a cost is not negative")
+        precondition(cost >= 0, "A cost must not be negative.")
         while nodes.count <= place { nodes.append(nil) }
         var released = Released()
         guard isSeed || cost <= limits.costBytes && limits.count > 0 else {
@@ -140,7 +140,7 @@ struct MemoryQueue {
         if nodes[place]?.isSeed == false { ages.append(place, to: 0) }
     }
 
-    /// There are too many seeds: the oldest is a value like others from now on.
+    /// Turns the oldest seed into an ordinary value.
     private mutating func endOldestSeed(at now: Duration, _ released: inout Released) {
         guard let place = queues.first(of: Queue.seeds), var seed = nodes[place] else { return }
         guard seed.cost <= limits.costBytes, limits.count > 0 else { return remove(place, into: &released) }
@@ -151,8 +151,7 @@ struct MemoryQueue {
         date(place, now)
     }
 
-    /// Returns whether a value comes back that was let go a short while ago: the queue that did so should have been
-    /// larger.
+    /// Returns whether a value returns soon after its eviction. If so, enlarges the queue that evicted it.
     private mutating func learn(from hash: Int, _ cost: Int) -> Bool {
         let wasSmall = ghosts[Queue.small].take(hash)
         let wasMain = ghosts[Queue.main].take(hash)
@@ -169,7 +168,7 @@ struct MemoryQueue {
         if node.pins > 0 { pinnedCost += newCost - node.cost }
     }
 
-    /// Enters a node into the books, all but what could be too old.
+    /// Adds a node to its queue and to the totals, but not to `ages`.
     private mutating func enter(_ place: Int) {
         guard let node = nodes[place] else { return }
         if node.isSeed {
@@ -183,7 +182,7 @@ struct MemoryQueue {
         if node.pins > 0 { (pinnedCost, pinnedCount) = (pinnedCost + node.cost, pinnedCount + 1) }
     }
 
-    /// Takes a node out of the books, if there is one.
+    /// Removes a node from its queue and the totals.
     private mutating func leave(_ place: Int) -> Node? {
         guard let node = nodes[place] else { return nil }
         nodes[place] = nil
@@ -199,7 +198,7 @@ struct MemoryQueue {
         return node
     }
 
-    // MARK: - Letting go
+    // MARK: - Removal
 
     mutating func remove(_ place: Int) -> Released {
         var released = Released()
@@ -215,7 +214,7 @@ struct MemoryQueue {
         return released
     }
 
-    /// Lets go of what costs more than a share of the limits, least likely to be asked for first.
+    /// Evicts values until a share of the limits is left, least likely to be requested first.
     mutating func trim(to share: Double) -> Released {
         var released = Released()
         if share >= 1 { return released }
@@ -225,7 +224,7 @@ struct MemoryQueue {
         return released
     }
 
-    /// Lets go of values older than the limit.
+    /// Removes values that are older than the limit.
     mutating func expire(at now: Duration) -> Released {
         var released = Released()
         guard let age = limits.age else { return released }
@@ -242,10 +241,9 @@ struct MemoryQueue {
         if node.isUnseen { released.unseenBytes += node.cost }
     }
 
-    // MARK: - Holding on
+    // MARK: - Pins
 
-    /// Holds on to a value for a holder, so that others make room first. Nil: it is not here, or too much is held
-    /// already.
+    /// Pins a value, so that others are evicted first. Nil if the value is missing, or too much is pinned already.
     mutating func pin(_ place: Int) -> Pin? {
         guard place < nodes.count, let node = nodes[place] else { return nil }
         if node.pins == 0, !node.isSeed {
@@ -259,7 +257,7 @@ struct MemoryQueue {
         return Pin(place: place, serial: node.serial)
     }
 
-    /// Whether a pinned value is still here.
+    /// Whether a pinned value is still in memory.
     func has(_ pin: Pin) -> Bool { pin.place < nodes.count && nodes[pin.place]?.serial == pin.serial }
 
     mutating func unpin(_ pin: Pin) {
@@ -282,21 +280,21 @@ struct MemoryQueue {
             let isSmallFirst = isSmallFull(costLimit, countLimit) || queues.first(of: Queue.main) == nil
             if isSmallFirst ? evictSmall(newest, &released) : evictMain(&released) { continue }
             if isSmallFirst ? evictMain(&released) : evictSmall(newest, &released) { continue }
-            // All of it is held on to, or new: half of the limits at most, unless they have become smaller.
+            // All remaining values are pinned or new. This takes a lower limit than usual, such as in `trim(to:)`.
             guard let last = queues.first(of: Queue.small) ?? queues.first(of: Queue.main) else { return }
             remove(last, into: &released)
         }
     }
 
-    /// Whether the small queue has its share of what there is too much of.
+    /// Whether the small queue exceeds its share of the limit that was exceeded.
     private func isSmallFull(_ costLimit: Int, _ countLimit: Int) -> Bool {
         if cost > costLimit { return smallCost >= min(smallShare, costLimit / 10 * 9) }
         let share = Double(smallShare) / Double(max(limits.costBytes, 1))
         return Double(smallCount) >= min(max(share, 0.1), 0.9) * Double(countLimit)
     }
 
-    /// Lets the first of the small queue go that was not asked for, and moves on those before it that were. Returns
-    /// false if there is none.
+    /// Evicts the first unused value of the small queue, and moves used ones before it to the main queue. Returns false
+    /// if there is none.
     private mutating func evictSmall(_ newest: Int?, _ released: inout Released) -> Bool {
         var place = queues.first(of: Queue.small)
         while let present = place, let node = nodes[present] {
@@ -316,7 +314,7 @@ struct MemoryQueue {
         return false
     }
 
-    /// Lets the first of the main queue go that has no round left. Returns false if there is none.
+    /// Evicts the first value of the main queue without uses left. Returns false if there is none.
     private mutating func evictMain(_ released: inout Released) -> Bool {
         var place = queues.first(of: Queue.main)
         while let present = place, let node = nodes[present] {
