@@ -30,7 +30,7 @@ extension DiskLimits {
     /// The largest shared segment, and the space that is kept free for moving entries.
     var segmentBytes: Int { min(max(sizeBytes / 16, 4096), 4 << 20) }
 
-    /// How many bytes of files a cache makes before it counts again what is in the folder.
+    /// How many bytes of new files a cache creates before it lists the folder again.
     var uncountedBytes: Int { sizeBytes / 32 }
 
     /// The most that listed files may occupy. The rest is for moving entries, and for files that two caches create

@@ -3,8 +3,8 @@
 import OptimistCore
 
 extension Feed {
-    /// The feed as it is now. Its ``FeedSnapshot/changes`` are empty: what has changed is a
-    /// matter between two snapshots.
+    /// The current state of the feed. Its ``FeedSnapshot/changes`` are empty, because it is not compared with another
+    /// one.
     public var snapshot: Snapshot {
         let (filter, sections, phases) = state.withLock { state in
             (state.machine.filter, state.machine.shownSections(), state.machine.phases)
@@ -12,15 +12,15 @@ extension Feed {
         return Snapshot(filter: filter, sections: sections, changes: FeedChanges(), phases: phases)
     }
 
-    /// The feed as it is now, and then whenever it has changed: at once, and then once in a frame at most (F3).
+    /// Returns the current snapshot, then a new one after each change, at most once per frame.
     ///
-    /// An observer that is slow misses the snapshots between, and gets the newest, with all changes since the one
-    /// before. Each call observes for itself. The stream ends when its task is cancelled, or the feed goes.
+    /// A slow observer skips intermediate snapshots. Each snapshot has all changes since the observer's previous one.
+    /// Each call creates an independent stream, which ends when its task is cancelled or the feed is released.
     public func snapshots() -> AsyncStream<Snapshot> {
         observe(by: dependencies.clock)
     }
 
-    /// Hands the machine to a test.
+    /// For tests.
     func inspect<Result: Sendable>(_ look: (Machine) -> Result) -> Result { state.withLock { look($0.machine) } }
 }
 
@@ -43,9 +43,9 @@ extension Feed: Observed {
 }
 
 extension Feed {
-    /// The machine, and who is told.
+    /// The machine and the observers.
     struct State: Sendable {
-        /// What an observer has not been told yet.
+        /// An observer, with the changes that it has not received yet.
         struct Observer: Sendable {
             let bell: Bell
             var pacer: FramePacer
@@ -65,7 +65,7 @@ extension Feed {
         var observers: [Int: Observer] = [:]
         private let frame: Duration
         private var lastID = 0
-        /// How many events are being dealt with. Observers are told when there are none.
+        /// The number of events in progress. Observers are notified when it reaches zero.
         private var depth = 0
         private var hasNews = false
 
@@ -85,7 +85,7 @@ extension Feed {
 
         mutating func begin() { depth += 1 }
 
-        /// - Returns: The observers to wake.
+        /// - Returns: The bells of the observers to wake.
         mutating func end() -> [Bell] {
             depth -= 1
             note()
@@ -107,7 +107,7 @@ extension Feed {
                 Taken(filter: machine.filter, former: former, sections: sections, news: news, phases: machine.phases))
         }
 
-        /// Notes for each observer what the machine has changed.
+        /// Collects the machine's changes for each observer.
         private mutating func note() {
             let news = machine.takeNews()
             guard !news.isEmpty else { return }

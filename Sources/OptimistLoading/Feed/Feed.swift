@@ -2,11 +2,11 @@
 
 public import OptimistCore
 
-/// Pages of items in sections, whose values are loaded one by one as they come near the screen.
+/// Pages of items in sections. The values of items are loaded individually as they come near the screen.
 ///
-/// A page's items have their places as soon as the page is here, and each has its value as soon as that is: none waits for
-/// another (F1). Observers are given the newest snapshot, once in a frame at most (F3). Any thread may call. Nothing is
-/// loaded before ``refresh()``.
+/// Items appear as soon as their page arrives, and each value as soon as it is loaded, without waiting for others.
+/// Observers receive the newest snapshot, at most once per frame. Any thread may call. Loading begins with
+/// ``refresh()``.
 ///
 /// ```swift
 /// let feed = Feed(sections: [Kind.chosen, .recommended], filter: Filter(people: 2), values: pictures, key: \.url) {
@@ -15,22 +15,23 @@ public import OptimistCore
 /// feed.refresh()
 /// for await snapshot in feed.snapshots() { draw(snapshot) }
 /// // Whenever the screen has scrolled:
-/// feed.show(visibleIDs)
+/// feed.setVisible(visibleIDs)
 /// ```
 ///
-/// An item is what its page says of it: an id, the size of its place, whatever else the app needs. Values take memory only
-/// in the loader, and in the snapshot if they are near the screen.
+/// An item is the page's description of an entry: an id, its size on screen, and other data the app needs. Values take
+/// memory only in the loader, and for items near the screen, in the snapshot.
 ///
-/// > Important: Ids and items are hashed and compared under the feed's lock: their `==` and `hash(into:)` must not call it.
+/// > Important: The feed hashes and compares ids and items while it holds its lock: their `==` and `hash(into:)` must
+/// > not call the feed.
 public final class Feed<
     Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
     Value: Sendable
 >: Sendable where Item.ID: Sendable {
-    /// A page that the feed asks its source for.
+    /// A request for a page.
     public typealias Request = FeedRequest<Section, Filter>
     /// A page as the source returns it.
     public typealias Page = FeedPage<Item>
-    /// The feed at one moment.
+    /// The state of the feed at one moment.
     public typealias Snapshot = FeedSnapshot<Section, Filter, Item, Value>
     typealias Machine = FeedMachine<Section, Filter, Item, Value>
 
@@ -41,25 +42,27 @@ public final class Feed<
     let dependencies: Dependencies
     let elapsed: Stopwatch
 
+    /// Creates an empty feed.
+    ///
     /// - Parameters:
-    ///   - sections: In the order in which they are shown, each once. They load and fail independently (F5).
-    ///   - filter: The first selection.
-    ///   - limits: How far ahead of the screen it works.
-    ///   - archive: Where the first pages are kept between launches. Default: nowhere.
+    ///   - sections: The sections in display order. They load and fail independently.
+    ///   - filter: The initial filter.
+    ///   - limits: How far ahead of the screen the feed loads.
+    ///   - archive: Keeps the first pages between launches. Default: none.
     ///   - values: Loads the values.
-    ///   - key: Under which key the loader has an item's value.
-    ///   - freshness: Whether a value that is here already will do. Default: it is shown, and replaced if it has expired.
-    ///   - dependencies: Time and tasks.
-    ///   - source: Gets a page. Called for one page at a time in each section, in a task of its own, which is cancelled
-    ///     when the feed can no longer use its answer.
-    /// - Precondition: There is at least one section, and none comes twice.
+    ///   - key: Returns the loader's key for an item.
+    ///   - freshness: Whether a cached value is good enough. Default: it is shown, and replaced if it has expired.
+    ///   - dependencies: The clock and tasks.
+    ///   - source: Fetches a page. Called for one page at a time in each section, in a new task that is cancelled when
+    ///     the page is no longer needed.
+    /// - Precondition: There is at least one section, and no duplicates.
     public init<Key>(
         sections: [Section], filter: Filter, limits: FeedLimits = FeedLimits(),
         archive: FeedArchive<Section, Filter, Item>? = nil, values: Loader<Key, Value>,
         key: @escaping @Sendable (Item) -> Key, freshness: Freshness = .cachedThenRefreshed,
         dependencies: Dependencies = Dependencies(), source: @escaping @Sendable (Request) async throws -> Page
     ) {
-        precondition(!sections.isEmpty && Set(sections).count == sections.count, "each section once, and one at least")
+        precondition(!sections.isEmpty && Set(sections).count == sections.count, "at least one section, all unique")
         let machine = Machine(sections: sections, filter: filter, limits: limits, archiveLimit: archive?.limit)
         state = Mutex(State(machine, frame: limits.frame))
         self.values = FeedValues(values, freshness, key)
@@ -81,66 +84,69 @@ public final class Feed<
         for bell in bells { bell() }
     }
 
-    // MARK: - What the app says
+    // MARK: - Changes by the app
 
-    /// Loads the first pages, or loads them again: the items that are here stay meanwhile, marked stale, and change by
-    /// difference (F6).
+    /// Loads the first pages, or reloads them. Existing items stay until then, marked stale, and are updated by
+    /// difference.
     ///
-    /// As soon as the new pages end with two items that were neighbours here, the items that followed those stay. Until
-    /// then one new page after the other is asked for, as far as the screen has scrolled and up to
-    /// ``FeedLimits/refreshPages``. So what is on the screen keeps its place if it is still there. Items above the place
-    /// where both meet that are not in the new pages go. If the server still has such an item, it comes back at its new
-    /// place: the feed asks for more new pages as the screen comes near, and the section ends with the last of them.
+    /// Each section requests new pages until one of these holds: the last two new items are adjacent in the old list, the
+    /// new pages cover the visible items, or ``FeedLimits/refreshPages`` pages are loaded. In the first case, the old
+    /// items that follow the two stay, so that visible items keep their place. Old items above that are missing from the
+    /// new pages are removed. If the server still has such an item, it returns at its new place: as the screen comes near,
+    /// the feed requests further new pages, and the section ends with the last of them.
     public func refresh() { update { $0.refresh() } }
 
     /// Loads the first pages, unless that has been done.
     func begin() { update { if !$0.hasBegun { $0.refresh() } } }
 
-    /// Shows another selection. The items of the earlier one go at once, and late answers for it never appear (F7).
+    /// Shows another filter's items. The former items are removed immediately, and late responses for them are ignored.
     ///
-    /// Does nothing if the filter is the same. Loads the first pages if the feed has been refreshed before.
+    /// Without effect if the filter is the same. Loads the first pages if the feed has been refreshed before.
     public func setFilter(_ filter: Filter) { update { $0.setFilter(filter) } }
 
-    /// Forgets all items at once, and then what its archive keeps: the whole cache of that, see ``FeedArchive/removeAll()``.
+    /// Removes all items immediately, then empties the archive: see ``FeedArchive/removeAll()``. Call it when the user
+    /// signs out.
     ///
-    /// For signing out (C10): late answers are dropped, values are let go, and nothing is asked for before the next ``refresh()``.
-    /// The loader of the values keeps them: see ``Loader/removeAll()``. Returns when nothing is left on the disk. To cancel
-    /// the task changes nothing.
+    /// Late responses are ignored, values are released, and nothing is requested before the next ``refresh()``. The
+    /// loader keeps the values: see ``Loader/removeAll()``. Returns when the archive's folder is empty. Cancellation
+    /// has no effect.
     public func removeAll() async {
         update { $0.removeAll() }
         await archive?.removeAll()
     }
 
-    /// Says which items are on the screen, in any order, whenever that changes.
+    /// Sets the visible items, in any order. Call it whenever they change.
     ///
-    /// They are loaded first, then some more in the direction of scrolling. Items that have left are let go, and their
-    /// fetches are cancelled unless another caller waits for them (F8). The next page is asked for when its section's end
-    /// comes near (F4). Values that are in memory are in the snapshot when this returns. Unknown ids are ignored. No ids
-    /// let everything go. Until the first call, and while none of the ids is here, what comes first in the feed is loaded
-    /// ahead.
+    /// The feed loads these items first, then more in the direction of scrolling. It releases items that are no longer
+    /// near, and cancels their fetches unless another caller needs them. When the end of a section comes near, it
+    /// requests the next page. Values in memory are in the snapshot when this returns. Unknown ids are ignored. An
+    /// empty list releases everything. Until the first call, and while none of the ids is known, the feed loads its
+    /// first items.
     public func setVisible(_ ids: some Sequence<Item.ID>) {
         let ids = Array(ids)
         update { $0.show(ids) }
     }
 
-    /// Asks for the next page of a section ahead of need: that after the newest ones, or, if the screen is below them after a
-    /// refresh, that after the last. Does nothing if there is none, if a page is on its way or if one has failed.
+    /// Requests the next page of a section early.
+    ///
+    /// This is the page after the newest ones, or if the screen is below these after a refresh, the page after the last
+    /// item. Without effect if all pages are loaded, a request is running or the last one has failed.
     public func loadMore(in section: Section) { update { $0.next(in: section) } }
 
-    /// Loads a value whose last fetch has failed once more, also during the loader's pause after a failure, and also if an
-    /// earlier value is shown. Does nothing else.
+    /// Retries an item whose last fetch failed, even during the loader's pause after failures, and even if an earlier
+    /// value is shown. Otherwise without effect.
     public func retry(_ id: Item.ID) { update { $0.retry(id) } }
 
-    /// Asks once more for the page of a section that has failed. Does nothing else.
+    /// Retries a section's failed page. Otherwise without effect.
     public func retry(section: Section) { update { $0.retry(section: section) } }
 
-    /// Asks once more for all that has failed, such as when the network is back.
+    /// Retries everything that has failed, for example when the network is back.
     public func retryAll() { update { $0.retryAll() } }
 
-    // MARK: - Doing what the machine says
+    // MARK: - Running the machine's actions
 
-    /// Hands an event to the machine, does what follows, and tells observers of all that together: what comes back at once,
-    /// such as a value in memory, is in the same snapshot.
+    /// Passes an event to the machine, and runs its actions before notifying observers. Results that arrive
+    /// immediately, such as values in memory, are in the same snapshot.
     func update(_ event: (inout Machine) -> Void) {
         let generation = archive?.generation ?? 0
         let actions = state.withLock { state in
@@ -148,7 +154,7 @@ public final class Feed<
             state.begin()
             return state.machine.takeActions()
         }
-        // In one step, so that the slots of items that have left go to the items that are near now.
+        // One batch, so that the slots of released items go to the items that are near now.
         if actions.contains(where: \.isForValues) {
             values.batch { for action in actions { perform(action, generation) } }
         } else {
@@ -157,7 +163,7 @@ public final class Feed<
         for bell in state.withLock({ $0.end() }) { bell() }
     }
 
-    /// - Parameter generation: The archive's, of the time before the machine was asked.
+    /// - Parameter generation: The archive's generation before the event.
     private func perform(_ action: Machine.Action, _ generation: Int) {
         switch action {
         case .ask(let request, let number): ask(request, number)
@@ -204,7 +210,7 @@ public final class Feed<
 }
 
 extension Feed where Filter == NoFilter {
-    /// A feed that is not filtered. Parameters as those of the other initializer.
+    /// Creates a feed without a filter. Parameters as for the other initializer.
     public convenience init<Key>(
         sections: [Section], limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
         values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,

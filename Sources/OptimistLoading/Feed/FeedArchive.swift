@@ -4,7 +4,7 @@ import Dispatch
 public import Foundation
 import OptimistCore
 
-/// Keeps the first pages of a feed's sections between launches, so that there is something to show at once (F6).
+/// Keeps the first pages of a feed's sections between launches, so that a launch can show items immediately.
 public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Sendable>: Sendable {
     /// The most items of a section that are kept.
     public let limit: Int
@@ -13,17 +13,19 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     private let encode: @Sendable (FeedPage<Item>) throws -> Data
     private let decode: @Sendable (Data) throws -> FeedPage<Item>
     private let now: @Sendable () -> Date
-    /// One after the other, so that of two lists of a section the later stays. The disk must not hold up the app's tasks.
+    /// Serial, so that the later of two lists wins. Blocking disk calls must not run on Swift's cooperative thread
+    /// pool.
     private let queue = DispatchQueue(label: "optimist.loading.feed")
-    /// How often everything has been removed. A page that was decided on before that is no longer kept.
+    /// The number of removals. A page decided on before the last one is not stored.
     private let removals = Mutex(0)
 
+    /// Creates an archive.
+    ///
     /// - Parameters:
-    ///   - cache: Where the bytes are. It may be shared if the names differ. Its limits say how long they stay.
-    ///   - limit: The most items of a section that are kept: whole pages, and the first page in any case. Default: 64.
+    ///   - cache: Stores the pages. It may be shared if the names differ. Its limits decide how long pages stay.
+    ///   - limit: The most items of a section that are kept: complete pages, and always the first page. Default: 64.
     ///   - now: The time of day.
-    ///   - name: Names a section with a filter for good: another launch of the app must find it under the same. Different ones
-    ///     have different names.
+    ///   - name: Returns the unique name of a section with a filter, the same in every launch.
     public init(
         _ cache: DiskCache, limit: Int = 64, now: @escaping @Sendable () -> Date = { Date() },
         name: @escaping @Sendable (Section, Filter) -> String
@@ -36,7 +38,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         decode = { try JSONDecoder().decode(FeedPage<Item>.self, from: $0) }
     }
 
-    /// A page that cannot be read, such as one of an older version of the app, is ignored.
+    /// Returns the stored page. A page that cannot be decoded, such as one of an older app version, is ignored.
     func page(of section: Section, _ filter: Filter) async -> FeedPage<Item>? {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -48,9 +50,9 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
 
     var generation: Int { removals.withLock { $0 } }
 
-    /// Keeps a page, soon. If it cannot be kept, neither is the one before it.
+    /// Stores a page asynchronously. If it cannot be encoded, the former page is removed.
     ///
-    /// - Parameter generation: That of the time before it was decided on.
+    /// - Parameter generation: The generation before the decision to store the page.
     func keep(_ page: FeedPage<Item>, of section: Section, _ filter: Filter, generation: Int) {
         queue.async { [self] in
             guard generation == self.generation else { return }
@@ -60,11 +62,12 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    /// Empties the whole cache, also of what others keep in it, and returns when that is done: for signing out (C10).
+    /// Empties the cache, including data of other users of this cache. Returns when done. Call it when the user signs
+    /// out.
     ///
-    /// An archive knows no names but those it is asked for, and earlier launches have kept pages too. What a feed was about to
-    /// keep is not kept. A feed that goes on keeps what it gets from now on: ``Feed/removeAll()`` makes it forget as well. To
-    /// cancel the task changes nothing.
+    /// It removes everything because the archive does not know the names that earlier launches used. Pages that wait to
+    /// be stored are dropped. A running feed stores its next pages again: call ``Feed/removeAll()`` to clear the feed
+    /// as well. Cancellation has no effect.
     public func removeAll() async {
         removals.withLock { $0 += 1 }
         await withCheckedContinuation { continuation in
@@ -75,7 +78,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    /// Waits until all pages kept so far are on the disk.
+    /// Waits until all queued pages are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }

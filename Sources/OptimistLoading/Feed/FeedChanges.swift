@@ -1,20 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The differences between a snapshot and the one that its observer got before.
+/// The differences between a snapshot and the observer's previous one.
 public struct FeedChanges<Section: Hashable & Sendable, ID: Hashable & Sendable>: Equatable, Sendable {
-    /// Items that were not there before.
+    /// New items.
     public internal(set) var inserted: Set<ID> = []
-    /// Items that are no longer there.
+    /// Removed items.
     public internal(set) var removed: Set<ID> = []
-    /// Items in another section, or in another order among those that were there before and still are. The smallest
-    /// such set.
+    /// Items that changed their section, or their order among the remaining items. The smallest such set.
     public internal(set) var moved: Set<ID> = []
-    /// Items that changed, or whose phase did. They may have moved too.
+    /// Items whose content or phase changed. They may also have moved.
     public internal(set) var updated: Set<ID> = []
-    /// Sections whose state changed, or that became or ceased to be stale.
+    /// Sections whose state or staleness changed.
     public internal(set) var sections: Set<Section> = []
 
-    /// All items that must be drawn again or removed.
+    /// All items that must be redrawn or removed.
     public var changedIDs: Set<ID> { inserted.union(removed).union(moved).union(updated) }
 
     /// Whether items were inserted, removed or moved.
@@ -23,10 +22,10 @@ public struct FeedChanges<Section: Hashable & Sendable, ID: Hashable & Sendable>
 
 extension FeedChanges {
     /// - Parameters:
-    ///   - former: The sections as they were. Those of a feed are always the same ones.
-    ///   - updated: Whatever may have been updated.
-    /// - Complexity: O(n) for sections whose items are in another order, and O(m log m) for what lies between the first and
-    ///   the last difference. Items that were only added cost O(1) each, and those that are the same nothing.
+    ///   - former: The previous sections, the same ones in the same order, or empty.
+    ///   - updated: Items that may have been updated.
+    /// - Complexity: O(n) for sections whose items were reordered, and O(m log m) for the items between the first and
+    ///   the last difference. Appended items cost O(1) each, and unchanged sections nothing.
     init<Item>(
         from former: [FeedSection<Section, Item>], to sections: [FeedSection<Section, Item>], updated: Set<ID>,
         states: Set<Section>
@@ -42,7 +41,7 @@ extension FeedChanges {
                 ? (before.endIndex..<before.endIndex, before.endIndex..<section.items.endIndex)
                 : Self.middles(before, section.items)
             if !isLonger {
-                // An item that left and came back meanwhile may have a new description.
+                // An item that was removed and added again in between may have new content.
                 note(before[..<old.lowerBound], section.items[..<new.lowerBound])
                 note(before[old.upperBound...], section.items[new.upperBound...])
             }
@@ -55,7 +54,7 @@ extension FeedChanges {
                 switch places.removeValue(forKey: item.id) {
                 case nil: inserted.insert(item.id)
                 case let place?:
-                    // Another section's page may describe it differently, and no change has noted that.
+                    // Another section's page may have different content for the item, which no change has recorded.
                     if former[place.section].items[place.index] != item { self.updated.insert(item.id) }
                     if place.section == section { kept.append((item.id, place.index)) } else { moved.insert(item.id) }
                 }
@@ -67,13 +66,13 @@ extension FeedChanges {
         self.updated = self.updated.union(updated).subtracting(inserted).subtracting(removed)
     }
 
-    /// Notes what is described otherwise in two lists of the same items.
+    /// Records items whose content differs between two lists of the same items.
     private mutating func note<Item: Identifiable & Equatable>(_ old: ArraySlice<Item>, _ new: ArraySlice<Item>)
     where Item.ID == ID {
         for (old, new) in zip(old, new) where old != new { updated.insert(new.id) }
     }
 
-    /// What lies between what both begin with and what both end with.
+    /// The ranges between the common prefix and the common suffix.
     private static func middles<Item: Identifiable>(_ old: [Item], _ new: [Item]) -> (Range<Int>, Range<Int>)
     where Item.ID == ID {
         let most = min(old.count, new.count)
@@ -84,11 +83,12 @@ extension FeedChanges {
         return (start..<old.count - end, start..<new.count - end)
     }
 
-    /// The positions of a longest rising run among the numbers, which are all different. Those outside of it have moved.
+    /// The positions of a longest increasing subsequence of the numbers, which are all different. All others have
+    /// moved.
     ///
     /// > Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 11, 1975.
     private static func longestRise(_ numbers: [Int]) -> Set<Int> {
-        var ends: [Int] = []  // Where the best run of each length ends.
+        var ends: [Int] = []  // The end of the best run of each length.
         var before = [Int?](repeating: nil, count: numbers.count)
         for (position, number) in numbers.enumerated() {
             var (low, high) = (0, ends.count)

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The sections of a feed, one after the other, each item once: in the first section that has it (F4).
+/// The sections of a feed in order. An item appears only in the first section that contains it.
 struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
-    /// Where an item is in its section's own list, which counts hidden ones too.
+    /// The position of an item in its section's own list, which includes hidden items.
     struct Place: Comparable {
         let section: Int
         var index: Int
@@ -11,8 +11,7 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
     }
 
     private(set) var pages: [FeedPages<Item>]
-    /// Changes with the items of a section, and those of the sections before it, which may hide some of them. Not with items
-    /// that are added at the end.
+    /// Changes with the items of a section or of an earlier one, which may hide items. Appended items do not change it.
     private(set) var versions: [Int]
     private var shown: [[Item]?]
 
@@ -22,20 +21,20 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
         shown = Array(repeating: nil, count: sections)
     }
 
-    /// Another one, without items, in place of a former one.
+    /// An empty layout that replaces another one.
     init(replacing former: Self) {
         self.init(sections: former.pages.count)
         versions = former.versions.map { $0 + 1 }
     }
 
-    /// Does something to a section's pages that leaves its items as they are.
+    /// Updates a section's pages without changing its items.
     mutating func update<Result>(_ section: Int, _ work: (inout FeedPages<Item>) -> Result) -> Result {
         work(&pages[section])
     }
 
-    /// Does something to a section's pages that may change its items.
+    /// Updates a section's pages in a way that may change its items.
     ///
-    /// - Parameter isAddition: Whether items can only be added at the end, and get a new description where they are.
+    /// - Parameter isAddition: Whether items can only be appended, or change their content in place.
     mutating func change<Result>(
         _ section: Int, isAddition: Bool, _ work: (inout FeedPages<Item>) -> Result
     ) -> Result {
@@ -55,14 +54,14 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
 
     func item(at place: Place) -> Item { pages[place.section].list.items[place.index] }
 
-    /// Whether a page of this section has something that neither it nor one before it has.
+    /// Whether a page has an item that neither this section nor an earlier one contains.
     func hasNews(_ page: FeedPage<Item>, in section: Int) -> Bool {
         page.items.contains { item in !pages[...section].contains { $0.list.index[item.id] != nil } }
     }
 
     /// The items that a section shows.
     ///
-    /// - Complexity: O(1) for the first section, and where nothing has changed since the last call. Else O(n).
+    /// - Complexity: O(1) for the first section, and if nothing has changed since the last call. Otherwise O(n).
     mutating func items(of section: Int) -> [Item] {
         let all = pages[section].list.items
         if section == 0 { return all }
@@ -76,7 +75,7 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
         pages[..<section].contains { $0.list.index[id] != nil }
     }
 
-    /// The items that follow a place, or go before it, as far as there are any.
+    /// Up to `count` items after or before a place.
     ///
     /// - Parameter place: Nil: before the first item.
     func items(beside place: Place?, isForward: Bool, count: Int) -> [Item] {

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The items of one section, each once, in the order of its pages (F1, F4).
+/// The items of one section, each once, in the order of its pages.
 struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
-    /// Where a page ends.
+    /// The end of a page.
     struct Mark: Sendable, Equatable {
         let end: Int
         let next: String?
@@ -11,14 +11,14 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
     private(set) var items: [Item] = []
     private(set) var index: [Item.ID: Int] = [:]
     private(set) var marks: [Mark] = []
-    /// How many of the marks are of the newest pages. What follows them is from before, and is shown until they have come
-    /// so far. Nil: all of them are.
+    /// The number of newest pages. Later pages are from before a refresh, and are shown until new ones replace them.
+    /// Nil if all pages are new.
     private var joint: Int?
 
     var next: String? { marks.last?.next }
-    /// Whether the newest pages have come to an end. That former ones had says nothing.
+    /// Whether the newest page is the last one. Older pages do not count.
     var hasEnded: Bool { joint == nil && marks.last.map { $0.next == nil } ?? false }
-    /// Where the newest pages end, and what was here before begins. Nil: there is no such thing.
+    /// The end of the newest pages, where older items begin. Nil without older items.
     var seam: Mark? { joint.map { marks[$0 - 1] } }
     /// The newest pages alone.
     var newest: Self {
@@ -29,9 +29,9 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return newest
     }
 
-    /// Adds a page. An item that is here stays where it is, as the page describes it.
+    /// Appends a page. An item that is already present keeps its place and takes the page's content.
     ///
-    /// - Returns: Those that it describes otherwise, as they were.
+    /// - Returns: The former versions of items whose content changed.
     mutating func append(_ page: FeedPage<Item>) -> [Item] {
         var former: [Item] = []
         for item in page.items {
@@ -47,21 +47,21 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return former
     }
 
-    /// Whether a page has led to this cursor before. Pages from before a refresh may: they were of another order.
+    /// Whether a page has already led to this cursor. Pages from before a refresh do not count: their order may differ.
     func hasBeen(at cursor: String) -> Bool { joint == nil && marks.contains { $0.next == cursor } }
 
-    /// Where in a former list what comes after this one begins.
+    /// The index in the former list at which the items after this list start.
     ///
-    /// - Returns: Nil: the two last items are not neighbours there, in this order. One item alone tells nothing: it may have
-    ///   come from far below, and what it has passed is still to come.
+    /// - Returns: Nil unless the last two items of this list are adjacent in the former one, in this order. One item is
+    ///   not enough: it may have moved up from far below, past items that are still missing here.
     func joint(with former: Self) -> Int? {
         let tail = items.suffix(2).compactMap { former.index[$0.id] }
         return tail.count == 2 && tail[0] + 1 == tail[1] ? tail[1] + 1 : nil
     }
 
-    /// This list, and then the items that the earlier one has from a place on and this one lacks.
+    /// This list, followed by the items that the former one has from an index on and that this one lacks.
     ///
-    /// Nothing that the server still has is lost by that: the pages of this one go on where they end.
+    /// No item of the server is lost: the pages of this list continue at its end.
     func followed(by former: Self, from start: Int) -> Self {
         guard !hasEnded else { return self }
         var joined = self
@@ -75,7 +75,7 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return joined.items.count > items.count ? joined : self
     }
 
-    /// The first pages, as one: as many as have no more items than the limit, and the first in any case.
+    /// Combines as many pages as fit into the limit, and at least the first one.
     func head(limit: Int) -> FeedPage<Item>? {
         guard let mark = marks.last(where: { $0.end <= limit }) ?? marks.first else { return nil }
         return FeedPage(Array(items[..<mark.end]), next: mark.next)

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Says which items are on the screen. Items near it are loaded, items that have left it are not (F8).
+    /// Sets the visible items. Items near the screen are loaded, and others are released.
     mutating func show(_ ids: [Item.ID]) {
         guard ids != visible else { return }
         let former = visiblePlaces.first
@@ -11,26 +11,26 @@ extension FeedMachine {
         settle(places)
     }
 
-    /// Asks again for a value whose fetch has failed, also if an earlier value is shown.
+    /// Retries a value whose fetch has failed, even if an earlier value is shown.
     mutating func retry(_ id: Item.ID) {
         guard phases[id]?.failure != nil, let wish = wishes[id] else { return }
         renew(wish, wish.item, isRetry: true)
     }
 
-    /// Asks again for all pages and values that have failed.
+    /// Retries all failed pages and values.
     mutating func retryAll() {
         for section in sections { retry(section: section) }
         for wish in wishes.values.sorted(by: { $0.number < $1.number }) { retry(wish.item.id) }
     }
 
-    /// - Returns: How soon the value is needed by now. Nil: it is no longer needed.
+    /// - Returns: The value's current priority. Nil if it is no longer needed.
     mutating func keep(_ ticket: LoadSubscription, of id: Item.ID, number: Int) -> LoadPriority? {
         guard wishes[id]?.number == number else { return nil }
         wishes[id]?.ticket = ticket
         return wishes[id]?.priority
     }
 
-    /// - Parameter isExpired: Whether a value that was here already must be replaced.
+    /// - Parameter isExpired: Whether a cached value must be replaced.
     mutating func received(_ event: LoadEvent<Value>, of id: Item.ID, number: Int, isExpired: Bool) {
         guard wishes[id]?.number == number else { return act(.drop(event)) }
         let former = phases[id]
@@ -44,9 +44,9 @@ extension FeedMachine {
         change(id, to: phase)
     }
 
-    // MARK: - What is near the screen
+    // MARK: - Items near the screen
 
-    /// Wants what is near the screen and no more, and asks for the pages that it will need.
+    /// Requests the values near the screen, releases all others, and requests pages that will be needed.
     mutating func settle() { settle(visiblePlaces) }
 
     private mutating func settle(_ places: [FeedLayout<Item>.Place]) {
@@ -76,21 +76,20 @@ extension FeedMachine {
         askAhead(of: places)
     }
 
-    /// An item on the screen or near it.
     private struct Near {
         let item: Item
         let priority: LoadPriority
     }
 
-    /// The nearest first. Before the app has said which items are on the screen, the first ones count: if none of its
-    /// ids is here, they are those of a former list, said before the app has drawn this one.
+    /// The items near the screen, nearest first. Without a visible item, these are the first items: either the app has
+    /// not reported any, or its ids belong to a former list and it has not drawn this one yet.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
         if let visible, visible.isEmpty { return [] }
         let (first, last) = (places.first, places.last)
         let isForward = isForward || places.isEmpty
         var wanted = places.map { Near(item: layout.item(at: $0), priority: .visible) }
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
-        // An item a little farther away may never come onto the screen.
+        // Only a quarter counts as soon: an item farther away may never appear.
         let soon = (limits.ahead + 3) / 4
         wanted += ahead.prefix(soon).map { Near(item: $0, priority: .soon) }
         wanted += ahead.dropFirst(soon).map { Near(item: $0, priority: .prefetch) }
@@ -116,7 +115,7 @@ extension FeedMachine {
         act(.want(item, priority, number: wish.number, isRetry: isRetry))
     }
 
-    /// Asks for a value again. The value that is shown meanwhile is stale.
+    /// Requests a value again. The value that is shown until then is stale.
     private mutating func renew(_ wish: Wish, _ item: Item, isRetry: Bool = false) {
         want(item, wishes[item.id]?.priority ?? wish.priority, isRetry: isRetry)
         letGo(wish)

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Asks for the first pages, again if there are some.
+    /// Loads or reloads the first pages.
     mutating func refresh() {
         let isFirst = !hasBegun
         hasBegun = true
@@ -13,7 +13,7 @@ extension FeedMachine {
         }
     }
 
-    /// Shows the items that pass another filter. Late answers for the former filter change nothing (F7).
+    /// Shows another filter's items. Late responses for the former filter are ignored.
     mutating func setFilter(_ new: Filter) {
         guard new != filter else { return }
         filter = new
@@ -22,7 +22,7 @@ extension FeedMachine {
         if hadBegun { refresh() }
     }
 
-    /// Forgets all items. Late answers change nothing.
+    /// Removes all items. Late responses are ignored.
     mutating func removeAll() {
         for section in sections.indices { stop(section) }
         era += 1
@@ -35,19 +35,19 @@ extension FeedMachine {
         hasBegun = false
     }
 
-    /// Asks for the next page of a section, if there is one and nothing else is under way.
+    /// Requests the next page of a section, if there is one and no other request is running.
     mutating func next(in section: Section) {
         guard let section = sections.firstIndex(of: section) else { return }
         let first = visiblePlaces.first { $0.section == section }
         next(in: section, below: first?.index ?? 0)
     }
 
-    /// - Parameter first: The item at which the screen begins.
+    /// - Parameter first: The first visible item.
     mutating func next(in section: Int, below first: Int) {
         ask(layout.update(section) { $0.next(below: first) }, for: section)
     }
 
-    /// Asks again for the page that has failed.
+    /// Requests the failed page again.
     mutating func retry(section: Section) {
         guard let section = sections.firstIndex(of: section) else { return }
         act(.drop(layout.pages[section]))
@@ -91,16 +91,16 @@ extension FeedMachine {
         ask(question, for: section)
     }
 
-    /// Keeps the first pages for the next launch, unless they are those that are kept already.
+    /// Archives the first pages if they have changed.
     ///
-    /// - Parameter start: Behind how many items they are others than before.
+    /// - Parameter start: The number of unchanged items at the beginning.
     private mutating func archive(_ section: Int, from start: Int) {
         guard let archiveLimit, start <= archiveLimit, !layout.pages[section].isRefreshing else { return }
         guard let head = layout.pages[section].list.head(limit: archiveLimit) else { return }
         act(.archive(head, sections[section], filter))
     }
 
-    /// The archive has answered. The source's answer is newer, if it is here.
+    /// Takes the archived page, unless the source has already responded.
     mutating func recalled(_ page: FeedPage<Item>, of section: Section, era: Int) {
         guard era == self.era, let section = sections.firstIndex(of: section) else { return act(.drop(page)) }
         guard layout.change(section, isAddition: false, { $0.recalled(page) }) else { return act(.drop(page)) }

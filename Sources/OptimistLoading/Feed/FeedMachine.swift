@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides what a feed asks for, what of it is shown, and what is loaded (F1–F8).
+/// Makes all decisions of a feed: which pages and values to load, and which items to show.
 ///
-/// Each event leaves its consequences in ``actions`` and ``news``, which the feed takes. What it no longer needs goes out
-/// with them, to be released where no lock is held.
+/// Each event adds to ``actions`` and ``news``, which the feed takes. Values and items that are no longer needed are
+/// passed along, so that the feed can release them without a lock.
 struct FeedMachine<
     Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Identifiable & Equatable & Sendable,
     Value: Sendable
@@ -16,11 +16,11 @@ struct FeedMachine<
         case want(Item, LoadPriority, number: Int, isRetry: Bool)
         case need(LoadSubscription, LoadPriority)
         case letGo(LoadSubscription)
-        /// Items that may never come onto the screen, the nearest first.
+        /// Items that may never appear on screen, nearest first.
         case order([Item])
         case drop(any Sendable)
 
-        /// Whether the loader of the values is told of it.
+        /// Whether the action changes the loader.
         var isForValues: Bool {
             switch self {
             case .want, .need, .letGo, .order: true
@@ -29,7 +29,7 @@ struct FeedMachine<
         }
     }
 
-    /// What observers have to be told.
+    /// Changes to report to observers.
     struct News: Sendable {
         var updated: Set<Item.ID> = []
         var sections: Set<Section> = []
@@ -41,7 +41,7 @@ struct FeedMachine<
         var task: Task<Void, Never>?
     }
 
-    /// An item whose value is wanted.
+    /// An item whose value is requested.
     struct Wish: Sendable {
         let number: Int
         let item: Item
@@ -57,19 +57,19 @@ struct FeedMachine<
     /// Changes with the filter.
     var era = 0
     var hasBegun = false
-    /// By section. An answer to any other one comes too late (F7).
+    /// By section. A response to any other request is late and ignored.
     var requests: [Int: Request] = [:]
-    /// Nil: the app has not said yet.
+    /// Nil if the app has not reported it yet.
     var visible: [Item.ID]?
     var isForward = true
     var wishes: [Item.ID: Wish] = [:]
-    /// Only of wanted items: an item far from the screen costs its description and no more.
+    /// Only for requested items: an item far from the screen takes memory only for its description.
     var phases: [Item.ID: FeedPhase<Value>] = [:]
     private var lastNumber = 0
     private(set) var actions: [Action] = []
     private(set) var news = News()
 
-    /// - Parameter archiveLimit: The most items of a section that are kept for the next launch. Nil: there is no archive.
+    /// - Parameter archiveLimit: The most items of a section to archive. Nil: there is no archive.
     init(sections: [Section], filter: Filter, limits: FeedLimits, archiveLimit: Int?) {
         self.sections = sections
         self.filter = filter
@@ -78,7 +78,6 @@ struct FeedMachine<
         layout = FeedLayout(sections: sections.count)
     }
 
-    /// The actions to take now.
     mutating func takeActions() -> [Action] {
         defer { actions = [] }
         return actions
@@ -102,10 +101,10 @@ struct FeedMachine<
         return lastNumber
     }
 
-    /// Where the items are that are on the screen, in the order of the sections.
+    /// The places of the visible items, sorted.
     var visiblePlaces: [FeedLayout<Item>.Place] { (visible ?? []).compactMap { layout.place(of: $0) }.sorted() }
 
-    /// The sections as an observer is shown them.
+    /// The sections for an observer's snapshot.
     mutating func shownSections() -> [FeedSection<Section, Item>] {
         sections.indices.map { section in
             let pages = layout.pages[section]

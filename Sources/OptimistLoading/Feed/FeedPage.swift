@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// One page of one section, which a feed asks its source for.
+/// A feed's request for one page of one section.
 public struct FeedRequest<Section: Hashable & Sendable, Filter: Hashable & Sendable>: Hashable, Sendable {
     /// The section.
     public let section: Section
-    /// The filter that the feed shows.
+    /// The feed's current filter.
     public let filter: Filter
-    /// Where the page begins: ``FeedPage/next`` of the page before it. Nil: the first page.
+    /// The start of the page: ``FeedPage/next`` of the previous page. Nil: the first page.
     public let cursor: String?
 
-    /// Makes a request, by default for the first page.
+    /// Creates a request, by default for the first page.
     public init(section: Section, filter: Filter, cursor: String? = nil) {
         self.section = section
         self.filter = filter
@@ -19,12 +19,12 @@ public struct FeedRequest<Section: Hashable & Sendable, Filter: Hashable & Senda
 
 /// A page as the source returns it.
 public struct FeedPage<Item: Sendable>: Sendable {
-    /// The items, in the order in which the feed shows them. There may be none.
+    /// The items in display order. May be empty.
     public var items: [Item]
-    /// Names the page that follows, as ``FeedRequest/cursor``. Nil: this is the last page.
+    /// The cursor of the next page, for ``FeedRequest/cursor``. Nil: this is the last page.
     public var next: String?
 
-    /// Makes a page, by default a last one.
+    /// Creates a page, by default the last one.
     public init(_ items: [Item], next: String? = nil) {
         self.items = items
         self.next = next
@@ -34,8 +34,8 @@ public struct FeedPage<Item: Sendable>: Sendable {
 extension FeedPage: Equatable where Item: Equatable {}
 extension FeedPage: Codable where Item: Codable {}
 
-/// The filter of a feed that has none.
+/// The filter of a feed without one.
 public struct NoFilter: Hashable, Sendable {
-    /// Makes the filter. All are equal.
+    /// Creates the filter. All instances are equal.
     public init() {}
 }

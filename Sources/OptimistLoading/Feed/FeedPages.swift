@@ -2,35 +2,34 @@
 
 import OptimistCore
 
-/// Decides which page of one section is asked for, and what becomes of the answer (F4, F6).
+/// Decides which page of a section to request, and how to merge it into the list.
 struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
-    /// The request that is under way, or has failed.
+    /// The request that is running or has failed.
     private enum Errand: Sendable {
-        /// The first pages again, with those that are here already.
+        /// The first pages again, with the new pages loaded so far.
         case refresh(FeedList<Item>)
-        /// The page after the newest ones, before which what was here before is shown.
+        /// The page after the newest ones. Items from before a refresh follow it.
         case confirm
-        /// The page after the last.
+        /// The page after the last item.
         case next
     }
 
-    /// A page to ask for.
     struct Question: Equatable {
         let cursor: String?
     }
 
     private(set) var list = FeedList<Item>()
-    /// Whether a refresh is under way or has failed, and the list is from before it.
+    /// Whether the list is from before a refresh that is running or has failed.
     private(set) var isStale = false
     private var errand: Errand?
     private var failure: (any Error)?
-    /// How many pages in a row had nothing new, and how many of those had items.
+    /// The number of pages in a row without new items, and how many of these were not empty.
     private var (barren, repeated) = (0, 0)
 
-    /// So many pages in a row with known items only are an error.
+    /// The number of pages in a row with only known items that counts as an error.
     static var mostRepeated: Int { 16 }
-    /// So many pages in a row without anything new are an error. A server that filters what it has read may give many that are
-    /// empty.
+    /// The number of pages in a row without new items that counts as an error. It is large, because a server that
+    /// filters after reading may return many empty pages.
     static var mostBarren: Int { 256 }
 
     var state: FeedSectionState {
@@ -40,7 +39,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     }
 
     var isRefreshing: Bool { if case .refresh = errand { true } else { false } }
-    /// Behind how many items the page comes that is on its way.
+    /// The number of items before the requested page.
     var start: Int {
         switch errand {
         case .refresh: 0
@@ -49,7 +48,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         }
     }
 
-    /// Asks for the first page. The items here stay until it has come.
+    /// Requests the first page. The current items stay until it arrives.
     mutating func refresh() -> Question {
         errand = .refresh(FeedList())
         (failure, barren, repeated) = (nil, 0, 0)
@@ -57,20 +56,20 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return Question(cursor: nil)
     }
 
-    /// Where a screen comes to an end that another page is asked for: that of the newest pages, or what lies beyond it.
+    /// The end that triggers the next request: of the newest pages, or of all items if the screen begins below those.
     ///
-    /// - Parameter first: The item at which the screen begins.
+    /// - Parameter first: The first visible item.
     func end(below first: Int) -> Int { list.seam.map(\.end).flatMap { $0 < first ? nil : $0 } ?? list.items.count }
 
-    /// Asks for the next page, unless something is under way, has failed, or there is none.
+    /// Requests the next page, unless a request is running or has failed, or all pages are loaded.
     ///
-    /// - Parameter first: The item at which the screen begins. Below the newest pages, those that were here before go on.
+    /// - Parameter first: The first visible item. If it is below the newest pages, the older ones continue.
     mutating func next(below first: Int = 0) -> Question? {
         guard errand == nil else { return nil }
         return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
     }
 
-    /// Asks again for the page that has failed.
+    /// Requests the failed page again.
     mutating func retry() -> Question? {
         guard failure != nil, let errand else { return nil }
         if case .refresh = errand { return refresh() }
@@ -78,7 +77,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return ask(errand)
     }
 
-    /// Asks for a page that is not the first, if there is one.
+    /// Requests a page other than the first, if there is one.
     private mutating func ask(_ errand: Errand) -> Question? {
         let isWithin = if case .confirm = errand { true } else { false }
         let question = (isWithin ? list.seam ?? list.marks.last : list.marks.last)?.next.map { Question(cursor: $0) }
@@ -88,9 +87,9 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
 
     mutating func failed(_ error: any Error) { failure = error }
 
-    /// Shows what was here at the last launch, until there is an answer.
+    /// Shows the archived items until the source responds.
     ///
-    /// - Returns: Whether it is shown.
+    /// - Returns: False if they are not needed.
     mutating func recalled(_ page: FeedPage<Item>) -> Bool {
         guard list.marks.isEmpty, !page.items.isEmpty, case .refresh = errand else { return false }
         _ = list.append(page)
@@ -98,11 +97,13 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return true
     }
 
+    /// Merges a page.
+    ///
     /// - Parameters:
-    ///   - reach: How many items the refreshed list must have not to end above the screen's lower edge.
-    ///   - mostPages: A refresh shows what it has after so many.
-    ///   - hasNews: Whether the page has an item that is not here yet.
-    /// - Returns: The next question, and the items whose description changed, as they were.
+    ///   - reach: How many items a refreshed list needs to cover the visible items.
+    ///   - mostPages: The most pages that a refresh collects before it is shown.
+    ///   - hasNews: Whether the page has a new item.
+    /// - Returns: The next request, and the former versions of items whose content changed.
     mutating func answered(
         _ page: FeedPage<Item>, reach: Int, mostPages: Int, hasNews: Bool
     ) -> (next: Question?, former: [Item]) {
@@ -138,12 +139,12 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         }
     }
 
-    /// Those that are described otherwise here.
+    /// The current versions of items whose content differs.
     private func formers(of items: [Item]) -> [Item] {
         items.compactMap { item in list.index[item.id].map { list.items[$0] }.flatMap { $0 == item ? nil : $0 } }
     }
 
-    /// The answer is in the list. If it has brought nothing, the page after it is asked for.
+    /// Completes a request. If the page did not have new items, requests the next one.
     private mutating func proceed(
         _ done: Errand, after page: FeedPage<Item>, hasNews: Bool, doesRepeat: Bool
     ) -> Question? {

@@ -1,20 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How far loading the value of an item has come.
+/// The loading state of an item's value.
 public enum FeedPhase<Value: Sendable>: Sendable {
-    /// There is no value: the item has its place, of the size that its page gave it. Every item far from the screen is
-    /// in this phase.
+    /// The value is not loaded. Every item far from the screen is in this phase. The page gives the size of its place.
     case placeholder
-    /// A value that will be replaced: a part of it, or one that has expired. If fetching a newer one fails, it stays, with the
-    /// error that the fetch threw. See ``Feed/retry(_:)``.
+    /// A value that will be replaced: a partial or expired one. If fetching a newer value fails, it stays, with the
+    /// error of the fetch. See ``Feed/retry(_:)``.
     case stale(Value, failure: (any Error)? = nil)
-    /// The value, whole and not expired.
+    /// A complete value that has not expired.
     case loaded(Value)
-    /// Fetching failed with this error, which the fetch threw. See ``Feed/retry(_:)``. The feed also tries again when
-    /// the item leaves the screen and comes back.
+    /// Fetching failed with this error. See ``Feed/retry(_:)``. The feed also tries again when the item leaves the
+    /// screen and returns.
     case failed(any Error)
 
-    /// The value to show, if there is one.
+    /// The value to show, if any.
     public var value: Value? {
         switch self {
         case .stale(let value, _), .loaded(let value): value
@@ -22,7 +21,7 @@ public enum FeedPhase<Value: Sendable>: Sendable {
         }
     }
 
-    /// Why the last fetch of the value failed. Nil: it did not.
+    /// The error of the last fetch. Nil if it did not fail.
     public var failure: (any Error)? {
         switch self {
         case .stale(_, let failure): failure

@@ -2,16 +2,16 @@
 
 import OptimistCore
 
-/// Where a feed gets the values of its items: a loader, whatever its keys are.
+/// The loader of a feed's values, independent of the type of its keys.
 struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let subscribe:
         @Sendable (Item, LoadPriority, _ isRetry: Bool, @escaping @Sendable (LoadEvent<Value>) -> Void) ->
             LoadSubscription
-    /// Makes several changes as one.
+    /// Combines several changes.
     let batch: @Sendable (() -> Void) -> Void
-    /// Says in which order to prefetch.
+    /// Sets the order of prefetching.
     let order: @Sendable ([Item]) -> Void
-    /// Whether the value that has come must be replaced.
+    /// Whether a cached value must be replaced.
     let isExpired: @Sendable (Item) -> Bool
 
     init<Key>(_ loader: Loader<Key, Value>, _ freshness: Freshness, _ key: @escaping @Sendable (Item) -> Key) {

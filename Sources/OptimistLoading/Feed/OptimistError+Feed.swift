@@ -3,18 +3,18 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// A source's pages lead to nothing new: a cursor has come again, or page after page has known items only.
+    /// The source's pages repeat: a cursor has occurred before, or many pages in a row had only known items.
     public static let pagesRepeat = Self("pagesRepeat")
-    /// Hundreds of a source's pages in a row were empty, each with another cursor. A retry goes on after them.
+    /// Hundreds of pages in a row were empty, each with a new cursor. A retry continues after them.
     public static let pagesEmpty = Self("pagesEmpty")
 }
 
 extension OptimistError {
-    static let pagesRepeat = OptimistError(.pagesRepeat, "The source gives the same pages again and again.")
+    static let pagesRepeat = OptimistError(.pagesRepeat, "The source returns the same pages repeatedly.")
 
     static func pagesEmpty(_ count: Int) -> OptimistError {
         OptimistError(
-            .pagesEmpty, "The last \(count) pages of the source have nothing new. Try again to go on after them.",
+            .pagesEmpty, "The last \(count) pages of the source had no new items. Try again to continue after them.",
             remedy: .retry(after: .zero))
     }
 }

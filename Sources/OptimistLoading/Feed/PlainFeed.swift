@@ -2,7 +2,7 @@
 
 public import OptimistCore
 
-/// A feed of one section without a filter: what most screens show.
+/// A feed of one section without a filter, as most screens need.
 ///
 /// ```swift
 /// let feed = PlainFeed<Photo, Picture>(values: pictures, key: \.url) { cursor in try await api.page(after: cursor) }
@@ -10,23 +10,23 @@ public import OptimistCore
 public typealias PlainFeed<Item: Identifiable & Equatable & Sendable, Value: Sendable> =
     Feed<OnlySection, NoFilter, Item, Value> where Item.ID: Sendable
 
-/// The section of a feed that has only one.
+/// The section of a feed with only one section.
 public struct OnlySection: Hashable, Sendable {
-    /// Makes the section. All are equal.
+    /// Creates the section. All instances are equal.
     public init() {}
 }
 
 extension Feed where Section == OnlySection, Filter == NoFilter {
-    /// Makes a feed of one section.
+    /// Creates a feed of one section.
     ///
     /// - Parameters:
-    ///   - page: Gets the page that a cursor names, which is ``FeedPage/next`` of the page before it. Nil: the first page.
-    ///   - limits: How much the feed holds and loads ahead. Default: that of the other initializer.
-    ///   - archive: Keeps pages on the disk. Default: nil, nothing is kept.
+    ///   - page: Fetches the page for a cursor, which is ``FeedPage/next`` of the previous page. Nil: the first page.
+    ///   - limits: How far ahead of the screen the feed loads.
+    ///   - archive: Keeps the first pages between launches. Default: none.
     ///   - values: Loads the value of each item near the screen.
-    ///   - key: The key of an item's value.
-    ///   - freshness: How old a value may be. Default: a cached one is shown and refreshed.
-    ///   - dependencies: Time and chance. Default: the real ones.
+    ///   - key: Returns the loader's key for an item.
+    ///   - freshness: Whether a cached value is good enough. Default: it is shown, and replaced if it has expired.
+    ///   - dependencies: The clock and tasks. Default: the system's.
     public convenience init<Key>(
         limits: FeedLimits = FeedLimits(), archive: FeedArchive<Section, Filter, Item>? = nil,
         values: Loader<Key, Value>, key: @escaping @Sendable (Item) -> Key,
@@ -44,22 +44,22 @@ extension FeedSnapshot where Section == OnlySection {
     public var items: [Item] { sections.first?.items ?? [] }
 }
 
-/// What a screen shows of a feed as a whole: its items, or what stands in their place.
+/// A screen's main content: the items, or what to show instead.
 public enum FeedContent: Sendable {
     /// There are items.
     case items
-    /// No items yet, and a page is on its way.
+    /// There are no items yet, but a page is loading.
     case loading
-    /// No items, and no page was asked for: ``Feed/refresh()`` was not called yet, or everything was removed since.
+    /// There are no items, and ``Feed/refresh()`` was not called, or not since everything was removed.
     case nothingYet
-    /// All pages are here, and they have no items.
+    /// All pages are loaded, and they are empty.
     case empty
-    /// No items, no page is on its way, and at least one section failed, the first of them with this error.
+    /// There are no items, no page is loading, and at least one section failed. This is the first section's error.
     case failed(any Error)
 }
 
 extension FeedSnapshot {
-    /// What a screen shows of the feed as a whole.
+    /// The main content of a screen that shows this feed.
     public var content: FeedContent {
         if sections.contains(where: { !$0.items.isEmpty }) { return .items }
         var (hasEnded, failure) = (true, nil as (any Error)?)
