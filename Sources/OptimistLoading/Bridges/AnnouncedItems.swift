@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The items that a view has announced that it will show: a key at each path, and a hold on each key (F8).
+/// The items that a view has announced, each with its path, its key and a hold.
 ///
-/// A path names an item until the next reload only, so the key is remembered that it stood for when it was announced.
+/// A path is only valid until the next reload, so the key at the time of the announcement is stored.
 struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     private struct Item {
         let path: Path
@@ -11,18 +11,18 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     }
 
     private let limit: Int
-    /// The oldest first: a view does not say when it has shown what it had announced.
+    /// The oldest first. A limit is needed, because views do not report when they have shown an announced item.
     private var items: [Item] = []
 
-    /// - Parameter limit: The most items. Items announced before those are let go.
+    /// - Parameter limit: The most items. The oldest are released first.
     init(limit: Int) {
-        precondition(limit >= 0, "a limit is not negative")
+        precondition(limit >= 0, "A limit must not be negative.")
         self.limit = limit
     }
 
     var count: Int { items.count }
 
-    /// Holds on to an item, unless it is held already. Another one that was at its path is let go.
+    /// Holds an item, unless it is held already. Releases another item at the same path.
     mutating func announce(_ path: Path, _ key: Key, hold: () -> Hold) {
         if items.contains(where: { $0.path == path && $0.key == key }) { return }
         items.removeAll { $0.path == path }
@@ -35,9 +35,9 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     mutating func removeAll() { items = [] }
 }
 
-/// The keys of a loader that a view has announced. Keys that are let go together leave in one step.
+/// The keys of a loader that a view has announced. Keys are released in batches.
 ///
-/// Not to be used by two threads at once.
+/// Not thread-safe.
 final class AnnouncedKeys<Path: Hashable, Key: Hashable & Sendable, Value: Sendable> {
     private let loader: Loader<Key, Value>
     private var items: AnnouncedItems<Path, Key, LoadSubscription>
@@ -49,7 +49,6 @@ final class AnnouncedKeys<Path: Hashable, Key: Hashable & Sendable, Value: Senda
 
     deinit { loader.batch { items.removeAll() } }
 
-    /// Prefetches what is at some paths.
     func announce(_ announced: [(path: Path, key: Key)]) {
         loader.batch {
             for (path, key) in announced {

@@ -4,7 +4,7 @@
     public import Foundation
     public import UIKit
 
-    /// Lets a loader fetch what a collection view is about to show (F8).
+    /// Prefetches values that a collection view is about to show.
     ///
     /// ```swift
     /// // It asks the controller what it shows by now, and nothing for a path that is no more.
@@ -26,18 +26,20 @@
         private let key: (IndexPath) -> Key?
         private let announced: AnnouncedKeys<IndexPath, Key, Value>
 
+        /// Creates a prefetcher.
+        ///
         /// - Parameters:
-        ///   - loader: Fetches the values.
-        ///   - limit: The most items that are held ahead. Items announced before those are let go. Default: 32.
-        ///   - key: Names what an item shows. Nil: nothing is fetched for it, such as for a path that is no more since
-        ///     the items are others.
+        ///   - loader: Loads the values.
+        ///   - limit: The most items that are prefetched. The oldest are released first. Default: 32.
+        ///   - key: Returns the key of an item. Nil: nothing is prefetched, for example because the path is outdated.
         /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {
             self.key = key
             announced = AnnouncedKeys(loader, limit: limit)
         }
 
-        /// Lets go of all that was announced. Call it when the data source is reloaded: paths name other items then.
+        /// Releases all announced items. Call it when the data source is reloaded, because paths then refer to other
+        /// items.
         public func reload() { announced.removeAll() }
 
         public func collectionView(_ collectionView: UICollectionView, prefetchItemsAt indexPaths: [IndexPath]) {

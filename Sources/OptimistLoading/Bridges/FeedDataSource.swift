@@ -4,8 +4,8 @@
     public import UIKit
 
     extension UICollectionViewDiffableDataSource where SectionIdentifierType: Sendable, ItemIdentifierType: Sendable {
-        /// Shows a feed's snapshot: items come, go and move by their ids, and cells whose item or value has changed are
-        /// configured again.
+        /// Shows a feed's snapshot: inserts, removes and moves items by their ids, and reconfigures cells whose item or
+        /// value has changed.
         ///
         /// ```swift
         /// let source = UICollectionViewDiffableDataSource<Kind, Photo.ID>(collectionView: view) { … }
@@ -13,8 +13,9 @@
         /// ```
         ///
         /// - Parameters:
-        ///   - snapshot: Those of one observer, one after the other: what each has changed counts from the one before.
-        ///   - animatingDifferences: Default: no, so that what is on the screen stays where it is.
+        ///   - snapshot: The next snapshot of one observer. Do not skip any, because its changes are relative to the
+        ///     previous one.
+        ///   - animatingDifferences: Default: false, so that visible items do not move.
         @MainActor
         public func show<Filter, Item, Value>(
             _ snapshot: FeedSnapshot<SectionIdentifierType, Filter, Item, Value>, animatingDifferences: Bool = false
@@ -32,7 +33,7 @@
     }
 
     extension Feed {
-        /// Says what a collection view shows whenever it has scrolled or been laid out, by what its data source calls the items.
+        /// Reports the visible items of a collection view. Call it whenever the view has scrolled or been laid out.
         ///
         /// ```swift
         /// func scrollViewDidScroll(_ scrollView: UIScrollView) { feed.setVisible(in: collectionView, of: source) }

@@ -2,7 +2,7 @@
 
 public import Observation
 
-/// A feed for views that observe: SwiftUI draws again what has read it.
+/// An observable feed. SwiftUI updates the views that read it.
 ///
 /// ```swift
 /// @State private var model = FeedModel(feed)
@@ -18,16 +18,16 @@ public final class FeedModel<
 > where Item.ID: Sendable {
     /// The feed that the model follows.
     public let feed: Feed<Section, Filter, Item, Value>
-    /// The newest snapshot.
+    /// The latest snapshot.
     public private(set) var snapshot: FeedSnapshot<Section, Filter, Item, Value>
 
-    /// Makes a model that shows what the feed has now. It changes only while ``follow()`` runs.
+    /// Creates a model with the feed's current state. It is updated only while ``follow()`` runs.
     public init(_ feed: Feed<Section, Filter, Item, Value>) {
         self.feed = feed
         snapshot = feed.snapshot
     }
 
-    /// Keeps ``snapshot`` the newest until the task is cancelled. Loads the first pages if ``Feed/refresh()`` has not
+    /// Keeps ``snapshot`` up to date until the task is cancelled. Loads the first pages if ``Feed/refresh()`` has not
     /// been called yet.
     public func follow() async {
         feed.begin()

@@ -3,14 +3,14 @@
 #if canImport(SwiftUI)
     public import SwiftUI
 
-    /// How far a view's value is.
+    /// The loading state of a view's value.
     public enum LoadPhase<Value: Sendable>: Sendable {
         case waiting(progress: Double?)
         case loaded(Value)
         case failed(any Error)
     }
 
-    /// A view of a value that a loader gets: what is in memory shows at once, the rest when it comes.
+    /// A view of a loaded value. It shows a cached value immediately, and other values when they arrive.
     ///
     /// ```swift
     /// LoadedView(item.url, from: pictures) { phase in
@@ -18,13 +18,13 @@
     /// }
     /// ```
     ///
-    /// The value is wanted for as long as the view is on the screen.
+    /// It subscribes to the value while it is on screen.
     public struct LoadedView<Key: Hashable & Sendable, Value: Sendable, Content: View>: View {
         private let key: Key
         private let loader: Loader<Key, Value>
         private let freshness: Freshness
         private let content: (LoadPhase<Value>) -> Content
-        /// The latest phase, and its key: another key's phase is not shown.
+        /// The latest phase with its key. The phase of another key is not shown.
         @State private var latest: (key: Key, phase: LoadPhase<Value>)?
 
         public init(
@@ -41,7 +41,7 @@
             content(phase).task(id: key) {
                 for await event in loader.events(for: key, freshness: freshness) {
                     switch event {
-                    // A value that is shown is better than the news that its refresh goes on, or has failed.
+                    // Keep showing a value while its refresh is in progress or after it has failed.
                     case .progress(let progress): if !isLoaded { latest = (key, .waiting(progress: progress)) }
                     case .partial(let value), .value(let value, _): latest = (key, .loaded(value))
                     case .failure(let error): if !isLoaded { latest = (key, .failed(error)) }

@@ -4,7 +4,8 @@
     public import UIKit
 
     extension UICollectionViewDiffableDataSource where SectionIdentifierType: Sendable, ItemIdentifierType: Sendable {
-        /// Shows a screen's sections: they come and go by their ids, and the cells of those that have changed are configured again.
+        /// Shows a screen's sections: inserts and removes them by their ids, and reconfigures the cells of changed
+        /// sections.
         ///
         /// ```swift
         /// let source = UICollectionViewDiffableDataSource<Part, Part>(collectionView: view) { … }
@@ -12,9 +13,11 @@
         /// ```
         ///
         /// - Parameters:
-        ///   - snapshot: Those of one observer, one after the other: what each has changed counts from the one before.
-        ///   - animatingDifferences: Default: yes.
-        ///   - items: The items of a section, such as the section itself where it is one cell. None may come twice on a screen.
+        ///   - snapshot: The next snapshot of one observer. Do not skip any, because its changes are relative to the
+        ///     previous one.
+        ///   - animatingDifferences: Default: true.
+        ///   - items: Returns the items of a section, such as the section itself if it is a single cell. Items must be
+        ///     unique on the screen.
         @MainActor
         public func show<Screen>(
             _ snapshot: ScreenSnapshot<SectionIdentifierType, Screen>, animatingDifferences: Bool = true,

@@ -2,7 +2,7 @@
 
 public import Observation
 
-/// A screen of sections for views that observe: SwiftUI draws again what has read it.
+/// An observable screen of sections. SwiftUI updates the views that read it.
 ///
 /// ```swift
 /// @State private var model = SectionsModel(home)
@@ -14,17 +14,17 @@ public import Observation
 public final class SectionsModel<ID: Hashable & Sendable, Screen: Sendable> {
     /// The screen that the model follows.
     public let sections: Sections<ID, Screen>
-    /// The newest snapshot. Nil until every source has answered or failed.
+    /// The latest snapshot. Nil until every source has responded or failed.
     public private(set) var snapshot: ScreenSnapshot<ID, Screen>?
 
-    /// Makes a model that shows what the screen has now. It changes only while ``follow()`` runs.
+    /// Creates a model with the screen's current state. It is updated only while ``follow()`` runs.
     public init(_ sections: Sections<ID, Screen>) {
         self.sections = sections
         snapshot = sections.snapshot
     }
 
-    /// Keeps ``snapshot`` the newest until the task is cancelled. Asks the sources if ``Sections/refresh()`` has not
-    /// been called yet.
+    /// Keeps ``snapshot`` up to date until the task is cancelled. Requests the sources if ``Sections/refresh()`` has
+    /// not been called yet.
     public func follow() async {
         sections.begin()
         for await snapshot in sections.snapshots() { self.snapshot = snapshot }

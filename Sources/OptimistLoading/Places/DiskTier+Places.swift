@@ -3,7 +3,7 @@
 import Foundation
 
 extension DiskTier where Key == PlaceKey, Value == Place {
-    /// Keeps place names.
+    /// Creates a tier for place names.
     public convenience init(places cache: DiskCache) {
         self.init(
             cache, name: { "place/\($0.name)" },

@@ -6,12 +6,14 @@
     import Foundation
 
     extension Loader where Key == PlaceKey, Value == Place {
-        /// Place names by the system's reverse geocoder, which throttles: it is asked once in two seconds at most, and
-        /// one request at a time. Where it finds nothing, that is the answer, and is kept; other errors are thrown.
+        /// Creates a loader that uses the system's reverse geocoder. Because it throttles, the loader sends one request
+        /// at a time, at most once every two seconds.
+        ///
+        /// If the geocoder does not find a place, this result is kept. Other errors are thrown.
         ///
         /// - Parameters:
-        ///   - disk: Where names are kept between launches. Default: nowhere.
-        ///   - dependencies: Time and tasks.
+        ///   - disk: Keeps names between launches. Default: none.
+        ///   - dependencies: The clock and tasks.
         public convenience init(
             geocodingBySystemWith disk: DiskTier<PlaceKey, Place>? = nil, dependencies: Dependencies = Dependencies()
         ) {

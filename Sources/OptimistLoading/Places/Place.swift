@@ -2,8 +2,8 @@
 
 /// The place at a coordinate.
 public enum Place: Hashable, Sendable, Codable {
-    /// The nearest place that has a name.
+    /// The nearest place with a name.
     case named(PlaceName)
-    /// No named place is near.
+    /// No named place is nearby.
     case nowhere
 }

@@ -2,18 +2,18 @@
 
 /// The names of a place.
 public struct PlaceName: Hashable, Sendable, Codable {
-    /// A city, a town or a village.
+    /// The city, town or village.
     public var place: String
-    /// The administrative area that the place is in. Nil if it is unknown.
+    /// The administrative area of the place. Nil if unknown.
     public var area: String?
-    /// The country's code by ISO 3166-1, such as `JP`. Nil if it is unknown.
+    /// The country's ISO 3166-1 code, such as `JP`. Nil if unknown.
     public var country: String?
-    /// The source of the names, in words that the app shows beside them. Nil if the source asks for none.
+    /// The attribution that the app must show with the names. Nil if the source does not require one.
     ///
-    /// > Source: Creative Commons BY 4.0, section 3(a), under which GeoNames' are given.
+    /// > Source: Creative Commons BY 4.0, section 3(a), the licence of GeoNames.
     public var attribution: String?
 
-    /// Makes a name. By default nothing else about the place is known.
+    /// Creates a name. By default, the area, country and attribution are nil.
     public init(place: String, area: String? = nil, country: String? = nil, attribution: String? = nil) {
         self.place = place
         self.area = area

@@ -2,27 +2,27 @@
 
 public import Foundation
 
-/// When something is open, by the local time of one place.
+/// Opening hours in a place's local time.
 ///
-/// It is open whenever a clock on the wall there shows a time between the two. Where the clock is set forward over the
-/// beginning, it opens at that moment; where the clock is set back and shows a time twice, both count.
+/// A place is open while its wall clock shows a time within the hours. If the clock skips the opening time, the place
+/// opens at that moment. If the clock shows a time twice, both count.
 public struct OpeningHours: Hashable, Sendable {
-    /// When it opens.
+    /// The opening time.
     public let from: TimeOfDay
-    /// When it closes. Not later than ``from``: on the day after.
+    /// The closing time. If not later than ``from``: on the next day.
     public let to: TimeOfDay
-    /// The days on which it opens. If it is open over midnight, it closes on the day after.
+    /// The days of opening. If it is open over midnight, it closes on the next day.
     public let weekdays: Set<Weekday>
     /// The place's time zone.
     public let timeZone: TimeZone
 
-    /// Makes opening hours.
+    /// Creates opening hours.
     ///
     /// - Parameters:
-    ///   - from: It is open from this time on.
-    ///   - to: It is closed from this time on. Earlier than `from`: on the day after. Equal: open for a whole day.
+    ///   - from: The opening time.
+    ///   - to: The closing time, exclusive. Earlier than `from`: on the next day. Equal to `from`: open for a full day.
     ///   - weekdays: Default: every day.
-    ///   - timeZone: The place's, with its daylight saving.
+    ///   - timeZone: The place's time zone, with its daylight saving time.
     public init(
         from: TimeOfDay, to: TimeOfDay, on weekdays: Set<Weekday> = Set(Weekday.allCases), in timeZone: TimeZone
     ) {
@@ -44,9 +44,9 @@ public struct OpeningHours: Hashable, Sendable {
         return (opensToday && from.seconds <= time) || (openedYesterday && time < to.seconds)
     }
 
-    /// When it next opens or closes.
+    /// The next opening or closing.
     ///
-    /// - Returns: A moment later than the date. Nil if nothing changes for more than a week, or if the date is not a
+    /// - Returns: A moment later than the date. Nil if there is no change within a week, or if the date is not a
     ///   number.
     public func nextChange(after date: Date) -> Date? {
         guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return nil }
@@ -60,7 +60,7 @@ public struct OpeningHours: Hashable, Sendable {
             .first { self.isOpen(at: $0) != isOpen }
     }
 
-    // MARK: - The clock on the wall, in seconds since 1970
+    // MARK: - Wall clock times, in seconds since 1970
 
     private static var daySeconds: Int { 86_400 }
 
@@ -70,13 +70,13 @@ public struct OpeningHours: Hashable, Sendable {
         timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
     }
 
-    /// When the clock shows a time: once, or never or twice where it is set.
+    /// The moments when the clock shows a time: usually one, but none or two when the clock is changed.
     private func moments(showing local: Int) -> [Int] {
         let offsets = Set([offset(at: local - Self.daySeconds), offset(at: local + Self.daySeconds)])
         return offsets.map { local - $0 }.filter { $0 + offset(at: $0) == local }
     }
 
-    /// When the clock is set, in the 24 hours of a day in Greenwich.
+    /// The moments of clock changes in the 24 hours of a UTC day.
     private func jumps(onDay day: Int) -> [Int] {
         var (before, after) = (day * Self.daySeconds, (day + 1) * Self.daySeconds)
         let former = offset(at: before)

@@ -1,37 +1,37 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A part of a screen that changes, and is drawn, on its own.
+/// A part of a screen that changes and is drawn independently.
 public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
-    /// The name of the section in ``ScreenSnapshot/ids`` and ``ScreenSnapshot/changed``.
+    /// The id of the section in ``ScreenSnapshot/ids`` and ``ScreenSnapshot/changed``.
     public let id: ID
     let isSame: @Sendable (Screen, Screen) -> Bool
     let copy: @Sendable (_ from: Screen, _ to: inout Screen) -> Void
     let hide: (@Sendable (inout Screen) -> Void)?
     let hours: @Sendable (Screen) -> OpeningHours?
 
-    /// A section that is always there.
+    /// Creates a section that is always shown.
     ///
     /// - Parameters:
-    ///   - id: Names it in a snapshot's changes.
-    ///   - path: Where the screen has it. The section is compared and copied by this path under a lock, so it leads to
-    ///     a stored property.
+    ///   - id: The id of the section in snapshots.
+    ///   - path: The section's property of the screen. It is compared and copied under a lock, so it must be a stored
+    ///     property.
     public init<Value: Equatable & Sendable>(_ id: ID, _ path: any WritableKeyPath<Screen, Value> & Sendable) {
         self.init(id, path, hide: nil) { _ in nil }
     }
 
-    /// A section with hours: outside of them the screen has nil in its place (H3).
+    /// Creates a section with opening hours: outside of them, its value is nil.
     public init<Value: Equatable & Sendable>(
         _ id: ID, _ path: any WritableKeyPath<Screen, Value?> & Sendable, hours: OpeningHours
     ) {
         self.init(id, path, hide: { $0[keyPath: path] = nil }) { _ in hours }
     }
 
-    /// A section whose hours come with it.
+    /// Creates a section whose opening hours depend on its value.
     ///
     /// - Parameters:
-    ///   - id: Names it in what changes.
-    ///   - path: Where the screen has it.
-    ///   - hours: The hours of the section's present value. Nil: it is always shown.
+    ///   - id: The id of the section in snapshots.
+    ///   - path: The section's property of the screen.
+    ///   - hours: Returns the hours of the section's current value. Nil: it is always shown.
     public init<Value: Equatable & Sendable>(
         _ id: ID, _ path: any WritableKeyPath<Screen, Value?> & Sendable,
         hours: @escaping @Sendable (Value) -> OpeningHours?
@@ -51,14 +51,14 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     }
 }
 
-/// How a section stands with its source.
+/// The state of a section's source.
 public enum SectionPhase: Sendable {
-    /// The source has not answered yet.
+    /// The source has not responded yet.
     case waiting
-    /// The section shows the source's latest answer.
+    /// The section shows the source's latest response.
     case current
-    /// The section shows an earlier answer: the last request failed with this error, which the source threw.
+    /// The last request failed with this error. The section shows an earlier response.
     case stale(any Error)
-    /// There is nothing to show: the request failed with this error, which the source threw.
+    /// The request failed with this error, and there is no earlier response.
     case failed(any Error)
 }

@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A screen at one moment, and which of its sections changed since the snapshot that its observer got before.
+/// The state of a screen, with the sections that changed since the observer's previous snapshot.
 public struct ScreenSnapshot<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
-    /// The app's value, with every section filled in. Sections outside of their hours are nil.
+    /// The app's value with all sections. Sections outside of their hours are nil.
     public let screen: Screen
-    /// The sections that are there now, in the order of the sources. Sections outside of their hours are missing.
+    /// The visible sections, in the order of the sources. Sections outside of their hours are missing.
     public let ids: [ID]
-    /// The sections that changed, appeared or disappeared, or stand otherwise with their source. In an observer's first
-    /// snapshot: all that are there. A failure that follows a failure is no change.
+    /// The sections whose value, visibility or phase changed. In an observer's first snapshot, all visible sections. A
+    /// repeated failure is not a change.
     public let changed: Set<ID>
     let phases: [ID: SectionPhase]
 
-    /// How a section stands with its source. ``SectionPhase/waiting`` for an unknown id.
+    /// The state of a section's source. ``SectionPhase/waiting`` for an unknown id.
     public func phase(of id: ID) -> SectionPhase { phases[id] ?? .waiting }
 }

@@ -1,19 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Where some sections of a screen come from. One response fills all of them (H1).
+/// A source of one or more sections of a screen. Each response fills all of them.
 public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
-    /// Fills a screen that is empty otherwise.
+    /// Writes the response into an empty screen.
     typealias Response = @Sendable (inout Screen) -> Void
 
     let sections: [ScreenSection<ID, Screen>]
     let run: @Sendable (_ respond: @escaping @Sendable (@escaping Response) -> Void) async throws -> Void
 
-    /// A source that answers once, each time it is asked.
+    /// Creates a source that responds once per request.
     ///
     /// - Parameters:
-    ///   - sections: What it fills. What it writes elsewhere on the screen is not taken.
-    ///   - load: Gets a response, in a task of its own.
-    ///   - fill: Writes a response into a screen on which all sections are empty: it says all that there is.
+    ///   - sections: The sections that it fills. Other changes to the screen are ignored.
+    ///   - load: Loads a response, in a new task.
+    ///   - fill: Writes a response into an empty screen. A section that it does not fill stays empty.
     public init<Answer: Sendable>(
         _ sections: [ScreenSection<ID, Screen>], load: @escaping @Sendable () async throws -> Answer,
         fill: @escaping @Sendable (Answer, inout Screen) -> Void
@@ -25,13 +25,13 @@ public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable 
         }
     }
 
-    /// A source that goes on answering, such as a live query.
+    /// Creates a source with several responses, such as a live query.
     ///
     /// - Parameters:
-    ///   - sections: What it fills. What it writes elsewhere on the screen is not taken.
-    ///   - follow: Makes the sequence, a new one for each call. Where it ends, the last response stays. If it throws, the
-    ///     sections say so, and stay as they are until they are asked for again.
-    ///   - fill: Writes a response into a screen on which all sections are empty.
+    ///   - sections: The sections that it fills. Other changes to the screen are ignored.
+    ///   - follow: Creates a new sequence for each call. When it ends, its last response stays. If it throws, its
+    ///     sections report the error, and keep their values until they are requested again.
+    ///   - fill: Writes a response into an empty screen.
     public init<Answers: AsyncSequence & SendableMetatype>(
         _ sections: [ScreenSection<ID, Screen>], following follow: @escaping @Sendable () -> Answers,
         fill: @escaping @Sendable (Answers.Element, inout Screen) -> Void

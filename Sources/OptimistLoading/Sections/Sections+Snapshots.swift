@@ -3,17 +3,17 @@
 import OptimistCore
 
 extension Sections {
-    /// The screen as it is now. Nil: not every source has answered yet. Nothing in it is marked as changed.
+    /// The current state of the screen, without changes. Nil until every source has responded or failed.
     public var snapshot: Snapshot? {
         state.withLock { state in
             state.machine.isComplete ? state.machine.snapshot(changed: []) : nil
         }
     }
 
-    /// The screen as soon as each source has answered or failed, and then whenever it has changed.
+    /// Returns a snapshot once every source has responded or failed, and then after each change.
     ///
-    /// A slow observer misses the snapshots between, and gets the newest, with all changes since the one before. Each
-    /// call observes for itself. The stream ends when its task is cancelled, or the sections go.
+    /// A slow observer skips intermediate snapshots. Each snapshot has all changes since the observer's previous one.
+    /// Each call creates an independent stream, which ends when its task is cancelled or the sections are released.
     public func snapshots() -> AsyncStream<Snapshot> {
         observe(by: dependencies.clock)
     }
@@ -26,15 +26,15 @@ extension Sections: Observed {
 }
 
 extension Sections {
-    /// The machine, and who is told.
+    /// The machine and the observers.
     struct State: Sendable {
         var machine: Machine
         var tasks: [Int: Task<Void, Never>] = [:]
-        /// When it next looks at the time, by the stopwatch.
+        /// The time of the next look at the hours, by the stopwatch.
         var alarm: Duration?
-        /// Whether it has been asked for anything.
+        /// Whether a refresh was requested.
         var hasBegun = false
-        /// What each has not been told yet. Nil: anything.
+        /// The observers, with the changes that each has not received yet. Nil: everything.
         var observers: [Int: (bell: Bell, changed: Set<ID>?)] = [:]
         private var lastObserver = 0
 
@@ -46,7 +46,7 @@ extension Sections {
             return lastObserver
         }
 
-        /// Notes for each observer what the machine has changed.
+        /// Collects the machine's changes for each observer.
         ///
         /// - Returns: The observers to wake.
         mutating func bells() -> [Bell] {

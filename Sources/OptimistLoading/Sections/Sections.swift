@@ -3,11 +3,12 @@
 import Foundation
 public import OptimistCore
 
-/// A screen of several sections, filled by one or several sources.
+/// A screen of several sections, filled by one or more sources.
 ///
-/// One response is one snapshot, however many sections it fills (H1); a source that changes alone reports its own sections
-/// alone (H2); sections with hours come and go by themselves (H3); equal values are not reported (H4). The first snapshot waits
-/// until each source has answered or failed: the sections of a failed source say so, and the others show.
+/// A response leads to one snapshot, even if it fills several sections. A source reports changes of its own sections
+/// only, and equal values are not reported. Sections with opening hours appear and disappear on time. The first
+/// snapshot waits until every source has responded or failed. If a source fails, its sections report the error, and the
+/// others are shown.
 ///
 /// ```swift
 /// let home = Sections(
@@ -27,15 +28,16 @@ public import OptimistCore
 /// for await snapshot in home.snapshots() { draw(snapshot.changed, of: snapshot.screen) }
 /// ```
 ///
-/// Any thread may call. Nothing is loaded before ``refresh()``.
+/// Any thread may call. Loading begins with ``refresh()``.
 ///
-/// > Important: Values of sections are compared and copied under a lock: their `==` must not call this.
+/// > Important: Values of sections are compared and copied while the lock is held: their `==` must not call this
+/// > object.
 public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
-    /// The screen at one moment.
+    /// The state of the screen at one moment.
     public typealias Snapshot = ScreenSnapshot<ID, Screen>
     typealias Machine = SectionsMachine<ID, Screen>
 
-    /// Where the clock is set meanwhile, that is noticed after this time.
+    /// The time within which a change of the system clock is noticed.
     private static var longestSleep: Duration { .seconds(60) }
 
     let state: Mutex<State>
@@ -45,19 +47,21 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     let dependencies: Dependencies
     private let elapsed: Stopwatch
 
+    /// Creates a screen.
+    ///
     /// - Parameters:
-    ///   - empty: The screen before there is anything.
-    ///   - timeout: How long the first snapshot waits for a source that does not answer; its sections are then
-    ///     ``SectionPhase/waiting``. Default: nil, as long as it takes.
-    ///   - dependencies: Time, the time of day, and tasks.
-    ///   - sources: Each is asked by itself.
-    /// - Precondition: No section comes twice.
+    ///   - empty: The screen without any content.
+    ///   - timeout: How long the first snapshot waits for sources that do not respond. After that, their sections are
+    ///     ``SectionPhase/waiting``. Default: nil, no limit.
+    ///   - dependencies: The clock, the time of day, and tasks.
+    ///   - sources: The sources, which load independently.
+    /// - Precondition: Section ids are unique.
     public init(
         _ empty: Screen, timeout: Duration? = nil, dependencies: Dependencies = Dependencies(),
         sources: [ScreenSource<ID, Screen>]
     ) {
         let ids = sources.flatMap(\.sections).map(\.id)
-        precondition(Set(ids).count == ids.count, "each section comes from one source")
+        precondition(Set(ids).count == ids.count, "section ids must be unique")
         state = Mutex(State(Machine(empty, sources.map(\.sections))))
         self.empty = empty
         self.sources = sources
@@ -72,17 +76,17 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         for bell in bells { bell() }
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
-    /// Asks every source, also if it has answered before. Its sections stay until it answers. Each answer is then reported
-    /// by itself.
+    /// Requests every source, even if it has responded before. Current values stay until then. Each response is then
+    /// reported separately.
     public func refresh() {
         let isFirst = beginning()
         for source in sources.indices { ask(source) }
         if isFirst, let patience { sleep(patience) { $0.update { machine, date in machine.waitedEnough(at: date) } } }
     }
 
-    /// Asks every source, unless that has been done.
+    /// Requests every source, unless that has been done.
     func begin() { if !state.withLock(\.hasBegun) { refresh() } }
 
     private func beginning() -> Bool {
@@ -92,13 +96,14 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         }
     }
 
-    /// Asks the source of a section again. Unknown ids do nothing.
+    /// Requests a section's source again. Unknown ids are ignored.
     public func refresh(_ id: ID) {
         guard let source = sources.firstIndex(where: { $0.sections.contains { $0.id == id } }) else { return }
         ask(source)
     }
 
-    /// Looks at the time, as when the clock has been set: without it that is noticed within a minute (H3).
+    /// Checks opening hours immediately after the system clock was changed. Otherwise a change is noticed within a
+    /// minute.
     public func systemClockDidChange() { update { machine, date in machine.look(at: date) } }
 
     private func ask(_ source: Int) {
@@ -124,13 +129,13 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         unneeded?.cancel()
     }
 
-    // MARK: - Telling
+    // MARK: - Events
 
-    /// Hands an event to the machine, and tells observers what follows.
+    /// Passes an event to the machine and notifies observers.
     private func update(_ event: (inout Machine, Date) -> Void) {
         let date = dependencies.now()
         let (former, machine, bells) = state.withLock { state in
-            let former = state.machine  // The values in it are released outside of the lock.
+            let former = state.machine  // The values in it are released without the lock.
             event(&state.machine, date)
             let bells = state.bells()
             return (former, state.machine, bells)
@@ -141,7 +146,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         wake(after: min(.seconds(next.timeIntervalSince(date)), Self.longestSleep))
     }
 
-    /// Looks at the time again, once for all sections.
+    /// Schedules the next check of opening hours, with one timer for all sections.
     private func wake(after delay: Duration) {
         let time = elapsed() + delay
         let isEarliest = state.withLock { state in

@@ -2,19 +2,19 @@
 
 import Foundation
 
-/// Decides what a screen of several sources shows, and which of its sections have changed (H1–H4).
+/// Decides what a screen with several sources shows, and which sections have changed.
 struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
     private struct Source: Sendable {
         let sections: [ScreenSection<ID, Screen>]
-        /// The number of the run whose answers count.
+        /// The current run. Responses of earlier runs are ignored.
         var number = 0
         var phase = SectionPhase.waiting
-        /// The hours of its sections, as the last response says.
+        /// The hours of its sections, by the last response.
         var hours: [OpeningHours?]
     }
 
     private var sources: [Source]
-    /// What the sources have said, whatever the hour.
+    /// The responses of all sources, regardless of opening hours.
     private var whole: Screen
     private(set) var shown: Screen
     private(set) var ids: [ID]
@@ -29,7 +29,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         changed = Set(ids)
     }
 
-    /// Whether each source has answered or failed, or enough time has passed: until then nothing is shown (H1).
+    /// Whether every source has responded or failed, or the timeout has passed. Until then, nothing is shown.
     var isComplete: Bool {
         isOverdue || sources.allSatisfy { if case .waiting = $0.phase { false } else { true } }
     }
@@ -48,7 +48,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
 
     // MARK: - Events
 
-    /// A source is asked again. Answers of an earlier run come too late from now on.
+    /// Starts a new run of a source. Later responses of earlier runs are ignored.
     ///
     /// - Returns: The number of the run.
     mutating func ask(_ source: Int) -> Int {
@@ -59,7 +59,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
     func isCurrent(_ run: Int, of source: Int) -> Bool { sources[source].number == run }
 
     /// - Parameters:
-    ///   - answer: A screen in which the source's sections are as it says.
+    ///   - answer: A screen with the source's sections filled in.
     ///   - hours: The hours of its sections, in their order.
     mutating func answered(_ answer: Screen, _ hours: [OpeningHours?], _ source: Int, run: Int, at date: Date) {
         guard isCurrent(run, of: source) else { return }
@@ -78,20 +78,20 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         look(at: date)
     }
 
-    /// A source has no more to say. If it has said nothing, there is nothing.
+    /// A source has finished. If it never responded, its sections are empty.
     mutating func ended(_ source: Int, run: Int, at date: Date) {
         guard isCurrent(run, of: source), case .waiting = sources[source].phase else { return }
         note(.current, source)
         look(at: date)
     }
 
-    /// The screen no longer waits for the sources that have not answered.
+    /// The timeout for the first snapshot has passed.
     mutating func waitedEnough(at date: Date) {
         isOverdue = true
         look(at: date)
     }
 
-    /// Looks at the time: sections come and go with their hours.
+    /// Shows and hides sections by their opening hours.
     mutating func look(at date: Date) {
         var (screen, open) = (whole, [ID]())
         for source in sources {
@@ -106,12 +106,12 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         (shown, ids) = (screen, open)
     }
 
-    /// When a section next comes or goes. Nil: not in the next week.
+    /// When a section next appears or disappears. Nil if not within a week.
     func nextChange(after date: Date) -> Date? {
         sources.lazy.flatMap(\.hours).compactMap { $0?.nextChange(after: date) }.min()
     }
 
-    /// A failure after a failure is not told again, nor to sections that are not there.
+    /// Changes a source's phase. Repeated failures, and phases of hidden sections, are not reported.
     private mutating func note(_ phase: SectionPhase, _ source: Int) {
         let former = sources[source].phase
         sources[source].phase = phase

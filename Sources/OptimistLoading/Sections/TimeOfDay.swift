@@ -1,17 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A local time of the day, in whole minutes.
+/// A local time of day, in whole minutes.
 public struct TimeOfDay: Hashable, Comparable, Sendable {
     let seconds: Int
 
-    /// Makes a time from 00:00 to 24:00. Any other stops the program.
+    /// Creates a time from 00:00 to 24:00. Other values stop the program.
     public init(_ hour: Int, _ minute: Int = 0) {
-        precondition((0...24).contains(hour) && (0..<60).contains(minute), "a time of day is from 00:00 to 24:00")
-        precondition(hour < 24 || minute == 0, "a day ends at 24:00")
+        precondition((0...24).contains(hour) && (0..<60).contains(minute), "A time of day must be from 00:00 to 24:00.")
+        precondition(hour < 24 || minute == 0, "A day ends at 24:00.")
         seconds = hour * 3_600 + minute * 60
     }
 
-    /// Reads a time as servers write it: `09:30` or `9:30`, from `00:00` to `24:00`. Returns nil for any other text.
+    /// Parses a time in the form `09:30` or `9:30`, from `00:00` to `24:00`. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }), let hour = UInt(parts[0]),
@@ -40,7 +40,7 @@ public enum Weekday: Int, CaseIterable, Hashable, Sendable {
     /// Saturday, raw value 6.
     case saturday
 
-    /// - Parameter day: Counted from 1 January 1970, a Thursday.
+    /// - Parameter day: In days since 1 January 1970, a Thursday.
     init(ofDay day: Int) {
         let number = (day + Weekday.thursday.rawValue) % 7
         self = Weekday.allCases[number < 0 ? number + 7 : number]
