@@ -34,7 +34,6 @@ struct Download {
         self.limitBytes = limitBytes
     }
 
-    /// The header fields of the next request.
     var fields: HTTPFields {
         var fields = HTTPFields()
         if bytes.isEmpty {
@@ -47,7 +46,6 @@ struct Download {
         return fields
     }
 
-    /// Whether an interrupted download can be resumed.
     var canGoOn: Bool { bytes.isEmpty || validator != nil }
 
     /// The fraction received so far. Nil if unknown.
@@ -89,7 +87,6 @@ struct Download {
 
     private func fits(_ announced: Int?) -> Bool { total == nil || announced == nil || total == announced }
 
-    /// Drops the bytes received so far.
     mutating func startAgain() -> Head {
         (bytes, total, validator, head, mayBeStored) = ([], nil, nil, nil, true)
         return .useless

@@ -148,7 +148,6 @@ public struct HTTPSource: Sendable {
     }
 }
 
-/// A download shared between its attempts.
 private final class Running: Sendable {
     private let state: Mutex<Download>
 

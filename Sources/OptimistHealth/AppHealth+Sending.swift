@@ -78,8 +78,6 @@ extension AppHealth {
         schedule.moved(to: news.path)
     }
 
-    /// Sends the unsent totals once.
-    ///
     /// - Returns: Whether the server has everything now.
     package func sendOnce() async -> Bool { await send() == .accepted }
 

@@ -27,13 +27,11 @@ public final class AppHealth: Sendable {
     let reachability: (any Reachability)?
     let dependencies: Dependencies
     let logger: Logger
-    /// Nil if health is off.
     private let kept: Kept?
 
     private struct Kept: Sendable {
         var log: LaunchLog
         var file: LedgerFile
-        /// The earlier launches that are not counted yet.
         var earlier: [LaunchRecord]
         var slot: Int
     }
@@ -88,7 +86,6 @@ public final class AppHealth: Sendable {
         if let kept, kept.slot >= Self.maxSlots { try count([], kept) }
     }
 
-    /// Opens the log and appends the marker.
     private static func open(_ directory: URL, for record: LaunchRecord) throws -> Kept {
         let path = directory.path
         if mkdir(path, 0o700) != 0, errno != EEXIST {

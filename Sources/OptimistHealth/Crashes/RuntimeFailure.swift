@@ -5,7 +5,6 @@ enum RuntimeFailure {
     static let foundNil = "Unexpectedly found nil while unwrapping an Optional value"
     static let index = "Index out of range"
 
-    /// The messages that are sent unchanged.
     static let messages: Set<String> = [
         foundNil, index, "Unexpectedly found nil while implicitly unwrapping an Optional value",
         "Unexpectedly found nil in an Optional value", "Array index is out of range", "Array index out of range",

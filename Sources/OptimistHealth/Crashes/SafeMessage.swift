@@ -35,7 +35,6 @@ public enum SafeMessage {
         return SafeText.cut(kept.joined(separator: " "), to: HealthReport.Limit.textBytes)
     }
 
-    /// Whether a word consists of lower-case ASCII letters, and optionally one trailing punctuation mark.
     private static func isPlain(_ word: Substring) -> Bool { word.wholeMatch(of: #/[a-z]+[.,:;!?]?/#) != nil }
 
     private static func frame(_ frame: CrashSignature.Frame) -> CrashSignature.Frame? {
@@ -51,7 +50,6 @@ public enum SafeMessage {
 }
 
 enum SafeText {
-    /// A name of 1 to 64 bytes.
     static func name(_ text: String) -> String { cut(text, to: HealthReport.Limit.nameBytes).nonEmpty ?? "-" }
 
     /// Removes control characters, then characters from the end until the text fits into the limit.

@@ -72,7 +72,6 @@ struct SwiftBacktrace: Decodable {
             line: location?.line)
     }
 
-    /// The function's name without the offset.
     private func function(_ frame: Frame) -> String? {
         (frame.description ?? frame.symbol)?.replacing(#/ \+ \d+$/#, with: "")
     }

@@ -10,7 +10,6 @@ public import Foundation
 public struct SwiftBacktraceSource: CrashSource {
     private let directory: URL
 
-    /// The largest log that is read.
     private static let maxBytes = 16 << 20
     /// The most logs that are read at once: a program that crashes at every start may leave many.
     private static let maxLogs = 500

@@ -12,7 +12,6 @@ struct LaunchRecord: Hashable, Sendable, Codable {
     var version: AppVersion
     /// In seconds since 1970 by the device's clock.
     var beganAt: Double
-    /// The process id.
     var process: Int32
     /// An id of the boot during which the app was launched.
     var boot: String
@@ -58,7 +57,6 @@ public enum LaunchEnd: Hashable, Sendable {
     }
 }
 
-/// Days since 1970-01-01 in UTC.
 enum Day {
     /// - Parameter time: Seconds since 1970, clamped to the days that a report can hold.
     static func of(_ time: Double) -> Int { Int(min(max((time / 86_400).rounded(.down), 0), 1_000_000)) }

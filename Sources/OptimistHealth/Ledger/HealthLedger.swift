@@ -9,18 +9,14 @@ import Foundation
 struct HealthLedger: Sendable, Codable, Equatable {
     /// A random id. Only a hash of it is ever sent.
     private(set) var installation: UUID
-    /// The totals, in order of creation.
     private(set) var totals: [KeptTotals] = []
     /// The latest launches, the newest last.
     private var launches: [KnownLaunch] = []
-    /// The ids of the reports counted last.
     private var counted: [String] = []
 
     struct KeptTotals: Sendable, Codable, Equatable {
         var totals: HealthTotals
-        /// Increases with every change.
         var revision = 0
-        /// The last revision that the server has confirmed.
         var sentRevision = 0
     }
 
@@ -83,7 +79,6 @@ struct HealthLedger: Sendable, Codable, Equatable {
 
     var unsent: [KeptTotals] { totals.filter { $0.revision > $0.sentRevision } }
 
-    /// Marks totals as sent.
     mutating func sent(_ sent: [KeptTotals]) {
         for one in sent {
             guard let index = index(of: one.totals) else { continue }

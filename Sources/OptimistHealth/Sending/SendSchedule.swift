@@ -7,7 +7,6 @@ import OptimistSession
 struct SendSchedule: Sendable {
     enum Answer: Hashable, Sendable {
         case accepted
-        /// A later attempt may succeed.
         case failed(retryAfter: Duration?)
         /// The server does not accept the report: it does not know the app, or has another version.
         case refused
@@ -27,7 +26,6 @@ struct SendSchedule: Sendable {
     private let allowsExpensive: Bool
     private var randomness: SplitMix64
 
-    /// The pause after a refusal.
     static let refusalPause = Duration.seconds(86_400)
 
     /// - Parameter path: The network. Nil: unknown until ``moved(to:)``.
@@ -56,7 +54,6 @@ struct SendSchedule: Sendable {
         }
     }
 
-    /// Deducts elapsed time from the pause.
     mutating func waited(_ time: Duration) { pause = pause.flatMap { $0 > time ? $0 - time : nil } }
 
     var next: Action {

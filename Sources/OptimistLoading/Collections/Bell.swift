@@ -9,8 +9,6 @@ struct Bell: Sendable {
 
     func callAsFunction() { ring.yield() }
 
-    /// Waits for a ring.
-    ///
     /// - Returns: False if the task is cancelled.
     func wait() async -> Bool { await rings.first { _ in true } != nil }
 }

@@ -25,7 +25,6 @@ struct Lists {
 
     func next(after index: Int) -> Int? { links[index].next == Self.none ? nil : links[index].next }
 
-    /// The list that contains an index, or nil.
     func list(of index: Int) -> Int? {
         guard index < links.count, links[index].list != Self.none else { return nil }
         return links[index].list
@@ -41,7 +40,6 @@ struct Lists {
         lasts[list] = index
     }
 
-    /// Removes an index from its list, if any.
     mutating func remove(_ index: Int) {
         guard let list = list(of: index) else { return }
         let link = links[index]

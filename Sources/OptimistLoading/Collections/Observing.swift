@@ -4,7 +4,6 @@
 protocol Observed: AnyObject, Sendable {
     associatedtype Snapshot: Sendable
 
-    /// - Returns: The observer's number.
     func add(_ bell: Bell) -> Int
     func removeObserver(_ number: Int)
     func take(_ number: Int) -> Taking<Snapshot>

@@ -10,7 +10,6 @@ struct Slab<Element: Sendable>: Sendable {
 
     @inlinable var count: Int { elements.count - free.count }
 
-    /// The elements with their places, in arbitrary order.
     var all: [(place: Int, element: Element)] {
         elements.indices.compactMap { place in elements[place].map { (place, $0) } }
     }
@@ -20,7 +19,6 @@ struct Slab<Element: Sendable>: Sendable {
         _modify { yield &elements[place] }
     }
 
-    /// Stores an element and returns its place.
     @inlinable
     mutating func insert(_ element: Element) -> Int {
         guard let place = free.popLast() else {

@@ -3,7 +3,6 @@
 import Foundation
 import OptimistCore
 
-/// Slow and infrequent operations: scanning the folder, creating files and making room.
 extension DiskCache {
     /// A file without a write for this long is no longer being written.
     private static let restSeconds: UInt32 = 3600

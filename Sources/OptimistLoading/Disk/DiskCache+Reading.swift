@@ -3,7 +3,6 @@
 import OptimistCore
 
 extension DiskCache {
-    /// Returns a key's verified entry and its place.
     func stored(for key: String) -> (entry: DiskEntry, place: RecordPlace)? {
         let digest = XXH64.hash(key)
         let now = UInt32(time)
@@ -52,7 +51,6 @@ extension DiskCache {
         if let retired, isOurs || retired.deed == .removeFile { settle(retired) }
     }
 
-    /// Counts a lookup as a miss after all.
     @discardableResult
     private func miss(_ work: (inout DiskIndex) -> RetiredRecord?) -> RetiredRecord? {
         index.withLock { index in
@@ -63,7 +61,6 @@ extension DiskCache {
     }
 }
 
-/// The result of reading a record.
 enum StoredRecord {
     case sound(DiskEntry)
     case ofAnotherKey
@@ -73,7 +70,7 @@ enum StoredRecord {
 }
 
 extension DiskFile {
-    /// Reads a record in one call and verifies it.
+    /// One read, so that a record is verified as a unit.
     func record(at place: RecordPlace, for key: String) -> StoredRecord {
         withUnsafeTemporaryAllocation(byteCount: Int(place.headLength), alignment: 8) { headBytes in
             var isWhole = false

@@ -5,7 +5,7 @@ import OptimistCore
 extension DiskCache {
     enum WriteOutcome {
         case stored, failed
-        /// Another call has stored a newer entry or removed everything.
+        /// Another call has stored a newer entry, or removed everything.
         case overtaken
     }
 

@@ -27,7 +27,6 @@ public final class DiskCache: Sendable {
     /// Entries up to this size share files.
     static let largestShared = 64 << 10
 
-    /// How long nothing is written after a failed write: 10 seconds.
     package static let pauseAfterFailure: Duration = .seconds(10)
 
     /// Creates a cache without touching the disk. The first use scans the folder, and the first write creates it.
@@ -87,7 +86,6 @@ public final class DiskCache: Sendable {
         refresh(key, to: Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified)) { _ in true }
     }
 
-    /// - Parameter isConfirmed: Returns whether the source has confirmed this entry.
     func refresh(_ key: String, to validity: Validity, if isConfirmed: (DiskEntry) -> Bool) -> Bool {
         guard let (entry, place) = stored(for: key), isConfirmed(entry) else { return false }
         let validity = validity.confirming(entry.validity)
@@ -125,7 +123,6 @@ public final class DiskCache: Sendable {
         _ = files  // Closed here, where no caller waits.
     }
 
-    /// Removes segment files.
     func remove(_ items: [DiskFolder.Item]) {
         let failures = items.filter(\.isSegment).compactMap { folder.remove($0.name) }
         if let code = failures.first { note(code) }
@@ -153,7 +150,6 @@ extension DiskCache {
         return index.withLock { work(&$0) }
     }
 
-    /// Carries out a file operation that the index has decided.
     func settle(_ retired: RetiredRecord?) {
         guard let retired else { return }
         var failure: CInt?
@@ -171,13 +167,11 @@ extension DiskCache {
         }
     }
 
-    /// Truncates the unused end of a sealed segment.
     func trim(_ sealed: (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)?) {
         sealed?.file.resize(to: sealed?.sizeBytes ?? 0)
         settle(sealed?.emptied)
     }
 
-    /// Records a failure, and pauses writes.
     func note(_ code: CInt) {
         let time = time
         index.withLock { index in

@@ -4,16 +4,14 @@
 /// readers should wait.
 struct DiskEviction {
     let segments: [UInt32: DiskSegment]
-    /// The segment that takes the next small record.
     let active: UInt32?
 
-    /// Returns the segments whose files are no longer in the folder.
     func vanished(from items: [DiskFolder.Item]) -> [UInt32] {
         let names = Set(items.map(\.name))
         return segments.filter { !names.contains($0.value.name) }.map(\.key)
     }
 
-    /// A file that may be removed, and its segment if the index knows it.
+    /// The segment is nil if the index does not know the file.
     struct Victim {
         let item: DiskFolder.Item
         let segment: UInt32?
@@ -28,7 +26,6 @@ struct DiskEviction {
             guard let id = ids[item.name], let segment = segments[id] else {
                 return (Victim(item: item, segment: nil, usedAt: item.modifiedAt), (0, item.modifiedAt, 0))
             }
-            // A record in this file is still being written.
             if id == active || segment.pendingRecords > 0 { return nil }
             return (
                 Victim(item: item, segment: id, usedAt: segment.usedAt),

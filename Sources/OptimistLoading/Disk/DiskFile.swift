@@ -11,7 +11,7 @@
 /// An open file, closed on release, so that a read never uses a closed descriptor.
 final class DiskFile: Sendable {
     private let descriptor: CInt
-    /// The state of the file when it was opened.
+    /// As of the opening.
     let sizeBytes: Int
     let modifiedAt: Int
 
@@ -83,7 +83,7 @@ final class DiskFile: Sendable {
         }
     }
 
-    /// Overwrites four bytes. Returns the system's error number, or nil on success.
+    /// Returns the system's error number, or nil on success.
     func overwrite(_ number: UInt32, at offset: Int) -> CInt? {
         withUnsafeBytes(of: number.littleEndian) { bytes in
             retrying { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) } == bytes.count ? nil : errno
@@ -96,7 +96,6 @@ final class DiskFile: Sendable {
     }
 }
 
-/// Repeats a call that a signal interrupted.
 private func retrying(_ call: () -> Int) -> Int {
     while true {
         let result = call()

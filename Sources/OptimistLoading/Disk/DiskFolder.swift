@@ -73,7 +73,6 @@ struct DiskFolder: Sendable {
         return .success(file)
     }
 
-    /// Whether the file exists, even if it cannot be opened.
     func hasFile(_ name: String) -> Bool {
         var status = stat()
         return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG

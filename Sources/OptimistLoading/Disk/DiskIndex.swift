@@ -5,9 +5,8 @@
 ///
 /// Keys are known by 64-bit digests. The reader of a record compares the key itself.
 ///
-/// To track cheaply which bytes were used recently, time is divided into eras: an era ends when a quarter of the usable
-/// bytes have been used in it. Bytes used in the current era or the previous one are *recent*: between the last quarter
-/// and the last half of all used bytes.
+/// To track recent use cheaply, time is divided into eras: an era ends when a quarter of the usable bytes have been
+/// used in it. Bytes used in the current or the previous era are *recent*: at least the last quarter, at most half.
 struct DiskIndex {
     let limits: DiskLimits
     /// Whether the folder was scanned. Before that, the index is empty and collects the keys to remove.
@@ -25,7 +24,6 @@ struct DiskIndex {
 
     private(set) var places: [UInt64: RecordPlace] = [:]
     private(set) var segments: [UInt32: DiskSegment] = [:]
-    /// The segment that takes the next small record.
     private(set) var active: UInt32?
 
     private var lastStamp: UInt64 = 0
@@ -33,7 +31,6 @@ struct DiskIndex {
     private var lastUseNumber: UInt64 = 0
     private var era: UInt32 = 2
     private var eraBytes = 0
-    /// The segments with open files, in the order of opening.
     private var opened: [UInt32] = []
 
     static let mostOpenFiles = 64
@@ -60,7 +57,6 @@ extension DiskIndex {
         case record(RecordPlace, fileName: String, file: DiskFile?, notesUse: Bool)
     }
 
-    /// Looks up a key, and counts the lookup as a use.
     mutating func find(_ digest: UInt64, at now: UInt32) -> Finding {
         guard var place = places[digest], segments[place.segment] != nil else {
             counts.misses += 1
@@ -104,7 +100,6 @@ extension DiskIndex {
 
 // MARK: Writing
 
-/// Room for one record, owned by its writer.
 struct Reservation {
     let segment: UInt32
     let offset: UInt32
@@ -154,7 +149,6 @@ extension DiskIndex {
         return insert(written, for: digest, replacing: replaced, isUsedAt: now)
     }
 
-    /// Gives up a reserved record that could not be written.
     mutating func abandon(_ reservation: Reservation) -> RetiredRecord? {
         segments[reservation.segment]?.pendingRecords -= 1
         return reservation.segment == active ? nil : dropIfEmpty(reservation.segment)
@@ -170,7 +164,6 @@ extension DiskIndex {
         if isToBeEmptied { unseenRemovals = [] } else { unseenRemovals.insert(digest) }
     }
 
-    /// Removes a key unless it has another record since.
     mutating func remove(_ digest: UInt64, ifAt place: RecordPlace) -> RetiredRecord? {
         places[digest].map { $0.isSame(as: place) } == true ? remove(digest) : nil
     }

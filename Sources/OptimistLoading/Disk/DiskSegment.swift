@@ -14,19 +14,16 @@ struct DiskSegment {
     /// The keys of all records that were ever written here, valid or not.
     var digests: [UInt64] = []
     var liveRecords = 0
-    /// Records that are reserved but not yet written.
     var pendingRecords = 0
     /// The bytes of valid records used in the current era and in the previous one.
     var usedThisEra = 0
     var usedLastEra = 0
-    /// Seconds since 1970.
     var usedAt: UInt32 = 0
     /// Orders segments used within the same second.
     var useNumber: UInt64 = 0
 
     var isEmpty: Bool { liveRecords == 0 && pendingRecords == 0 && !mayGrow }
 
-    /// The share of the file that was used recently, in 0...1.
     var usedShare: Double { Double(usedThisEra + usedLastEra) / Double(max(sizeBytes, 1)) }
 
     mutating func noteUse(at seconds: UInt32) { usedAt = max(usedAt, seconds) }

@@ -46,12 +46,10 @@ struct RecordHead: Equatable {
     private static let format: UInt32 = 0x3143_504F
     private static let absent = UInt32.max
 
-    /// The number of bytes before the entry's own.
     var length: Int { Self.fixedLength + keyLength + (etagLength ?? 0) + (lastModifiedLength ?? 0) }
 }
 
 extension RecordHead {
-    /// Returns the length of an entry's head.
     static func length(of entry: DiskEntry, for key: String) -> Int {
         fixedLength + key.utf8.count + (entry.etag?.utf8.count ?? 0) + (entry.lastModified?.utf8.count ?? 0)
     }
@@ -126,7 +124,6 @@ extension RecordHead {
         bodyChecksum = bytes.number(at: 64, as: UInt64.self)
     }
 
-    /// Returns the key's bytes from the buffer that this head was read from.
     func key(in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[Self.fixedLength..<Self.fixedLength + keyLength])
     }

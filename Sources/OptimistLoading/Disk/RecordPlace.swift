@@ -14,7 +14,6 @@ struct RecordPlace: Equatable {
 
     var length: Int { Int(headLength) + Int(bodyLength) }
 
-    /// Whether both are the same bytes in the same file.
     func isSame(as other: RecordPlace) -> Bool { segment == other.segment && offset == other.offset }
 }
 

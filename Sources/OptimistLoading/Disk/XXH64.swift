@@ -50,7 +50,6 @@ enum XXH64 {
         return hash ^ (hash >> 32)
     }
 
-    /// Returns the checksum of a text's UTF-8 bytes.
     static func hash(_ text: String) -> UInt64 {
         var text = text
         return text.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
@@ -63,7 +62,6 @@ enum XXH64 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns eight bytes as a little-endian number.
     @inline(__always)
     fileprivate func word(at offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -43,9 +43,7 @@ extension Feed: Observed {
 }
 
 extension Feed {
-    /// The machine and the observers.
     struct State: Sendable {
-        /// An observer, with the changes that it has not received yet.
         struct Observer: Sendable {
             let bell: Bell
             var pacer: FramePacer
@@ -85,7 +83,6 @@ extension Feed {
 
         mutating func begin() { depth += 1 }
 
-        /// - Returns: The bells of the observers to wake.
         mutating func end() -> [Bell] {
             depth -= 1
             note()
@@ -107,7 +104,6 @@ extension Feed {
                 Taken(filter: machine.filter, former: former, sections: sections, news: news, phases: machine.phases))
         }
 
-        /// Collects the machine's changes for each observer.
         private mutating func note() {
             let news = machine.takeNews()
             guard !news.isEmpty else { return }

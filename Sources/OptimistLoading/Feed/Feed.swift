@@ -96,7 +96,6 @@ public final class Feed<
     /// comes near, the feed requests further new pages, and the section ends with the last of them.
     public func refresh() { update { $0.refresh() } }
 
-    /// Loads the first pages, unless that has been done.
     func begin() { update { if !$0.hasBegun { $0.refresh() } } }
 
     /// Shows another filter's items. The former items are removed immediately, and late responses for them are ignored.
@@ -163,7 +162,6 @@ public final class Feed<
         for bell in state.withLock({ $0.end() }) { bell() }
     }
 
-    /// - Parameter generation: The archive's generation before the event.
     private func perform(_ action: Machine.Action, _ generation: Int) {
         switch action {
         case .ask(let request, let number): ask(request, number)

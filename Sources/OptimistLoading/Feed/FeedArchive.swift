@@ -78,7 +78,6 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    /// Waits until all queued pages are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }

@@ -66,7 +66,6 @@ extension FeedChanges {
         self.updated = self.updated.union(updated).subtracting(inserted).subtracting(removed)
     }
 
-    /// Records items whose content differs between two lists of the same items.
     private mutating func note<Item: Identifiable & Equatable>(_ old: ArraySlice<Item>, _ new: ArraySlice<Item>)
     where Item.ID == ID {
         for (old, new) in zip(old, new) where old != new { updated.insert(new.id) }

@@ -21,19 +21,16 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
         shown = Array(repeating: nil, count: sections)
     }
 
-    /// An empty layout that replaces another one.
     init(replacing former: Self) {
         self.init(sections: former.pages.count)
         versions = former.versions.map { $0 + 1 }
     }
 
-    /// Updates a section's pages without changing its items.
+    /// `work` must not change the items.
     mutating func update<Result>(_ section: Int, _ work: (inout FeedPages<Item>) -> Result) -> Result {
         work(&pages[section])
     }
 
-    /// Updates a section's pages in a way that may change its items.
-    ///
     /// - Parameter isAddition: Whether items can only be appended, or change their content in place.
     mutating func change<Result>(
         _ section: Int, isAddition: Bool, _ work: (inout FeedPages<Item>) -> Result
@@ -54,7 +51,6 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
 
     func item(at place: Place) -> Item { pages[place.section].list.items[place.index] }
 
-    /// Whether a page has an item that neither this section nor an earlier one contains.
     func hasNews(_ page: FeedPage<Item>, in section: Int) -> Bool {
         page.items.contains { item in !pages[...section].contains { $0.list.index[item.id] != nil } }
     }

@@ -2,7 +2,6 @@
 
 /// The items of one section, each once, in the order of its pages.
 struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
-    /// The end of a page.
     struct Mark: Sendable, Equatable {
         let end: Int
         let next: String?
@@ -20,7 +19,6 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
     var hasEnded: Bool { joint == nil && marks.last.map { $0.next == nil } ?? false }
     /// The end of the newest pages, where older items begin. Nil without older items.
     var seam: Mark? { joint.map { marks[$0 - 1] } }
-    /// The newest pages alone.
     var newest: Self {
         guard let joint else { return self }
         var newest = Self()
@@ -75,7 +73,6 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return joined.items.count > items.count ? joined : self
     }
 
-    /// Combines as many pages as fit into the limit, and at least the first one.
     func head(limit: Int) -> FeedPage<Item>? {
         guard let mark = marks.last(where: { $0.end <= limit }) ?? marks.first else { return nil }
         return FeedPage(Array(items[..<mark.end]), next: mark.next)

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Sets the visible items. Items near the screen are loaded, and others are released.
     mutating func show(_ ids: [Item.ID]) {
         guard ids != visible else { return }
         let former = visiblePlaces.first
@@ -11,13 +10,11 @@ extension FeedMachine {
         settle(places)
     }
 
-    /// Retries a value whose fetch has failed, even if an earlier value is shown.
     mutating func retry(_ id: Item.ID) {
         guard phases[id]?.failure != nil, let wish = wishes[id] else { return }
         renew(wish, wish.item, isRetry: true)
     }
 
-    /// Retries all failed pages and values.
     mutating func retryAll() {
         for section in sections { retry(section: section) }
         for wish in wishes.values.sorted(by: { $0.number < $1.number }) { retry(wish.item.id) }

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension FeedMachine {
-    /// Loads or reloads the first pages.
     mutating func refresh() {
         let isFirst = !hasBegun
         hasBegun = true
@@ -13,7 +12,6 @@ extension FeedMachine {
         }
     }
 
-    /// Shows another filter's items. Late responses for the former filter are ignored.
     mutating func setFilter(_ new: Filter) {
         guard new != filter else { return }
         filter = new
@@ -22,7 +20,6 @@ extension FeedMachine {
         if hadBegun { refresh() }
     }
 
-    /// Removes all items. Late responses are ignored.
     mutating func removeAll() {
         for section in sections.indices { stop(section) }
         era += 1
@@ -35,7 +32,6 @@ extension FeedMachine {
         hasBegun = false
     }
 
-    /// Requests the next page of a section, if there is one and no other request is running.
     mutating func next(in section: Section) {
         guard let section = sections.firstIndex(of: section) else { return }
         let first = visiblePlaces.first { $0.section == section }
@@ -47,7 +43,6 @@ extension FeedMachine {
         ask(layout.update(section) { $0.next(below: first) }, for: section)
     }
 
-    /// Requests the failed page again.
     mutating func retry(section: Section) {
         guard let section = sections.firstIndex(of: section) else { return }
         act(.drop(layout.pages[section]))

@@ -20,7 +20,6 @@ struct FeedMachine<
         case order([Item])
         case drop(any Sendable)
 
-        /// Whether the action changes the loader.
         var isForValues: Bool {
             switch self {
             case .want, .need, .letGo, .order: true
@@ -29,7 +28,6 @@ struct FeedMachine<
         }
     }
 
-    /// Changes to report to observers.
     struct News: Sendable {
         var updated: Set<Item.ID> = []
         var sections: Set<Section> = []
@@ -41,7 +39,6 @@ struct FeedMachine<
         var task: Task<Void, Never>?
     }
 
-    /// An item whose value is requested.
     struct Wish: Sendable {
         let number: Int
         let item: Item
@@ -101,10 +98,8 @@ struct FeedMachine<
         return lastNumber
     }
 
-    /// The places of the visible items, sorted.
     var visiblePlaces: [FeedLayout<Item>.Place] { (visible ?? []).compactMap { layout.place(of: $0) }.sorted() }
 
-    /// The sections for an observer's snapshot.
     mutating func shownSections() -> [FeedSection<Section, Item>] {
         sections.indices.map { section in
             let pages = layout.pages[section]

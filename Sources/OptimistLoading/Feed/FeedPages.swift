@@ -19,16 +19,15 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     }
 
     private(set) var list = FeedList<Item>()
-    /// Whether the list is from before a refresh that is running or has failed.
     private(set) var isStale = false
     private var errand: Errand?
     private var failure: (any Error)?
-    /// The number of pages in a row without new items, and how many of these were not empty.
+    /// The number of consecutive pages without new items, and how many of these were not empty.
     private var (barren, repeated) = (0, 0)
 
-    /// The number of pages in a row with only known items that counts as an error.
+    /// The number of consecutive pages with only known items that counts as an error.
     static var mostRepeated: Int { 16 }
-    /// The number of pages in a row without new items that counts as an error. It is large, because a server that
+    /// The number of consecutive pages without new items that counts as an error. It is large, because a server that
     /// filters after reading may return many empty pages.
     static var mostBarren: Int { 256 }
 
@@ -69,7 +68,6 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
     }
 
-    /// Requests the failed page again.
     mutating func retry() -> Question? {
         guard failure != nil, let errand else { return nil }
         if case .refresh = errand { return refresh() }
@@ -77,7 +75,6 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return ask(errand)
     }
 
-    /// Requests a page other than the first, if there is one.
     private mutating func ask(_ errand: Errand) -> Question? {
         let isWithin = if case .confirm = errand { true } else { false }
         let question = (isWithin ? list.seam ?? list.marks.last : list.marks.last)?.next.map { Question(cursor: $0) }

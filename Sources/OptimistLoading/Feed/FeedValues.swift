@@ -7,11 +7,8 @@ struct FeedValues<Item: Sendable, Value: Sendable>: Sendable {
     let subscribe:
         @Sendable (Item, LoadPriority, _ isRetry: Bool, @escaping @Sendable (LoadEvent<Value>) -> Void) ->
             LoadSubscription
-    /// Combines several changes.
     let batch: @Sendable (() -> Void) -> Void
-    /// Sets the order of prefetching.
     let order: @Sendable ([Item]) -> Void
-    /// Whether a cached value must be replaced.
     let isExpired: @Sendable (Item) -> Bool
 
     init<Key>(_ loader: Loader<Key, Value>, _ freshness: Freshness, _ key: @escaping @Sendable (Item) -> Key) {

@@ -13,7 +13,6 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
     private let name: @Sendable (Key) -> String
     private let decode: @Sendable ([UInt8]) throws -> Value
     private let encode: (@Sendable (Value) throws -> [UInt8]?)?
-    /// Whether to store the bytes that a fetch returned.
     private let keepsFetchedBytes: Bool
     private let now: @Sendable () -> Date
     private let reading: DispatchQueue
@@ -89,13 +88,11 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
 
-    /// Queues a value to be written. Call it under the loader's lock, so that the later of two values wins. Then call
-    /// ``write()`` without the lock.
+    /// Queues a write. Call it under the loader's lock, so that the later of two values wins, then ``write()`` without
+    /// it.
     ///
-    /// - Parameters:
-    ///   - costBytes: The value's cost in memory.
-    ///   - former: The validity that the request asked the source to confirm.
-    /// - Returns: The write that this one replaces. Release it without the lock.
+    /// - Parameter former: The validity that the request asked the source to confirm.
+    /// - Returns: The replaced write, to be released without the lock.
     @usableFromInline
     func book(
         _ fetched: Fetched<Value>, _ value: Value, _ costBytes: Int, former: Validity? = nil, for key: Key
@@ -140,21 +137,19 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
             lastModified: validity.lastModified)
     }
 
-    /// Updates the validity of a confirmed entry. Returns false if the disk has another version, or may have none.
+    /// Returns false if the disk has another version or none.
     private func refresh(_ name: String, _ write: Write) -> Bool {
         guard write.fetched.value == nil, write.fetched.isKeptOnDisk else { return false }
         return cache.refresh(name, to: write.fetched.validity) { $0.validity.isOfSameVersion(as: write.former) }
     }
 
-    /// Waits until all queued values are on the disk.
     func settled() async {
         await withCheckedContinuation { continuation in writing.async { continuation.resume() } }
     }
 
     // MARK: - Removal
 
-    /// Queues a removal, which hides the key's value from now on. Call it under the loader's lock, and then
-    /// ``remove(_:noted:)`` without it.
+    /// Queues a removal and hides the value. Call it under the loader's lock, then ``remove(_:noted:)`` without it.
     func bookRemoval(of key: Key) -> (number: Int, replaced: Write?) { pending.withLock { $0.add(nil, for: key) } }
 
     func remove(_ key: Key, noted number: Int) {

@@ -31,7 +31,7 @@ public struct Fetched<Value: Sendable>: Sendable {
         self.isKeptOnDisk = isKeptOnDisk
     }
 
-    /// The same result without the fetched bytes, so that the loader's ``DiskTier`` encodes the value.
+    /// Drops the fetched bytes, so that the loader's ``DiskTier`` encodes the value.
     package var keptAsValue: Self {
         value.map { Self($0, validity: validity, isKeptOnDisk: isKeptOnDisk) } ?? self
     }
@@ -45,7 +45,6 @@ public struct Fetched<Value: Sendable>: Sendable {
         Self(unchanged: validity, isKeptOnDisk: isKeptOnDisk)
     }
 
-    /// This result after the source has confirmed it.
     func confirmed(by answer: Self) -> Self {
         value.map {
             Self(

@@ -74,8 +74,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
-    /// Whether a caller should replace the value that it has: the value has expired, is a seed, or is no longer in
-    /// memory and being fetched.
+    /// Whether a caller's value has expired, is a seed, or is no longer in memory and being fetched.
     package func isExpired(_ key: Key) -> Bool {
         let now = elapsed()
         return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
@@ -155,7 +154,6 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Changes the priority of a subscription, or ends it.
     @inlinable
     func change(_ id: HolderID, to priority: LoadPriority?, _ subscriber: Subscriber<Value>) {
         let now = elapsed()
@@ -238,8 +236,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         state.withLock { state in state.machine.order(keys.compactMap { state.places[$0] }, at: priority) }
     }
 
-    /// Returns the subscriptions that would wait in vain: their fetch has failed, or their value was dropped from
-    /// memory.
+    /// Returns the subscriptions whose fetch has failed, or whose value was dropped from memory.
     func heldInVain(_ tickets: [Key: LoadSubscription]) -> [Key: LoadSubscription] {
         state.withLock { state in tickets.filter { state.machine.isHeldInVain($0.value.id) } }
     }
@@ -311,7 +308,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Runs a fetch so that its own requests to this loader can be attributed to it.
+    /// Attributes requests of this fetch to it.
     @usableFromInline
     func asking(
         _ id: FlightID, _ fetch: () async throws -> Fetched<Value>

@@ -5,18 +5,15 @@
 /// Only this part is generic. It is inlinable, so that the app's compiler can specialize it for concrete types.
 @usableFromInline
 struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// The data of one key.
     @usableFromInline
     struct Slot: Sendable {
         @usableFromInline let key: Key
-        /// The value in memory.
         @usableFromInline var value: Value?
         @usableFromInline var partial: Value?
 
         @inlinable init(key: Key) { self.key = key }
     }
 
-    /// Actions to run without the lock.
     @usableFromInline
     enum Action: Sendable {
         case read(FlightID, Key)
@@ -24,7 +21,6 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         case cancel(Task<Void, Never>)
         case tell(LoadEvent<Value>, Subscriber<Value>, version: Int)
         case wake(at: Duration)
-        /// Release the value without a lock.
         case release(Value)
         case releaseErrors([any Error])
     }
@@ -32,14 +28,12 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var machine: LoaderMachine
     @usableFromInline var places: [Key: Int] = [:]
     @usableFromInline var slots = Slab<Slot>()
-    /// By the holder's number.
     @usableFromInline var subscribers: [Subscriber<Value>?] = []
 
     @inlinable init(_ machine: LoaderMachine) { self.machine = machine }
 
     // MARK: - Places
 
-    /// The place of a key, new if necessary.
     @inlinable
     mutating func place(of key: Key) -> Int {
         if let known = places[key] { return known }
@@ -48,7 +42,6 @@ struct LoaderState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return place
     }
 
-    /// Frees the places that are no longer in use.
     @inlinable
     mutating func tidy(_ touched: [Int], _ actions: inout [Action]) {
         for place in touched {

@@ -11,7 +11,6 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let value: Value
         /// The validity that the request asked the source to confirm, if it did.
         let former: Validity?
-        /// The memory held while this waits for the disk.
         var costBytes = 0
     }
 
@@ -101,7 +100,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return true
     }
 
-    /// The next write. Nil: all are done, and the worker ends.
+    /// Nil: all writes are done, and the worker ends.
     mutating func first() -> (number: Int, key: Key, write: Write?)? {
         while firstNumber <= lastNumber {
             if let key = keys[firstNumber] { return (firstNumber, key, entries[key]?.write) }
@@ -111,7 +110,6 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Whether this write is still pending and was not replaced.
     func isStanding(_ number: Int) -> Bool { keys[number] != nil }
 
     mutating func end(_ number: Int) -> Write? {
@@ -123,7 +121,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 extension PendingWrites.Write {
-    /// This write after a source has confirmed it. Nil if the confirmation is about another version.
+    /// Nil if the source has confirmed another version.
     fileprivate func confirmed(by other: Self) -> Self? {
         guard fetched.validity.isOfSameVersion(as: other.former) else { return nil }
         var confirmed = self

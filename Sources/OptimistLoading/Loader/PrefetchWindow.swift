@@ -11,7 +11,6 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
     private struct State {
         var wanted: Set<Key> = []
         var tickets: [Key: LoadSubscription] = [:]
-        /// Increases with each call of ``setVisible(_:)``.
         var number = 0
     }
 
@@ -56,7 +55,6 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
         }
     }
 
-    /// Holds a subscription, unless its key has already left the window or another call holds one.
     private func hold(_ ticket: LoadSubscription, for key: Key) {
         let isHeld = state.withLock { state in
             guard state.wanted.contains(key), state.tickets[key] == nil else { return false }

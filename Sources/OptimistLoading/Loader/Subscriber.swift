@@ -23,7 +23,6 @@ final class Subscriber<Value: Sendable>: Sendable {
         while let next = turns.withLock({ $0.next() }) { next.tell() }
     }
 
-    /// Stops delivery.
     @inlinable
     func close() {
         let untold = turns.withLock { $0.close() }

@@ -7,7 +7,6 @@
 /// unless a later one supersedes it: a value is not lost because a progress event arrived first.
 @usableFromInline
 struct Turns: Sendable {
-    /// A waiting event, to be delivered after another thread has finished its delivery.
     @usableFromInline
     struct Untold: Sendable {
         let kind: LoadEventKind
@@ -73,7 +72,6 @@ struct Turns: Sendable {
 enum LoadEventKind: Int, CaseIterable, Sendable {
     case progress, partial, value, failure
 
-    /// Whether this event supersedes an earlier event of the other kind.
     func overtakes(_ former: Self) -> Bool {
         switch (self, former) {
         case (.value, _), (.progress, .progress), (.partial, .progress), (.partial, .partial): true

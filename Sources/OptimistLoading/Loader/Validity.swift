@@ -27,7 +27,6 @@ public struct Validity: Sendable, Equatable {
         self.lifetime = lifetime
     }
 
-    /// Whether both describe the same version, as far as the source reveals it.
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
     /// The validity after this one has confirmed a cached value: a missing tag, date or lifetime is taken from the

@@ -22,7 +22,6 @@ final class Waiter<Value: Sendable>: Sendable {
         return outcome == nil
     }
 
-    /// Holds the subscription while the task waits.
     func keep(_ ticket: LoadSubscription) {
         let isOver = state.withLock { state in
             if state.outcome == nil { state.ticket = ticket }

@@ -3,7 +3,6 @@
 /// Further options of a request.
 @usableFromInline
 struct AskingManner: Sendable {
-    /// Whether the flight may continue without a holder.
     var outlives = false
     /// Whether the user retries: a paused error does not count.
     var isRetry = false

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The decision of a loader's machine.
 @usableFromInline
 struct Decision: Sendable {
     @usableFromInline

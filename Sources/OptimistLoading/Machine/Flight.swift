@@ -16,9 +16,7 @@ struct Flight {
     var waiting = Waiting()
     /// Whether no caller has used it so far.
     var isUnseen = true
-    /// How many waiting holders require the source.
     var waitingForSource = 0
-    /// How many waiting holders are fetches of this loader.
     var waitingFetches = 0
     /// How many other flights its fetch waits for.
     var asking = 0
@@ -31,10 +29,8 @@ struct Flight {
     var progress: Double?
     var hasPartial = false
     var queuedAt: Duration
-    /// When it is cancelled for lack of a holder.
     var lingersUntil: Duration?
 
-    /// Whether a holder requires the source.
     var mustFetch: Bool { waitingForSource > 0 }
 
     mutating func join(_ holder: Holder) {
@@ -49,7 +45,6 @@ struct Flight {
         if holder.asker != nil { waitingFetches -= 1 }
     }
 
-    /// The number of waiting holders by priority.
     struct Waiting {
         private var prefetch = 0
         private var soon = 0
@@ -74,7 +69,6 @@ struct Flight {
 
         var isEmpty: Bool { prefetch + soon + visible == 0 }
 
-        /// The priority of the most urgent holder, or `prefetch` without one.
         var urgency: LoadPriority { visible > 0 ? .visible : soon > 0 ? .soon : .prefetch }
     }
 }

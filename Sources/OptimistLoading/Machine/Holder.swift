@@ -3,14 +3,12 @@
 /// A caller that holds a key: it waits for the value, then shows it.
 struct Holder {
     let serial: Int
-    /// The place of the key.
     let place: Int
     let freshness: Freshness
     /// The flight whose fetch waits for this value. Nil if the caller is not a fetch.
     var asker: FlightID?
     var priority: LoadPriority
     var isWaiting = false
-    /// Whether its last event was a failure.
     var hasFailed = false
     var pin: MemoryQueue.Pin?
 }

@@ -5,7 +5,6 @@ struct Lane {
     let slots: Int
     let unseenSlots: Int
     let interval: Duration?
-    /// The lists of waiting flights, by priority.
     let queues: [Int]
     /// The list of waiting flights that another fetch of this loader waits for.
     let innerQueue: Int
@@ -17,7 +16,6 @@ struct Lane {
     private(set) var unseenRunning = 0
     /// How many running fetches wait for another fetch, and lend it their slots.
     var suspended = 0
-    /// The earliest start of the next flight.
     private(set) var opensAt: Duration?
 
     init(slots: Int, unseenSlots: Int, interval: Duration? = nil, queues: [Int], innerQueue: Int) {
@@ -28,7 +26,6 @@ struct Lane {
         self.innerQueue = innerQueue
     }
 
-    /// The list where a flight waits.
     func queue(_ flight: Flight) -> Int { flight.waitingFetches > 0 ? innerQueue : queue(flight.priority) }
 
     func queue(_ priority: LoadPriority) -> Int { queues[priority.rawValue] }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Flights queue for a slot, begin, and end or are cancelled.
 extension LoaderMachine {
     func laneNumber(_ flight: Flight) -> Int {
         switch flight.stage {
@@ -16,7 +15,6 @@ extension LoaderMachine {
         pump(lane, &decision, at: now)
     }
 
-    /// Updates a flight's priority from its holders.
     mutating func reconsider(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard var flight = flights[place] else { return }
         let (lane, former) = (laneNumber(flight), flight.priority)
@@ -47,7 +45,6 @@ extension LoaderMachine {
         pump(laneNumber(flight), &decision, at: now)
     }
 
-    /// Cancels a flight that is no longer needed.
     mutating func giveUp(_ place: Int, _ decision: inout Decision, at now: Duration) {
         guard let flight = flights[place] else { return }
         guard flight.stage.isUnderWay else {
@@ -123,7 +120,6 @@ extension LoaderMachine {
         }
     }
 
-    /// Whether the lane's interval delays its next flight.
     private func isClosed(_ number: Int, _ decision: inout Decision, at now: Duration) -> Bool {
         guard let opensAt = lanes[number].opensAt, now < opensAt else { return false }
         decision.actions.append(.wake(at: opensAt))

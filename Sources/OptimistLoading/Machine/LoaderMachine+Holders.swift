@@ -2,10 +2,7 @@
 
 import OptimistCore
 
-/// Holders subscribe to a value, change their priority, and leave.
 extension LoaderMachine {
-    /// Whether a value is in memory, for a caller that shows it immediately.
-    ///
     /// - Parameter isFresh: Whether the value must not have expired.
     @usableFromInline
     mutating func use(_ place: Int, isFresh: Bool, _ now: () -> Duration) -> Bool {
@@ -20,7 +17,6 @@ extension LoaderMachine {
         return true
     }
 
-    /// - Parameter lane: The name of the key's lane.
     /// - Returns: The holder, and events to deliver to it immediately, in order.
     @usableFromInline
     mutating func subscribe(
@@ -60,26 +56,23 @@ extension LoaderMachine {
         return (HolderID(place: holder, serial: serial), news, decision)
     }
 
-    /// Whether the value must be fetched. With ``Freshness/cachedThenRefreshed``, this includes a seed, which the
-    /// source must confirm.
+    /// With ``Freshness/cachedThenRefreshed``, the source must confirm a seed.
     private func isExpired(_ place: Int, for freshness: Freshness, at now: Duration) -> Bool {
         freshness == .cachedThenRefreshed && memory.isSeed(place) || kept[place]?.isFresh(at: now) != true
     }
 
-    /// The error to report until a pause ends.
     private func pausedFailure(_ place: Int, at now: Duration) -> PausedFailure? {
         if failures.isEmpty { return nil }
         return failures[place].flatMap { now < $0.until ? $0 : nil }
     }
 
-    /// Events for a holder that joins a flight. A partial value is skipped if the holder already has a complete one.
+    /// A partial value is skipped if the holder already has a complete one.
     private func knownOfFlight(_ place: Int, hasValue: Bool) -> [Decision.News] {
         guard let flight = flights[place] else { return [] }
         let partial: [Decision.News] = flight.hasPartial && !hasValue ? [.partial] : []
         return partial + (flight.progress.map { [.progress($0)] } ?? [])
     }
 
-    /// Joins the flight of a key, or starts one if there is none.
     private mutating func board(
         _ place: Int, _ number: Int, lane: String?, isRead: Bool, _ decision: inout Decision, at now: Duration
     ) {
@@ -125,7 +118,6 @@ extension LoaderMachine {
         return decision
     }
 
-    /// A holder no longer wants or shows its value.
     @usableFromInline
     mutating func leave(_ id: HolderID, at now: Duration) -> Decision {
         var decision = Decision()
@@ -144,7 +136,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Whether a holder would wait in vain: its fetch has failed, or its value was dropped from memory.
+    /// Whether a holder's fetch has failed, or its value was dropped from memory.
     func isHeldInVain(_ id: HolderID) -> Bool {
         guard let holder = holders[id.place], holder.serial == id.serial, !holder.isWaiting else { return false }
         return holder.hasFailed || holder.pin.map { !memory.has($0) } == true

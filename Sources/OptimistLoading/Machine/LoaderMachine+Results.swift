@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Results of flights, and the holders who receive them.
 extension LoaderMachine {
     @usableFromInline
     mutating func report(_ progress: Double, of id: FlightID) -> Decision {
@@ -113,7 +112,7 @@ extension LoaderMachine {
         pump(flight.lane, &decision, at: now)
     }
 
-    /// Ends a flight that no longer holds a slot.
+    /// The flight must not hold a slot.
     mutating func land(_ place: Int, _ news: Decision.News, _ decision: inout Decision) {
         serve(news, place, &decision) { _ in true }
         remove(place, &decision)

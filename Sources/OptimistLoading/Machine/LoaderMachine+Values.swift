@@ -1,8 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Values that flights return, and values that the app stores or removes.
 extension LoaderMachine {
-    /// A new value's metadata.
     @usableFromInline
     struct Arrival: Sendable {
         let hash: Int
@@ -21,7 +19,6 @@ extension LoaderMachine {
         var kept: Kept { Kept(validity: validity, expiresAt: expiresAt) }
     }
 
-    /// Stores a flight's value, replacing any former one, including a seed.
     mutating func keep(_ arrival: Arrival, _ place: Int, _ decision: inout Decision, at now: Duration) {
         let isUnseen = flights[place]?.isUnseen == true
         put(arrival, place, isUnseen: isUnseen, &decision, at: now)
@@ -73,7 +70,6 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Removes everything, and cancels all flights.
     @usableFromInline
     mutating func removeAll(_ error: any Error) -> Decision {
         var decision = Decision()
@@ -91,7 +87,6 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Frees memory, for example after a memory warning.
     @usableFromInline
     mutating func trim(to share: Double, at now: Duration) -> Decision {
         var decision = Decision()

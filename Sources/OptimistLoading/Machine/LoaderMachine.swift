@@ -6,10 +6,9 @@
 /// It knows keys only by their index, called place. Therefore it is not generic, and is compiled once.
 @usableFromInline
 struct LoaderMachine: Sendable {
-    /// The metadata of a value in memory.
     struct Kept {
         var validity: Validity
-        /// The expiry by the loader's clock. Nil: never.
+        /// By the loader's clock. Nil: never.
         var expiresAt: Duration?
 
         func isFresh(at now: Duration) -> Bool { expiresAt.map { now < $0 } ?? true }
@@ -37,20 +36,17 @@ struct LoaderMachine: Sendable {
     private var idleLanes = Lists(1)
     /// Flights that queue for a slot, or linger.
     var lists = Lists(1)
-    /// The number of the list of lingering flights.
     var lingeringList: Int { 0 }
     var failures: [Int: PausedFailure] = [:]
     @usableFromInline var counts = LoaderCounts()
-    /// The number of open batches. While one is open, no flight begins.
+    /// While a batch is open, no flight begins.
     private var batches = 0
     /// While true, no fetch begins.
     private var isSuspended = false
-    /// The lanes to pump when the last batch ends.
     private var postponed: Set<Int> = []
     private var lastSerial = 0
     private var lastVersion = 0
 
-    /// The lane for reading the disk.
     static let diskLane = 0
     private static let readsAtOnce = 4
 
@@ -102,13 +98,11 @@ struct LoaderMachine: Sendable {
         return lanes.count - 1
     }
 
-    /// A flight joins a lane.
     mutating func occupy(_ lane: Int) {
         lanes[lane].flights += 1
         idleLanes.remove(lane)
     }
 
-    /// A flight of a lane has ended.
     mutating func vacate(_ lane: Int) {
         lanes[lane].flights -= 1
         if lanes[lane].flights == 0, lanes[lane].name != nil { idleLanes.append(lane, to: 0) }
@@ -116,11 +110,10 @@ struct LoaderMachine: Sendable {
 
     // MARK: - Batches
 
-    /// Begins a batch. Until it ends, flights may queue, move and leave, but not begin.
+    /// Until the batch ends, flights may queue, move and leave, but not begin.
     @usableFromInline
     mutating func beginBatch() { batches += 1 }
 
-    /// Ends a batch. After the last one, flights begin as far as there are slots.
     @usableFromInline
     mutating func endBatch(at now: Duration) -> Decision {
         var decision = Decision()
@@ -129,7 +122,6 @@ struct LoaderMachine: Sendable {
         return decision
     }
 
-    /// Pumps the postponed lanes, unless a batch is still open.
     private mutating func pumpPostponed(_ decision: inout Decision, at now: Duration) {
         guard batches == 0 else { return }
         let lanes = postponed.sorted()
@@ -166,7 +158,6 @@ struct LoaderMachine: Sendable {
         return lastVersion
     }
 
-    /// Whether a place is free for another key.
     @usableFromInline
     func isIdle(_ place: Int) -> Bool {
         kept[place] == nil && flights[place] == nil && failures[place] == nil
@@ -175,7 +166,6 @@ struct LoaderMachine: Sendable {
     @usableFromInline
     func hasValue(_ place: Int) -> Bool { kept[place] != nil }
 
-    /// Whether a holder's value should be replaced.
     @usableFromInline
     func isToBeReplaced(_ place: Int, at now: Duration) -> Bool {
         guard let kept = kept[place] else { return isFlying(place) }

@@ -11,7 +11,6 @@ struct GhostList {
 
     private let costLimit: Int
     private let countLimit: Int
-    /// The oldest first, beginning at `start`.
     private var ghosts: [Ghost] = []
     private var start = 0
     /// The number of ghosts forgotten so far, which is the number of the one at `start`.

@@ -12,14 +12,12 @@
 /// > sizes as in Megiddo, Modha: ARC, a self-tuning, low overhead replacement cache, FAST 2003.
 struct MemoryQueue {
     private struct Node {
-        /// The key's hash.
         let hash: Int
         var cost: Int
         var storedAt = Duration.zero
         /// Distinguishes successive values at one place.
         let serial: Int
         var uses: UInt8 = 0
-        /// How many holders pin it.
         var pins = 0
         /// Whether it was prefetched and not requested since.
         var isUnseen = false
@@ -27,13 +25,11 @@ struct MemoryQueue {
         var isSeed: Bool
     }
 
-    /// A holder's claim on a value.
     struct Pin {
         fileprivate let place: Int
         fileprivate let serial: Int
     }
 
-    /// Values that were evicted or removed.
     struct Released {
         var places: [Int] = []
         /// The cost of released values that were prefetched but never used.
@@ -73,12 +69,10 @@ struct MemoryQueue {
         smallShare = limits.costBytes / 10
     }
 
-    /// The recomputed total cost, for checks.
     var addedCost: Int { nodes.lazy.compactMap(\.self).filter { !$0.isSeed }.reduce(0) { $0 + $1.cost } }
 
     // MARK: - Queries
 
-    /// Whether a place has a value that is not too old.
     func has(_ place: Int, at now: Duration) -> Bool {
         guard place < nodes.count, let node = nodes[place] else { return false }
         return node.isSeed || limits.age.map { now - node.storedAt <= $0 } ?? true
@@ -88,7 +82,6 @@ struct MemoryQueue {
 
     var hasAge: Bool { limits.age != nil }
 
-    /// Notes that a caller uses a value.
     mutating func use(_ place: Int) {
         nodes[place]?.isUnseen = false
         guard let node = nodes[place], node.uses < 3, lastSerial - node.serial >= occasion else { return }
@@ -140,7 +133,6 @@ struct MemoryQueue {
         if nodes[place]?.isSeed == false { ages.append(place, to: 0) }
     }
 
-    /// Turns the oldest seed into an ordinary value.
     private mutating func endOldestSeed(at now: Duration, _ released: inout Released) {
         guard let place = queues.first(of: Queue.seeds), var seed = nodes[place] else { return }
         guard seed.cost <= limits.costBytes, limits.count > 0 else { return remove(place, into: &released) }
@@ -182,7 +174,6 @@ struct MemoryQueue {
         if node.pins > 0 { (pinnedCost, pinnedCount) = (pinnedCost + node.cost, pinnedCount + 1) }
     }
 
-    /// Removes a node from its queue and the totals.
     private mutating func leave(_ place: Int) -> Node? {
         guard let node = nodes[place] else { return nil }
         nodes[place] = nil
@@ -224,7 +215,6 @@ struct MemoryQueue {
         return released
     }
 
-    /// Removes values that are older than the limit.
     mutating func expire(at now: Duration) -> Released {
         var released = Released()
         guard let age = limits.age else { return released }
@@ -257,7 +247,6 @@ struct MemoryQueue {
         return Pin(place: place, serial: node.serial)
     }
 
-    /// Whether a pinned value is still in memory.
     func has(_ pin: Pin) -> Bool { pin.place < nodes.count && nodes[pin.place]?.serial == pin.serial }
 
     mutating func unpin(_ pin: Pin) {

@@ -26,13 +26,11 @@ extension Sections: Observed {
 }
 
 extension Sections {
-    /// The machine and the observers.
     struct State: Sendable {
         var machine: Machine
         var tasks: [Int: Task<Void, Never>] = [:]
         /// The time of the next look at the hours, by the stopwatch.
         var alarm: Duration?
-        /// Whether a refresh was requested.
         var hasBegun = false
         /// The observers, with the changes that each has not received yet. Nil: everything.
         var observers: [Int: (bell: Bell, changed: Set<ID>?)] = [:]
@@ -46,8 +44,6 @@ extension Sections {
             return lastObserver
         }
 
-        /// Collects the machine's changes for each observer.
-        ///
         /// - Returns: The observers to wake.
         mutating func bells() -> [Bell] {
             guard machine.hasNews else { return [] }

@@ -86,7 +86,6 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         if isFirst, let patience { sleep(patience) { $0.update { machine, date in machine.waitedEnough(at: date) } } }
     }
 
-    /// Requests every source, unless that has been done.
     func begin() { if !state.withLock(\.hasBegun) { refresh() } }
 
     private func beginning() -> Bool {
@@ -131,7 +130,6 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
     // MARK: - Events
 
-    /// Passes an event to the machine and notifies observers.
     private func update(_ event: (inout Machine, Date) -> Void) {
         let date = dependencies.now()
         let (former, machine, bells) = state.withLock { state in

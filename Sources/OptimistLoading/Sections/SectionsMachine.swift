@@ -6,7 +6,6 @@ import Foundation
 struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
     private struct Source: Sendable {
         let sections: [ScreenSection<ID, Screen>]
-        /// The current run. Responses of earlier runs are ignored.
         var number = 0
         var phase = SectionPhase.waiting
         /// The hours of its sections, by the last response.
@@ -18,7 +17,6 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
     private var whole: Screen
     private(set) var shown: Screen
     private(set) var ids: [ID]
-    /// Not taken yet.
     private var changed: Set<ID> = []
     private var isOverdue = false
 
@@ -48,8 +46,6 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
 
     // MARK: - Events
 
-    /// Starts a new run of a source. Later responses of earlier runs are ignored.
-    ///
     /// - Returns: The number of the run.
     mutating func ask(_ source: Int) -> Int {
         sources[source].number += 1
@@ -85,7 +81,6 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         look(at: date)
     }
 
-    /// The timeout for the first snapshot has passed.
     mutating func waitedEnough(at date: Date) {
         isOverdue = true
         look(at: date)

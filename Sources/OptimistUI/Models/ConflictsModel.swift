@@ -14,7 +14,6 @@ public final class ConflictsModel {
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
-    /// The error of reading the conflicts.
     private var reading: (any Error)?
 
     /// Creates a model without conflicts. It is updated only while ``follow()`` runs.

@@ -3,7 +3,6 @@
 import OptimistWire
 
 extension JSONObject {
-    /// A column and its value as text.
     struct Shown: Hashable {
         var name: String
         var text: String

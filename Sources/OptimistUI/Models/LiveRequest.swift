@@ -25,7 +25,6 @@ struct LiveRequest<Value: Equatable & Sendable>: Sendable {
 }
 
 extension LiveRequest {
-    /// - Parameter request: Creates the request. Runs on a reading thread.
     init<Record: FetchableRecord & Equatable & Sendable>(
         _ request: @escaping @Sendable () -> QueryInterfaceRequest<Record>
     ) where Value == [Record] {
@@ -36,9 +35,7 @@ extension LiveRequest {
         fetch = { db in try request().fetchAll(db) }
     }
 
-    /// - Parameters:
-    ///   - parameter: Everything that the result depends on except the database.
-    ///   - fetch: Reads the result. Runs on a reading thread.
+    /// - Parameter parameter: Everything that the result depends on except the database.
     init<Parameter: Hashable & Sendable>(
         for parameter: Parameter, _ fetch: @escaping @Sendable (Database, Parameter) throws -> Value
     ) {

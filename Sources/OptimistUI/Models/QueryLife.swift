@@ -6,7 +6,6 @@ struct QueryLife<Key: Equatable> {
         case start, stop, nothing
     }
 
-    /// The running query, or nil.
     private(set) var running: Key?
 
     /// - Parameter key: The view's query. Nil if there is no store.

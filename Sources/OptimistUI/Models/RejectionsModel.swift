@@ -16,7 +16,6 @@ public final class RejectionsModel {
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
-    /// The error of reading the rejections.
     private var reading: (any Error)?
     /// The rejections that the user has postponed. They stay in ``rejections``.
     private var postponed: Set<Rejection.ID> = []

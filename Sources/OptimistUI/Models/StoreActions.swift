@@ -7,7 +7,6 @@ import Optimist
 @MainActor
 @Observable
 final class StoreActions {
-    /// The error of the last action. Nil if it succeeded.
     private(set) var failure: (any Error)?
     @ObservationIgnored let store: Store
 
