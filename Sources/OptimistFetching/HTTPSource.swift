@@ -52,10 +52,8 @@ public struct HTTPSource: Sendable {
     /// - Parameters:
     ///   - transport: Carries the requests. Both transports of this package decompress gzip.
     ///   - limitBytes: The most bytes accepted in a response. Default: 32 MiB.
-    ///   - validity: Returns how long a response is fresh, given its head and the validity from its headers. Default:
-    ///     the latter.
-    ///   - isKeptOnDisk: Returns whether a response may be stored on disk, given its head and whether its headers allow
-    ///     it (`no-store` does not). Default: the latter.
+    ///   - validity: As for a source with a session.
+    ///   - isKeptOnDisk: As for a source with a session.
     ///   - now: The time of day.
     ///   - dependencies: The clock and randomness for retries.
     public init(

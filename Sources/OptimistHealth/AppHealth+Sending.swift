@@ -41,7 +41,7 @@ extension AppHealth {
         var seen = 1
         while !Task.isCancelled {
             do { try await countEarlierLaunches() } catch {
-                logger.debug("The app's health cannot be kept", metadata: ["error.type": "\(type(of: error))"])
+                logger.debug("Health records cannot be written", metadata: ["error.type": "\(type(of: error))"])
             }
             schedule.found(work: canSend && unsent()?.totals.isEmpty == false)
             switch schedule.next {
@@ -105,13 +105,13 @@ extension AppHealth {
             if answer.head.status.kind == .successful { return .accepted }
             guard answer.head.isTemporaryFailure else {
                 logger.debug(
-                    "The server takes no report of the app's health",
+                    "The server does not accept health reports",
                     metadata: ["http.status": "\(answer.head.status.code)"])
                 return .refused
             }
             return .failed(retryAfter: answer.head.retryAfter(now: dependencies.now()))
         } catch is OptimistError {
-            logger.debug("The server's address must begin with https: no report of the app's health was sent")
+            logger.debug("No health report was sent: the server's address must begin with https")
             return .refused
         } catch {
             return .failed(retryAfter: nil)

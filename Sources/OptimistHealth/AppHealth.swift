@@ -15,7 +15,7 @@ public import OptimistSession
 ///     HealthConfiguration(
 ///         app: "campus", salt: "campus-7f3a", at: support.appending(path: "health"), server: server,
 ///         sources: [MetricKitSource()]),
-///     reachability: PathReachability())
+///     transport: URLSessionTransport(), reachability: PathReachability())
 /// Task { await health.run() }
 /// ```
 ///
@@ -158,7 +158,7 @@ public final class AppHealth: Sendable {
         var found: [(source: Int, reports: [CrashReport])] = []
         for (index, source) in configuration.sources.enumerated() {
             do { found.append((index, try await source.reports())) } catch {
-                logger.debug("Reports of crashes cannot be read", metadata: ["error.type": "\(type(of: error))"])
+                logger.debug("Crash reports cannot be read", metadata: ["error.type": "\(type(of: error))"])
             }
         }
         try count(found, kept)

@@ -78,6 +78,6 @@ extension OptimistError {
     static func healthUnavailable(_ path: String) -> OptimistError {
         let reason = String(cString: strerror(errno))
         return OptimistError(
-            .healthUnavailable, "The app's health records cannot be stored at \(path): \(reason). Choose another directory.")
+            .healthUnavailable, "Health records cannot be stored at \(path): \(reason). Choose another directory.")
     }
 }

@@ -26,7 +26,7 @@ enum InstallationName {
                 [UInt8](unsafeUninitializedCapacity: 32) { hash, count in
                     let isDone =
                         EVP_Digest(bytes.baseAddress, bytes.count, hash.baseAddress, nil, EVP_sha256(), nil) == 1
-                    precondition(isDone, "There is no memory, or OpenSSL was built without SHA-256.")
+                    precondition(isDone, "Out of memory, or OpenSSL was built without SHA-256.")
                     count = 32
                 }
             }

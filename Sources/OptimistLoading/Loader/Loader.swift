@@ -198,7 +198,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         run(actions)
     }
 
-    /// Removes a value from memory and disk, and waits for the disk.
+    /// Removes a value from memory and disk. Blocks until the disk is done.
     ///
     /// Callers that wait for the value get the result of the running fetch. The next caller starts a new fetch.
     public func remove(_ key: Key) {
@@ -207,8 +207,8 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let removal { disk?.remove(key, noted: removal.number) }
     }
 
-    /// Removes all values from memory and disk, waits for the disk, and cancels all fetches. Call it when the user
-    /// signs out.
+    /// Removes all values from memory and disk, and cancels all fetches. Blocks until the disk is done. Call it when the
+    /// user signs out.
     ///
     /// Waiting callers get a `CancellationError`. The ``DiskCache`` is emptied, including the values of other tiers.
     /// Values that must stay need a separate cache.

@@ -10,7 +10,7 @@ struct Lane {
     let innerQueue: Int
     /// The group of its keys, or nil for the shared lane.
     var name: String?
-    /// All its flights, including those in the disk lane.
+    /// The number of its flights, including flights still in the disk lane.
     var flights = 0
     private(set) var running = 0
     private(set) var unseenRunning = 0

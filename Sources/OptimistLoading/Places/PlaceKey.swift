@@ -2,7 +2,7 @@
 
 /// A key for a place name: a coordinate and a language.
 ///
-/// Coordinates are rounded to a thousandth of a degree. A pole has the same key at every longitude.
+/// Coordinates are rounded to a thousandth of a degree. Each pole has one key for all longitudes.
 public struct PlaceKey: Hashable, Sendable {
     /// In thousandths of a degree, about 100 metres.
     private let north: Int

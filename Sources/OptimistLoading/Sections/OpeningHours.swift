@@ -46,7 +46,7 @@ public struct OpeningHours: Hashable, Sendable {
 
     /// The next opening or closing.
     ///
-    /// - Returns: A moment later than the date. Nil if there is no change within a week, or if the date is not a
+    /// - Returns: A moment later than the date. Nil if nothing changes for more than a week, or if the date is not a
     ///   number.
     public func nextChange(after date: Date) -> Date? {
         guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return nil }

@@ -61,7 +61,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         sources: [ScreenSource<ID, Screen>]
     ) {
         let ids = sources.flatMap(\.sections).map(\.id)
-        precondition(Set(ids).count == ids.count, "section ids must be unique")
+        precondition(Set(ids).count == ids.count, "Section ids must be unique.")
         state = Mutex(State(Machine(empty, sources.map(\.sections))))
         self.empty = empty
         self.sources = sources

@@ -51,7 +51,7 @@ public struct StoreAccess: Sendable {
     /// The default of views without a store.
     static let missing = StoreAccess(
         failure: OptimistError(
-            .noStore, "This view does not have a store. Put .optimist(client) on the app's scene, or on the view of a preview."))
+            .noStore, "This view does not have a store. Add .optimist(client) to the app's scene or the preview."))
 }
 
 extension OptimistError.Code {

@@ -44,7 +44,7 @@ public enum RowState: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The name of an SF Symbol. Nil for `synced`, which shows none.
+    /// The name of an SF Symbol. Nil for ``synced``.
     public var symbol: String? {
         switch self {
         case .synced: nil
