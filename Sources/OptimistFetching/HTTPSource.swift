@@ -31,9 +31,9 @@ public struct HTTPSource: Sendable {
     ///   - session: Sends the requests. Only its server's origin can be requested.
     ///   - limitBytes: The most bytes accepted in a response. Default: 32 MiB.
     ///   - validity: Returns how long a response is fresh, given its head and the validity from its headers. Default:
-    ///     the latter.
+    ///     the validity from its headers.
     ///   - isKeptOnDisk: Returns whether a response may be stored on disk, given its head and whether its headers allow
-    ///     it (`no-store` does not). Default: the latter.
+    ///     it (`no-store` does not). Default: if its headers allow it.
     ///   - now: The time of day.
     public init(
         _ session: Session, limitBytes: Int = 32 << 20,

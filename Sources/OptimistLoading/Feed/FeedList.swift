@@ -48,16 +48,16 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
     /// Whether a page has already led to this cursor. Pages from before a refresh do not count: their order may differ.
     func hasBeen(at cursor: String) -> Bool { joint == nil && marks.contains { $0.next == cursor } }
 
-    /// The index in the former list at which the items after this list start.
+    /// The index in the former list of the first item after this list.
     ///
-    /// - Returns: Nil unless the last two items of this list are adjacent in the former one, in this order. One item is
-    ///   not enough: it may have moved up from far below, past items that are still missing here.
+    /// - Returns: Nil unless the last two items of this list are adjacent in `former`, in this order. One item is not
+    ///   enough: it may have moved up from far below, past items that are still missing here.
     func joint(with former: Self) -> Int? {
         let tail = items.suffix(2).compactMap { former.index[$0.id] }
         return tail.count == 2 && tail[0] + 1 == tail[1] ? tail[1] + 1 : nil
     }
 
-    /// This list, followed by the items that the former one has from an index on and that this one lacks.
+    /// This list, followed by the items of `former` from an index on that this list lacks.
     ///
     /// No item of the server is lost: the pages of this list continue at its end.
     func followed(by former: Self, from start: Int) -> Self {

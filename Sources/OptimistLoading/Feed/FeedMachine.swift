@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Makes all decisions of a feed: which pages and values to load, and which items to show.
+/// Decides which pages and values a feed loads, and what it shows.
 ///
 /// Each event adds to ``actions`` and ``news``, which the feed takes. Values and items that are no longer needed are
 /// passed along, so that the feed can release them without a lock.

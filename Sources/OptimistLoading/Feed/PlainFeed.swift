@@ -50,7 +50,7 @@ public enum FeedContent: Sendable {
     case items
     /// There are no items yet, but a page is loading.
     case loading
-    /// There are no items, and ``Feed/refresh()`` was not called, or not since everything was removed.
+    /// There are no items, because ``Feed/refresh()`` was not called at first, or after everything was removed.
     case nothingYet
     /// All pages are loaded, and they are empty.
     case empty

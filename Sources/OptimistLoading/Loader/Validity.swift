@@ -29,8 +29,7 @@ public struct Validity: Sendable, Equatable {
 
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
-    /// The validity after this one has confirmed a cached value: a missing tag, date or lifetime is taken from the
-    /// former one.
+    /// The validity of a cached value that this one has confirmed: a missing tag, date or lifetime stays as it was.
     ///
     /// > Source: RFC 9111, section 3.2.
     @usableFromInline

@@ -9,8 +9,9 @@ public import Optimist
 public final class ConflictsModel {
     /// The conflicts, oldest first, limited to the last 1,000.
     public private(set) var conflicts: [Conflict] = []
-    /// The error of the last action, which left its conflict in place, or of reading the conflicts, which left the list
-    /// as it was. Nil if both succeeded.
+    /// The error of the last action or of reading the conflicts. Nil if both succeeded.
+    ///
+    /// A failed action leaves its conflict in place, and a failed read leaves the list as it was.
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions

@@ -11,8 +11,9 @@ public import OptimistWire
 public final class RejectionsModel {
     /// The rejections, oldest first.
     public private(set) var rejections: [Rejection] = []
-    /// The error of the last retry or discard, which left its rejection in place, or of reading the rejections, which
-    /// left the list as it was. Nil if both succeeded.
+    /// The error of the last retry or discard, or of reading the rejections. Nil if all succeeded.
+    ///
+    /// A failed action leaves its rejection in place, and a failed read leaves the list as it was.
     public var failure: (any Error)? { actions.failure ?? reading }
 
     private let actions: StoreActions
