@@ -53,7 +53,6 @@ extension AppHealth {
 
     private var canSend: Bool { transport != nil && configuration.server != nil }
 
-    /// Waits until the pause ends, the network changes, or it is time to look for reports again.
     private func wait(
         _ pause: Duration?, _ schedule: inout SendSchedule, _ paths: Newest<NetworkPath?>, _ seen: inout Int
     ) async {

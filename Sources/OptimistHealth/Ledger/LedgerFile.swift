@@ -26,7 +26,7 @@ struct LedgerFile: Sendable {
         return try? JSONDecoder().decode(HealthLedger.self, from: data)
     }
 
-    /// Replaces the file. When this returns, the content survives a power loss.
+    /// The content survives a power loss once this returns.
     ///
     /// - Throws: `OptimistError` with code `healthUnavailable`.
     func replace(with ledger: HealthLedger) throws {

@@ -83,7 +83,7 @@ struct DiskFolder: Sendable {
         unlink("\(path)/\(name)") == 0 || errno == ENOENT ? nil : errno
     }
 
-    /// Creates a file of a given size. Fails with the system's error number, which is `EEXIST` if the file exists.
+    /// Fails with `EEXIST` if the file exists.
     func create(_ name: String, sizeBytes: Int) -> Result<DiskFile, DiskError> {
         guard let file = DiskFile(creating: "\(path)/\(name)") else { return .failure(DiskError(code: errno)) }
         if let code = file.resize(to: sizeBytes) {

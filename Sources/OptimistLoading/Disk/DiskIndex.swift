@@ -6,7 +6,7 @@
 /// Keys are known by 64-bit digests. The reader of a record compares the key itself.
 ///
 /// To track recent use cheaply, time is divided into eras: an era ends when a quarter of the usable bytes have been
-/// used in it. Bytes used in the current or the previous era are *recent*: at least the last quarter, at most half.
+/// used in it. Bytes used in the current or the previous era are *recent*: a quarter to a half of the usable bytes.
 struct DiskIndex {
     let limits: DiskLimits
     /// Whether the folder was scanned. Before that, the index is empty and collects the keys to remove.
@@ -75,7 +75,7 @@ extension DiskIndex {
         return .record(place, fileName: segment.name, file: segment.file, notesUse: notesUse)
     }
 
-    /// Keeps a file open for later reads. Returns another file for the caller to release without the lock.
+    /// Returns another file for the caller to release without the lock.
     mutating func keepOpen(_ file: DiskFile, for segment: UInt32) -> DiskFile? {
         guard segments[segment] != nil, segments[segment]?.file == nil else { return nil }
         segments[segment]?.file = file
@@ -127,8 +127,7 @@ extension DiskIndex {
         return length.map { reserve($0, in: id, file, at: now) }
     }
 
-    /// Closes the active segment for further records. Returns the size to truncate its file to, or that the file must
-    /// be removed.
+    /// Returns the size to truncate the file to, or that the file must be removed.
     mutating func seal() -> (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)? {
         guard let id = active, let segment = segments[id], let file = segment.file else { return nil }
         active = nil
@@ -136,8 +135,7 @@ extension DiskIndex {
         return (file, segment.end, dropIfEmpty(id))
     }
 
-    /// Publishes a reserved record after it was written. Returns whether it is now the key's record, and the record
-    /// that it invalidates.
+    /// Returns whether the written record is now the key's, and the record that it invalidates.
     ///
     /// - Parameter replaced: If given, the new record is valid only while the key still has this one.
     mutating func publish(
@@ -322,7 +320,7 @@ extension DiskIndex {
 
     mutating func idForFoundFile() -> UInt32 { nextSegment() }
 
-    /// Forgets a segment and its records. Returns that its file must be removed.
+    /// Returns that the segment's file must be removed.
     mutating func drop(_ id: UInt32) -> RetiredRecord? {
         guard let segment = segments.removeValue(forKey: id) else { return nil }
         for digest in segment.digests where places[digest]?.segment == id { places[digest] = nil }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The items of one section, each once, in the order of its pages.
+/// The items of one section, each once, in page order.
 struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
     struct Mark: Sendable, Equatable {
         let end: Int

@@ -47,7 +47,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         }
     }
 
-    /// Requests the first page. The current items stay until it arrives.
+    /// The current items stay until the first page arrives.
     mutating func refresh() -> Question {
         errand = .refresh(FeedList())
         (failure, barren, repeated) = (nil, 0, 0)
@@ -60,7 +60,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     /// - Parameter first: The first visible item.
     func end(below first: Int) -> Int { list.seam.map(\.end).flatMap { $0 < first ? nil : $0 } ?? list.items.count }
 
-    /// Requests the next page, unless a request is running or has failed, or all pages are loaded.
+    /// Without effect if a request is running or has failed, or if all pages are loaded.
     ///
     /// - Parameter first: The first visible item. If it is below the newest pages, the older ones continue.
     mutating func next(below first: Int = 0) -> Question? {
@@ -136,7 +136,6 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         }
     }
 
-    /// The current versions of items whose content differs.
     private func formers(of items: [Item]) -> [Item] {
         items.compactMap { item in list.index[item.id].map { list.items[$0] }.flatMap { $0 == item ? nil : $0 } }
     }

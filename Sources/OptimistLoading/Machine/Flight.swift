@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The loading of one value, from the queue to its end. Contains only numbers, so that reading it is cheap.
+/// The loading of one value. Contains only numbers, so that reading it is cheap.
 struct Flight {
     enum Stage {
         case queuedToRead, reading, queuedToFetch, fetching

@@ -118,7 +118,7 @@ extension LoaderMachine {
         remove(place, &decision)
     }
 
-    /// Delivers a result to the holders that accept it, so that they stop waiting.
+    /// Delivers a result to the holders that accept it.
     mutating func serve(
         _ news: Decision.News, _ place: Int, _ decision: inout Decision, if contents: (Freshness) -> Bool
     ) {

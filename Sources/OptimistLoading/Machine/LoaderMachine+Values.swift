@@ -59,7 +59,7 @@ extension LoaderMachine {
         return decision
     }
 
-    /// Removes a value. Waiting holders still get the result of the running fetch.
+    /// Waiting holders still get the result of the running fetch.
     @usableFromInline
     mutating func remove(_ place: Int) -> Decision {
         var decision = Decision()

@@ -8,7 +8,6 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         let sections: [ScreenSection<ID, Screen>]
         var number = 0
         var phase = SectionPhase.waiting
-        /// The hours of its sections, by the last response.
         var hours: [OpeningHours?]
     }
 
@@ -86,7 +85,6 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
         look(at: date)
     }
 
-    /// Shows and hides sections by their opening hours.
     mutating func look(at date: Date) {
         var (screen, open) = (whole, [ID]())
         for source in sources {

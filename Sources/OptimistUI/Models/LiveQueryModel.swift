@@ -98,7 +98,6 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         }
     }
 
-    /// Returns when the last request has been compared with the running one.
     func compared() async { await comparison?.value }
 
     private func show(_ request: LiveRequest<Value>, _ identity: AnyHashable, _ store: Store) {
