@@ -86,11 +86,11 @@ def closed_to_others(folder):
         assert names == ["backup.json", "keys.json", "optimist.sqlite", "schema.json"], names
         for file in folder / "copy", *(folder / "copy").iterdir():
             assert not stat.S_IMODE(file.stat().st_mode) & 0o077, file
-        assert "is there already" in fails("backup", folder / "copy", "--data", folder / "closed")
-        assert "which is copied" in fails("backup", folder / "closed/copy", "--data", folder / "closed")
-        assert "is there already" in fails("restore", folder / "copy", "--data", folder / "closed")
+        assert "already contains files" in fails("backup", folder / "copy", "--data", folder / "closed")
+        assert "the directory being copied" in fails("backup", folder / "closed/copy", "--data", folder / "closed")
+        assert "already contains files" in fails("restore", folder / "copy", "--data", folder / "closed")
         assert not [file for file in folder.iterdir() if "partial" in file.name]
-    assert "no server's data" in fails("backup", folder / "copy-2", "--data", folder / "nowhere")
+    assert "no server data" in fails("backup", folder / "copy-2", "--data", folder / "nowhere")
     assert "no backup" in fails("restore", folder / "nowhere", "--data", folder / "new")
     assert not (folder / "copy-2").exists() and not (folder / "new").exists()
 

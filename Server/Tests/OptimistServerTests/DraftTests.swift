@@ -33,7 +33,7 @@ struct DraftTests {
                 try make("copy") { try Data("second".utf8).write(to: $0.appending(path: "file")) }
             }
         }
-        #expect(problem?.code == .unreadableData && problem?.message.contains("is there already") == true)
+        #expect(problem?.code == .unreadableData && problem?.message.contains("already contains files") == true)
         #expect(names == ["copy"])
         #expect(try Data(contentsOf: folder.appending(path: "copy/file")) == Data("second".utf8))
     }
@@ -59,7 +59,7 @@ struct DraftTests {
             at: folder.appending(path: "empty"), withIntermediateDirectories: true)
         try Data().write(to: folder.appending(path: "file"))
         let problem = refusal { try make("file") { _ in } }
-        #expect(problem?.message.hasSuffix("is a file, and a directory is needed. Name another one.") == true)
+        #expect(problem?.message.hasSuffix("is a file. Choose a directory that does not exist yet.") == true)
         try make("empty") { try Data().write(to: $0.appending(path: "inside")) }
         #expect(names == ["file", "empty"])
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "empty/inside").path))

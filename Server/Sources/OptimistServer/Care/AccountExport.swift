@@ -5,11 +5,10 @@ import GRDB
 import OptimistCore
 package import OptimistWire
 
-/// Writes what a server holds of one account as lines of JSON: the account, each session, each row, and a last line that
-/// counts them. An export without the last line was cut short.
+/// Writes one account as lines of JSON: the account, its sessions, its rows, and a last line with their counts. An
+/// export without the last line was cut short.
 ///
-/// A session or row is in it as the server keeps it, and so is a row that was deleted and is remembered. Password hashes
-/// and what tokens are checked with are not.
+/// Rows and sessions are written as stored, including tombstones. Password hashes and token secrets are left out.
 package struct AccountExport {
     private let write: (JSON) throws -> Void
     private var rows: Int64 = 0
@@ -38,7 +37,7 @@ package struct AccountExport {
         ])
     }
 
-    /// - Parameter row: A row whose content is JSON. Other bytes become null: `optimist check` finds such rows.
+    /// - Parameter row: A row. Content that is not JSON becomes null; `optimist check` finds such rows.
     package mutating func row(_ row: EmbeddedExport.StoredBytes) throws {
         rows += 1
         try write([
@@ -57,15 +56,15 @@ package struct AccountExport {
 }
 
 extension AccountExport {
-    /// Writes an account of a data directory, as it is at one moment, also while a server runs on it. It changes nothing
-    /// and blocks the thread.
+    /// Exports an account from a data directory. All lines show the same moment, even while a server runs on the
+    /// directory. It blocks the thread and changes nothing.
     ///
     /// - Parameters:
     ///   - email: The account's address.
     ///   - directory: The data directory.
     ///   - write: Receives each line.
-    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, or with `unreadableData` if there is no
-    ///   data, or another version of the server wrote it.
+    /// - Throws: Rethrows the error of `write`. `OptimistError` with code `account.notFound`, or with `unreadableData`
+    ///   if there is no data or another version of the server wrote it.
     package static func read(
         _ email: String, in directory: URL, at now: Date = Date(), _ write: @escaping (JSON) throws -> Void
     ) throws {

@@ -3,28 +3,27 @@
 @_spi(Internals) package import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// The data of a store at one moment, as a check reads it.
+/// A consistent snapshot of a store's data, for a check.
 package protocol CheckedData {
-    /// Returns the first column of a query's rows.
     func texts(_ query: CheckedQuery) throws -> [String]
-    /// Calls `body` for each row in the order of account, type and id, until it returns false.
+    /// Calls `body` for each row, ordered by account, type and id, until it returns false.
     func forEachRow(_ body: (AuditedRow) throws -> Bool) throws
-    /// Returns the index entries of an account's rows of one type, by the ids of the rows.
+    /// Returns the index entries of an account's rows of one type, by row id.
     func entries(of account: String, type: String) throws -> [String: Set<IndexEntry>]
-    /// Returns the schema that an account's index was made for. Nil: that is not the present one.
+    /// Returns the schema of an account's index, or nil if the index was not made for the current schema.
     func schema(of account: String) throws -> Schema?
-    /// Returns an entry in the form in which the store keeps it.
+    /// Returns an entry in the form the store saves it in.
     func stored(_ entry: IndexEntry) -> IndexEntry
 }
 
-/// A query that both stores understand.
+/// A query that both stores can run.
 package struct CheckedQuery: Sendable {
-    /// A short name, different for each query.
+    /// A short, unique name.
     package var name: String
     package var sql: String
 }
 
-/// A row in its stored form, also a deleted one.
+/// A row as stored, alive or deleted.
 package struct AuditedRow: Sendable {
     package var account: String
     package var type: String
@@ -49,7 +48,7 @@ package struct AuditedRow: Sendable {
     }
 }
 
-/// Looks at rows one by one: whether each can be read, and whether the index agrees with it.
+/// Checks that each row can be read and that the index agrees with it.
 struct RowCheck<Source: CheckedData> {
     private let data: Source
     private(set) var problems: [String] = []
@@ -57,12 +56,12 @@ struct RowCheck<Source: CheckedData> {
     private var type: String?
     private var schema: Schema?
     private var definition: TypeSchema?
-    /// The entries of the present account and type, by row.
+    /// The index entries of the current account and type, by row id.
     private var entries: [String: Set<IndexEntry>] = [:]
 
     init(_ data: Source) { self.data = data }
 
-    /// - Returns: Whether to go on.
+    /// - Returns: Whether to continue with the next row.
     mutating func look(at row: AuditedRow) throws -> Bool {
         if row.account != account || row.type != type { try enter(row) }
         let unreadable = "The content of a row cannot be read"

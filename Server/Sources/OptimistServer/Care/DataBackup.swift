@@ -4,13 +4,13 @@ package import Foundation
 import GRDB
 import OptimistCore
 
-/// Copies a server's data directory, also while the server runs, and puts a copy in place.
+/// Backs up a server's data directory, even while the server runs, and restores backups.
 package enum DataBackup {
     /// A finished copy.
     package struct Report: Sendable {
         /// The number of accounts in the copy.
         package var accounts: Int
-        /// The number of rows in the copy, with deleted ones.
+        /// The number of rows in the copy, including deleted ones.
         package var rows: Int
         /// The size of the database, in bytes.
         package var bytes: Int
@@ -18,20 +18,21 @@ package enum DataBackup {
 
     private static let database = DirectoryManifest.database
 
-    /// Copies a data directory as it is at one moment. Writes of a running server go on meanwhile, and are not in the copy.
+    /// Copies a data directory as of one moment. A running server can keep writing; the copy does not include those
+    /// writes.
     ///
-    /// The copy is a directory that only its owner can read: the database, the keys, the schema, and `backup.json` with
-    /// their checksums. It is opened and checked before it gets its name. If the copy is interrupted, there is nothing under
-    /// that name. A program that is killed may leave a hidden directory beside it, which the next copy to this place
-    /// removes. It blocks the thread.
+    /// The copy is a directory that only its owner can read. It contains the database, the keys, the schema, and
+    /// `backup.json` with their checksums. The copy is opened and checked before it gets its final name, so an
+    /// interrupted copy leaves nothing under that name. A killed program may leave a hidden directory next to it; the
+    /// next backup to the same place removes that. It blocks the thread.
     ///
     /// - Parameters:
     ///   - directory: A server's data directory.
     ///   - target: The directory to make, outside the data directory.
-    ///   - begun: Gets the hidden directory in which the copy grows: a program that is asked to end removes that. Default:
-    ///     nothing.
-    /// - Throws: `OptimistError` with code `unreadableData` if there is no data, the target exists or is in the data
-    ///   directory, or the copy is not sound; `diskTrouble` if the disk is full or fails.
+    ///   - begun: Receives the hidden directory that is being filled. A program that is asked to stop should remove it.
+    ///     Default: does nothing.
+    /// - Throws: `OptimistError` with code `unreadableData` if there is no data, if the target exists or is inside the
+    ///   data directory, or if the copy fails its check; `diskTrouble` if the disk is full or fails.
     package static func backUp(
         _ directory: URL, to target: URL, begun: (URL) -> Void = { _ in }
     ) throws -> Report {
@@ -57,23 +58,23 @@ package enum DataBackup {
         }
     }
 
-    /// Puts a backup in place, as the data directory of a server that is not there yet. The backup stays.
+    /// Restores a backup as the data directory of a new server. The backup itself is unchanged.
     ///
-    /// Every file is compared with its checksum, and the database is checked, before the directory gets its name. The
-    /// server's next start begins an epoch. Devices then compare what they have, and send what is not in the backup.
+    /// Each file's checksum and the database are checked before the directory gets its name. When the server next
+    /// starts, it begins a new epoch: devices then compare their rows and upload whatever the backup lacks.
     ///
     /// - Parameters:
-    ///   - backup: The directory that ``backUp(_:to:begun:)`` made.
+    ///   - backup: A directory made by ``backUp(_:to:begun:)``.
     ///   - directory: The data directory to make, outside the backup.
-    ///   - begun: As ``backUp(_:to:begun:)``.
-    /// - Throws: As ``backUp(_:to:begun:)``, and with code `unreadableData` if a file is a link or a pipe, or is damaged.
+    ///   - begun: As for ``backUp(_:to:begun:)``.
+    /// - Throws: As ``backUp(_:to:begun:)``, and with code `unreadableData` if a file is a link, a pipe or damaged.
     package static func restore(
         _ backup: URL, to directory: URL, begun: (URL) -> Void = { _ in }
     ) throws -> Report {
         let manifest = try DirectoryManifest(of: backup)
         try refuse(directory, inside: backup)
         return try DraftDirectory.make(directory, begun: begun) { draft in
-            // The keys come last, so that an interrupted copy has none.
+            // The keys are copied last, so that an interrupted copy does not contain them.
             for name in [database] + DirectoryManifest.besides where manifest.files[name] != nil {
                 let digest = try RegularFile.copy(
                     backup.appending(path: name), to: draft.appending(path: name))
@@ -83,15 +84,15 @@ package enum DataBackup {
         }
     }
 
-    /// Refuses a target within the directory that is copied.
     private static func refuse(_ target: URL, inside source: URL) throws {
         let (inner, outer) = (resolved(target), resolved(source))
         guard inner.starts(with: outer) else { return }
         throw OptimistError(
-            .unreadableData, "\(target.path) is in \(source.path), which is copied. Name a directory elsewhere.")
+            .unreadableData,
+            "\(target.path) is in \(source.path), the directory being copied. Choose a directory outside it.")
     }
 
-    /// The parts of a path, with the links in the part of it that is there resolved.
+    /// The components of a path, with the links in its existing part resolved.
     private static func resolved(_ url: URL) -> [String] {
         var (present, rest): (URL, [String]) = (url.absoluteURL.standardizedFileURL, [])
         while !FileManager.default.fileExists(atPath: present.path), present.pathComponents.count > 1 {
@@ -107,7 +108,7 @@ package enum DataBackup {
         guard problems.isEmpty else {
             throw OptimistError(
                 .unreadableData,
-                "The copy is not sound, so it was removed: \(problems.prefix(3).joined(separator: " ")) Run `optimist check` on the source."
+                "The copy failed its check and was removed: \(problems.prefix(3).joined(separator: " ")) Run `optimist check` on the source."
             )
         }
         let (accounts, rows) = try ServerDatabase.queue(file.path).read { db in

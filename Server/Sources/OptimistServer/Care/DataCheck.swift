@@ -4,12 +4,12 @@ package import Foundation
 import GRDB
 import OptimistCore
 
-/// Checks a server's data: the file, its tables and indexes, and that the tables agree with each other.
+/// Checks a server's data: the file, its tables and indexes, and whether the tables agree.
 package enum DataCheck {
-    /// Checks the data in a directory, also while the server runs. It changes nothing, and blocks the thread.
+    /// Checks the data in a directory, even while the server runs. It blocks the thread and changes nothing.
     ///
-    /// - Returns: A sentence for each problem, at most 100. None: the data is sound.
-    /// - Throws: `OptimistError` with code `unreadableData` if there is no data, or no database at all.
+    /// - Returns: A sentence for each problem, at most 100. Empty if the data is sound.
+    /// - Throws: `OptimistError` with code `unreadableData` if there is no data or no database.
     package static func problems(of directory: URL) throws -> [String] {
         try problems(in: ServerDatabase.existingFile(in: directory))
     }
@@ -22,7 +22,7 @@ package enum DataCheck {
                 let damage = try String.fetchAll(db, sql: "PRAGMA integrity_check(\(mostProblems))").filter {
                     $0 != "ok"
                 }
-                // What a damaged file says of its rows is no news.
+                // If the file is damaged, its rows cannot be trusted either.
                 if !damage.isEmpty { return damage.map { "The file is damaged: \($0)." } }
                 let triggers = try String.fetchAll(
                     db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name")
@@ -34,7 +34,7 @@ package enum DataCheck {
         }
     }
 
-    /// Checks whether the tables agree with each other, and every row.
+    /// Checks every row, and whether the tables agree.
     ///
     /// - Returns: A sentence for each problem, at most 100.
     package static func problems(in data: some CheckedData) throws -> [String] {
@@ -45,12 +45,12 @@ package enum DataCheck {
         return Array((problems + rows.problems).prefix(mostProblems))
     }
 
-    /// What to say of a part of the database that would act on what the server writes.
+    /// Reports a trigger or similar object that could alter the server's writes.
     package static func foreign(_ kind: String, _ name: String) -> String {
-        "There is a \(kind) that no server made: \(name)."
+        "The database has a \(kind) that the server did not create: \(name)."
     }
 
-    /// What one table says and another does not.
+    /// A condition that holds between two tables.
     private struct Claim {
         var query: CheckedQuery
         var sentence: String
@@ -63,7 +63,7 @@ package enum DataCheck {
 
     private static let claims = [
         Claim(
-            "strayRows", "There are rows of an account that is not there",
+            "strayRows", "Rows belong to an account that does not exist",
             """
             SELECT DISTINCT account_id FROM optimist_rows r WHERE NOT EXISTS
             (SELECT 1 FROM optimist_accounts a WHERE a.account_id = r.account_id) AND NOT EXISTS
@@ -76,13 +76,13 @@ package enum DataCheck {
             JOIN optimist_accounts a USING (account_id) WHERE r.seq > a.seq OR r.born_seq > r.seq
             """),
         Claim(
-            "strayEntries", "An index names a row that is not there",
+            "strayEntries", "An index names a row that does not exist",
             """
             SELECT i.account_id || ' ' || i.type || ' ' || i.id FROM optimist_index i
             LEFT JOIN optimist_rows r USING (account_id, type, id) WHERE r.id IS NULL OR r.generation % 2 = 0
             """),
         Claim(
-            "straySessions", "There is a session of an account that is not there",
+            "straySessions", "A session belongs to an account that does not exist",
             """
             SELECT s.account_id || ' ' || s.session_id FROM optimist_sessions s WHERE NOT EXISTS
             (SELECT 1 FROM optimist_accounts a WHERE a.account_id = s.account_id) AND NOT EXISTS

@@ -3,11 +3,11 @@
 import Foundation
 import OptimistCore
 
-/// What a backup of a directory says about its files, in `backup.json`.
+/// The manifest of a backup, `backup.json`: its files and their checksums.
 struct DirectoryManifest: Codable, Equatable {
     static let file = "backup.json"
     static let database = "optimist.sqlite"
-    /// The other files that a backup may have. The keys come last.
+    /// The other files that a backup may contain. The keys are copied last.
     static let besides = ["schema.json", "keys.json"]
 
     /// The SHA-256 of each file, in hexadecimal digits.
@@ -24,7 +24,7 @@ struct DirectoryManifest: Codable, Equatable {
             throw OptimistError(
                 .unreadableData,
                 isOther
-                    ? "\(backup.path) is a backup of a database. Restore it into one with --database."
+                    ? "\(backup.path) is a backup of a PostgreSQL database. Restore it with --database."
                     : "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
         }
         let file = backup.appending(path: Self.file)
@@ -34,13 +34,13 @@ struct DirectoryManifest: Codable, Equatable {
             throw error
         } catch {
             throw OptimistError(
-                .unreadableData, "\(file.path) cannot be read. Take another backup. Nothing was restored.", cause: error
+                .unreadableData, "\(file.path) cannot be read. Nothing was restored. Use another backup.", cause: error
             )
         }
         guard files[Self.database] != nil, Set(files.keys).isSubset(of: [Self.database] + Self.besides) else {
             throw OptimistError(
                 .unreadableData,
-                "\(file.path) does not name the files of a backup. Take another one. Nothing was restored.")
+                "\(file.path) does not list the files of a backup. Nothing was restored. Use another backup.")
         }
     }
 
@@ -52,14 +52,14 @@ struct DirectoryManifest: Codable, Equatable {
         }
     }
 
-    /// - Throws: `OptimistError` with code `unreadableData` if the digest is not the one of the file.
+    /// - Throws: `OptimistError` with code `unreadableData` if the digest differs from the manifest's.
     func check(_ name: String, _ digest: String, in backup: URL) throws {
         if files[name] == digest { return }
         throw OptimistError(
             .unreadableData,
             """
-            \(backup.appending(path: name).path) is damaged: it is not the file that was written. Take another backup. \
-            Nothing was restored.
+            \(backup.appending(path: name).path) is damaged: its checksum does not match. Nothing was restored. \
+            Use another backup.
             """)
     }
 }

@@ -3,20 +3,20 @@
 package import Foundation
 import OptimistCore
 
-/// Makes a directory under a hidden name, and gives it its own name once it is complete.
+/// Fills a directory under a hidden name and renames it when it is complete.
 ///
-/// The hidden name is used once, so two programs with the same target do not meet. A program that is killed leaves its
-/// draft. The next one that makes a directory in the same place removes it: the system has released the draft's lock.
+/// Each hidden name is used once, so two programs with the same target do not collide. A killed program leaves its
+/// draft but not the draft's lock, so the next program that makes a directory in the same place removes the draft.
 package enum DraftDirectory {
     /// Makes a directory. It blocks the thread.
     ///
     /// - Parameters:
-    ///   - target: The directory. It must not be there, or must be empty.
-    ///   - begun: Gets the hidden name once that directory is there. Default: nothing.
+    ///   - target: The directory. It must not exist, or must be empty.
+    ///   - begun: Receives the hidden directory once it exists. Default: does nothing.
     ///   - fill: Writes the files.
-    /// - Returns: What `fill` returns.
-    /// - Throws: `OptimistError` with code `unreadableData` if the target is a file or has files, `diskTrouble` if the
-    ///   disk is full or fails, or what `fill` throws. There is no draft then, and the target is as it was.
+    /// - Returns: The result of `fill`.
+    /// - Throws: `OptimistError` with code `unreadableData` if the target is a file or contains files, `diskTrouble` if
+    ///   the disk is full or fails, or the error of `fill`. The draft is then removed and the target unchanged.
     package static func make<Value>(
         _ target: URL, begun: (URL) -> Void = { _ in }, _ fill: (URL) throws -> Value
     ) throws -> Value {
@@ -49,25 +49,24 @@ package enum DraftDirectory {
     }
 
     private static func isFile(_ target: URL) -> OptimistError {
-        OptimistError(.unreadableData, "\(target.path) is a file, and a directory is needed. Name another one.")
+        OptimistError(.unreadableData, "\(target.path) is a file. Choose a directory that does not exist yet.")
     }
 
     private static func isTaken(_ target: URL) -> OptimistError {
         OptimistError(
             .unreadableData,
-            "\(target.path) is there already, and nothing in it is replaced. Name another directory.")
+            "\(target.path) already contains files, and none of them may be replaced. Choose another directory.")
     }
 
-    /// Makes the draft and locks it.
     private static func begin(_ target: URL, in parent: URL) throws -> (draft: URL, lock: Int32) {
         while true {
             let mark = UUID().uuidString.prefix(8).lowercased()
-            // The target's name may be as long as a name can be.
+            // The target's name may already have the maximum length.
             let name = String(target.lastPathComponent.unicodeScalars.prefix(50))
             let draft = parent.appending(path: ".\(name).\(mark)\(ending)", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(
                 at: draft, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            // Before the lock is there, another program may take the draft for an abandoned one and remove it.
+            // Until it is locked, another program may take the draft for an abandoned one and remove it.
             if let lock = lock(draft, LOCK_EX) {
                 if FileManager.default.fileExists(atPath: draft.path) { return (draft, lock) }
                 close(lock)
@@ -77,7 +76,7 @@ package enum DraftDirectory {
 
     private static let ending = ".partial"
 
-    /// Removes drafts of programs that no longer run.
+    /// Removes the drafts of programs that no longer run.
     private static func removeAbandoned(in parent: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         for name in names where name.wholeMatch(of: /\..+\.[0-9a-f]{8}\.partial/) != nil {
@@ -88,7 +87,7 @@ package enum DraftDirectory {
         }
     }
 
-    /// Locks a directory. Nil: it is not there, or another program has the lock.
+    /// Locks a directory. Returns nil if it does not exist or another program holds the lock.
     private static func lock(_ directory: URL, _ operation: Int32) -> Int32? {
         let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -97,7 +96,7 @@ package enum DraftDirectory {
         return nil
     }
 
-    /// Gives the draft its name. The system replaces an empty directory, and nothing else.
+    /// Gives the draft its final name. The system replaces an empty directory, but no other.
     private static func name(_ draft: URL, _ target: URL) throws {
         if rename(draft.path, target.path) == 0 { return }
         switch errno {

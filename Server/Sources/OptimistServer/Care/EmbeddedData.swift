@@ -4,10 +4,11 @@ import GRDB
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// The data of the embedded store, within a read of its database.
+/// The data of the embedded store, within one read transaction.
 struct EmbeddedData: CheckedData {
     private let db: Database
-    /// The schema that the index was made for. Nil: an earlier version of the server made it, or no server has started.
+    /// The schema that the index was made for. Nil if an earlier version of the server made the index, or if no server
+    /// has started yet.
     private let schema: Schema?
 
     init(_ db: Database) throws {

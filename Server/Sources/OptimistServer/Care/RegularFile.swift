@@ -4,14 +4,13 @@ package import Foundation
 import OptimistCore
 import SystemPackage
 
-/// Reads the files of a backup. A file that is a link, a pipe or a device is refused and not opened for long: a backup may
-/// come from another machine.
+/// Reads the files of a backup. It refuses links, pipes and devices, because a backup may come from another machine.
 package enum RegularFile {
-    /// Copies a file piece by piece, readable by its owner only.
+    /// Copies a file in chunks, readable by its owner only.
     ///
-    /// - Parameter follows: Whether the file may be reached by a link. Default: false.
+    /// - Parameter follows: Whether the source may be a link. Default: false.
     /// - Returns: The SHA-256 of its content, in hexadecimal digits.
-    /// - Throws: `OptimistError` with code `unreadableData` if it is no regular file, or `POSIXError`.
+    /// - Throws: `OptimistError` with code `unreadableData` if it is not a regular file, or `POSIXError`.
     static func copy(_ source: URL, to target: URL, follows: Bool = false) throws -> String {
         let written = open(target.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard written >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
@@ -21,7 +20,7 @@ package enum RegularFile {
         return digest
     }
 
-    /// Reads a small file.
+    /// Reads a small file into memory.
     ///
     /// - Throws: As `copy`.
     package static func content(of source: URL) throws -> Data {
@@ -30,13 +29,13 @@ package enum RegularFile {
         return content
     }
 
-    /// The SHA-256 of a file's content, in hexadecimal digits.
+    /// Returns the SHA-256 of a file's content, in hexadecimal digits.
     package static func digest(of source: URL) throws -> String { try forEachPiece(of: source) { _ in } }
 
     private static func forEachPiece(
         of source: URL, follows: Bool = false, _ body: (Data) throws -> Void
     ) throws -> String {
-        // Opening a pipe would wait for its writer.
+        // Without `O_NONBLOCK`, opening a pipe waits for its writer.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follows ? 0 : O_NOFOLLOW)
         let descriptor = open(source.path, flags)
         guard descriptor >= 0 else {
@@ -59,8 +58,8 @@ package enum RegularFile {
         OptimistError(
             .unreadableData,
             """
-            \(source.path) is a link, a pipe or something else that is no file. Name the directory that `optimist backup` \
-            made. Nothing was restored.
+            \(source.path) is a link, a pipe or another special file. Nothing was restored. Name the directory that \
+            `optimist backup` made.
             """)
     }
 }

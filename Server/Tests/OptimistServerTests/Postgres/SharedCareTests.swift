@@ -108,7 +108,7 @@ struct SharedCareTests {
             CREATE FUNCTION thief() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
             CREATE TRIGGER thief AFTER INSERT ON optimist_sessions FOR EACH ROW EXECUTE FUNCTION thief()
             """)
-        let named = "There is a trigger that no server made: thief."
+        let named = "The database has a trigger that the server did not create: thief."
         #expect(try await opening.check().problems == [named])
         let refused = await refusal { _ = try await backUp("copy") }
         #expect(refused?.code == .unreadableData && refused?.message.contains(named) == true)
