@@ -2,9 +2,10 @@
 
 @_spi(Internals) import OptimistWire
 
-/// What one listener has not been told yet. However much happens meanwhile, it is at most one event of each kind.
+/// The events that one listener has not received yet: at most one of each kind, however much happens.
 ///
-/// After a state it rests for a moment, so that a burst of changes is one event. Only the session's end cannot wait.
+/// After each state the listener rests for a moment, so that a burst of changes becomes one event. Only the end of the
+/// session is sent at once.
 struct PendingEvents: Hashable, Sendable {
     private var types: Set<String> = []
     private var state: SyncState?
@@ -12,7 +13,7 @@ struct PendingEvents: Hashable, Sendable {
     private var isResting = false
     private var endReason: String?
 
-    /// Notes that types have changed. An older state, which arrives late, adds its types but not its number.
+    /// Notes that types have changed. A state that arrives out of order adds its types but not its number.
     mutating func note(_ types: Set<String>, _ state: SyncState) {
         self.types.formUnion(types)
         self.state = self.state?.followed(by: state) ?? state
@@ -24,7 +25,7 @@ struct PendingEvents: Hashable, Sendable {
 
     mutating func noteRested() { isResting = false }
 
-    /// The event to send now, if any. After a state the listener rests, until `noteRested()`.
+    /// Returns the event to send now, if any. After a state the listener rests until `noteRested()`.
     mutating func take(account: String, pingSeconds: Int) -> ServerEvent? {
         if let endReason { return .sessionEnded(reason: endReason) }
         if isResting { return nil }
@@ -37,13 +38,13 @@ struct PendingEvents: Hashable, Sendable {
 
 /// An event of the event source.
 ///
-/// > Source: RFC 8620 §7.3; the `session` event is ours.
+/// > Source: RFC 8620 §7.3; the `session` event is an extension.
 enum ServerEvent: Hashable, Sendable {
     case state(account: String, types: [String], SyncState)
     case ping(seconds: Int)
     case sessionEnded(reason: String)
 
-    /// The text in the form of the HTML standard's event streams.
+    /// The event as text of the HTML standard's event stream format.
     var text: String {
         switch self {
         case .state(let account, let types, let state):

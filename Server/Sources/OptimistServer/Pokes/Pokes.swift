@@ -4,44 +4,44 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The connections that listen for the changes of each account.
+/// The connections that listen for changes, by account.
 final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
-        /// The seq of the last transaction that each account's listeners were told about.
+        /// The last state that each account's listeners were sent.
         var told: [String: SyncState] = [:]
     }
 
     private let listeners = Mutex(Listeners())
 
-    /// How many connections listen.
+    /// The number of connections that listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
 
-    /// Nil: no other process shares the data.
+    /// Nil if no other process shares the data.
     private let channel: (any ProcessChannel)?
 
     private let reports: AppReports?
 
     /// - Parameters:
-    ///   - channel: Carries announcements to the other processes. Nil: there are none.
-    ///   - reports: Tells the app of transactions. Nil: the app is not told.
+    ///   - channel: Sends announcements to the other processes. Nil if there are none.
+    ///   - reports: Reports transactions to the app. Nil if the app does not want them.
     init(channel: (any ProcessChannel)? = nil, reports: AppReports? = nil) {
         self.channel = channel
         self.reports = reports
     }
 
-    /// Tells the other processes, if there are any.
+    /// Announces a change to the other processes, if there are any.
     func announce(_ announcement: Announcement) { channel?.announce(announcement) }
 
-    /// The most connections that may listen to one account, so that forgotten streams do not fill the memory.
+    /// The most connections that may listen to one account. It keeps forgotten streams from filling the memory.
     private static let maxListeners = 200
 
-    /// - Throws: ``RequestProblem`` `limit` with status 429 when as many listen to the account as may.
+    /// - Throws: ``RequestProblem`` `limit` with status 429 if the account has as many listeners as it may.
     func checkRoom(for account: String) throws {
         let count = listeners.withLock { $0.byAccount[account]?.count ?? 0 }
         guard count >= Self.maxListeners else { return }
         throw RequestProblem.limit(
-            "maxEventStreams", "At most \(Self.maxListeners) connections listen to an account.", status: 429)
+            "maxEventStreams", "At most \(Self.maxListeners) connections may listen to an account.", status: 429)
     }
 
     func add(_ listener: Listener) {
@@ -56,14 +56,14 @@ final class Pokes: Sendable {
         }
     }
 
-    /// The accounts that have a listener here, each with the state that its listeners were last told. Nil: they were told none.
+    /// The accounts with a listener in this process, each with the last state its listeners were sent, or nil for none.
     var listening: [String: SyncState?] {
         listeners.withLock { listeners in
             Dictionary(uniqueKeysWithValues: listeners.byAccount.keys.map { ($0, listeners.told[$0]) })
         }
     }
 
-    /// The sessions that listen here, each with its account.
+    /// The sessions with a listener in this process, each with its account.
     var sessions: [String: String] {
         listeners.withLock { listeners in
             let all = listeners.byAccount.values.flatMap(\.values)
@@ -71,7 +71,7 @@ final class Pokes: Sendable {
         }
     }
 
-    /// Tells an account's listeners, and the reports to the app, that rows of some types have changed.
+    /// Notifies an account's listeners, and the reports to the app, that rows of some types have changed.
     func changed(account: String, types: Set<String>, state: SyncState) {
         reports?.changed(account: account)
         let found = listeners.withLock { listeners in
@@ -82,7 +82,7 @@ final class Pokes: Sendable {
         for listener in found { listener.changed(types, state) }
     }
 
-    /// Tells the listeners of a session that it has ended.
+    /// Notifies the listeners of a session that it has ended.
     func ended(account: String, session: String, reason: SessionEnd) {
         for listener in listeners(of: account) where listener.session == session { listener.ended(reason.rawValue) }
     }
@@ -92,14 +92,15 @@ final class Pokes: Sendable {
     }
 }
 
-/// One connection to the event source: what it has still to be told, and a way to wake it.
+/// One connection to the event source: its pending events, and a way to wake it.
 final class Listener: Sendable {
     let account: String
     let session: String
-    /// Wakes the connection. Several wakes before it looks are one. Ends when the connection must.
+    /// Wakes the connection. Wakes are merged until the connection handles one. The stream finishes when the connection
+    /// must close.
     let wakes: AsyncStream<Void>
 
-    /// The types it asked for. Nil means all.
+    /// The types the client asked for. Nil means all.
     private let types: Set<String>?
     private let wake: AsyncStream<Void>.Continuation
     private let pending = Mutex(PendingEvents())
@@ -123,7 +124,7 @@ final class Listener: Sendable {
         wake.yield()
     }
 
-    /// The moment after a state is over.
+    /// Ends the rest after a state.
     func rested() {
         pending.withLock { $0.noteRested() }
         wake.yield()
@@ -134,10 +135,10 @@ final class Listener: Sendable {
         wake.yield()
     }
 
-    /// Ends the connection: its client has left, or the server is going.
+    /// Closes the connection, because its client has left or the server is shutting down.
     func close() { wake.finish() }
 
-    /// The event to send now, if any.
+    /// Returns the event to send now, if any.
     func takeEvent(pingSeconds: Int) -> ServerEvent? {
         pending.withLock { $0.take(account: account, pingSeconds: pingSeconds) }
     }

@@ -7,10 +7,10 @@ import OptimistWire
 import ServiceLifecycle
 import Synchronization
 
-/// Tells the app of every durable transaction, at least once and in the order of each account.
+/// Reports every durable transaction to the app, at least once and in order within each account.
 ///
-/// How far the app was told is noted in the data after the app's function has returned. So a server that dies in between
-/// tells of the same transactions again, and never leaves one out.
+/// Progress is saved after the app's function has returned. If the server crashes in between, it reports the same
+/// transactions again, and never skips one.
 final class AppReports: Service {
     private let rows: any SyncStore
     private let schema: Schema
@@ -18,15 +18,16 @@ final class AppReports: Service {
     private let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     private let clock: any Swift.Clock<Duration>
     private let logger: Logger
-    /// The accounts that may have something to tell.
+    /// The accounts that may have transactions to report.
     private let open = Mutex<Set<String>>([])
     private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    /// How long an account waits whose report failed.
+    /// How long an account waits after a failed report.
     static let patience = Duration.seconds(30)
-    /// How many such waits pass between two looks at all accounts: another process may have died with reports to make.
+    /// How many such waits pass between two scans of all accounts. The scan finds reports that another process left
+    /// when it crashed.
     private static let waitsBetweenScans = 120
-    /// How many transactions are told before that is noted.
+    /// How many transactions are reported before the progress is saved.
     private static let batch = 10
 
     init(
@@ -42,7 +43,7 @@ final class AppReports: Service {
         self.logger = logger
     }
 
-    /// Notes that an account has changed. Safe from any thread.
+    /// Notes that an account has changed. Safe to call from any thread.
     func changed(account: String) {
         open.withLock { _ = $0.insert(account) }
         wake.yield()
@@ -61,7 +62,7 @@ final class AppReports: Service {
         }
     }
 
-    /// Wakes the reports of accounts that failed, and now and then those of all accounts.
+    /// Periodically retries the accounts whose report failed, and less often scans all accounts.
     private func keepTime() async {
         while !Task.isCancelled {
             await addAll()
@@ -81,7 +82,8 @@ final class AppReports: Service {
         }
     }
 
-    /// Reports what there is. What fails, and what another process is to report, stays open until the next wake by time.
+    /// Reports all open accounts. Failures, and accounts that another process reports, stay open until the next
+    /// periodic wake.
     private func reportAll() async {
         if open.withLock(\.isEmpty) { return }
         await exclusively {
@@ -94,7 +96,8 @@ final class AppReports: Service {
                     self.open.withLock { _ = $0.insert(account) }
                     if error is CancellationError { continue }
                     self.logger.warning(
-                        "The app's didApply failed. It is told again.", metadata: ["error.type": "\(type(of: error))"])
+                        "The app's didApply failed. The server will call it again.",
+                        metadata: ["error.type": "\(type(of: error))"])
                 }
             }
         }
@@ -109,7 +112,7 @@ final class AppReports: Service {
             guard let last = transactions.last else { return }
             for transaction in transactions { try await didApply(transaction) }
             try await rows.write(account: account) { try $0.noteReported(last.seq) }
-            // These were the last. A later one says so by ``changed(account:)``.
+            // These were the last. Later ones arrive through ``changed(account:)``.
             if transactions.count < Self.batch { return }
         }
     }

@@ -5,22 +5,22 @@ import HTTPTypes
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// The one rule for texts from outside that are not a row's values: names, addresses, ids and the parts of a URL.
+/// The rule for text from clients that is not a row's value: names, addresses, ids and parts of URLs.
 ///
-/// They are shown to operators and looked up in the data. PostgreSQL refuses a zero character, and a terminal obeys escape
+/// Such text is shown to operators and used in queries. PostgreSQL refuses a NUL character, and terminals obey escape
 /// sequences.
 enum OutsideText {
-    /// Whether no character of a text controls anything: see `Unicode.Scalar.controls`.
+    /// Whether a text is free of control characters, see `Unicode.Scalar.controls`.
     static func isClean(_ text: some StringProtocol) -> Bool { !text.unicodeScalars.contains(where: \.controls) }
 
-    /// Refuses a member of a body that is not clean.
+    /// Refuses a member of a body that contains a control character.
     static func check(_ text: String, _ member: String) throws(AuthRefusal) {
         if isClean(text) { return }
-        throw .invalidRequest("\"\(member)\" has a control character. Leave it out.", reason: "invalid_text")
+        throw .invalidRequest("\"\(member)\" contains a control character. Remove it.", reason: "invalid_text")
     }
 }
 
-/// Refuses requests whose path or query is not clean, or is not UTF-8, once its escapes are resolved.
+/// Refuses requests whose decoded path or query contains a control character or is not UTF-8.
 struct CleanTarget<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Hummingbird.Request, context: Context,
@@ -29,7 +29,7 @@ struct CleanTarget<Context: RequestContext>: RouterMiddleware {
         guard let target = request.head.path?.removingPercentEncoding, OutsideText.isClean(target) else {
             throw RequestProblem(
                 type: "about:blank", status: 400,
-                detail: "The path or the query of the request has a control character, or is not UTF-8.")
+                detail: "The request's path or query contains a control character or is not UTF-8.")
         }
         return try await next(request, context)
     }

@@ -3,9 +3,9 @@
 import OptimistWire
 
 extension Unicode.Scalar {
-    /// Whether a terminal or a page obeys the character instead of showing it: it is a control character, begins a line, or
-    /// turns the direction of text. Joiners, as in emoji, are shown, and marks of direction, as in the names of devices in
-    /// Hebrew and Arabic, turn nothing around.
+    /// Whether a terminal or a page acts on the character instead of showing it: control characters, line separators,
+    /// and characters that change the direction of text. Joiners, as in emoji, do not count, nor do direction marks, as
+    /// in Hebrew and Arabic device names, because they do not reverse other text.
     package var controls: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -14,7 +14,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether a reader sees the character by itself.
+    /// Whether the character is visible by itself.
     var isVisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
@@ -24,10 +24,10 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text as a terminal and a log show it: every character that controls something is written as JSON's escape, such
-    /// as `\u001b`. A JSON text has these characters only within its strings, so it means the same afterwards.
+    /// The text for a terminal or a log, with every control character written as a JSON escape, such as `\u001b`. JSON
+    /// text contains such characters only inside strings, so its meaning is unchanged.
     ///
-    /// - Parameter kept: The characters that stay as they are. Default: none.
+    /// - Parameter kept: The characters to leave as they are. Default: none.
     package func shown(keeping kept: Set<Unicode.Scalar> = []) -> String {
         func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar.controls && !kept.contains(scalar) }
         guard unicodeScalars.contains(where: isEscaped) else { return self }
@@ -46,15 +46,15 @@ extension String {
         return String(shown)
     }
 
-    /// The text as a field of a log's line: in quotes unless it is a plain word, so that it looks like no other field and no
-    /// other line.
+    /// The text as a field of a log line. It is quoted unless it is a plain word, so that it cannot imitate another
+    /// field or line.
     package var inLogField: String {
         let isPlain = !isEmpty && utf8.allSatisfy { $0 > 32 && $0 < 127 && !#""'=\"#.utf8.contains($0) }
         return isPlain ? self : JSON.string(self).description.shown()
     }
 
-    /// The text with the characters that mean something in HTML and SVG written out, scalar by scalar: a combining mark
-    /// before or after one of them changes nothing.
+    /// The text with the special characters of HTML and SVG escaped. It works on scalars, so a combining mark next to
+    /// one cannot hide it.
     package var inHTML: String {
         var html = UnicodeScalarView()
         for scalar in unicodeScalars {

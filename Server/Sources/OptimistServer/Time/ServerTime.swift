@@ -5,10 +5,11 @@ import Logging
 import OptimistCore
 import Synchronization
 
-/// The time by which the server lets sessions and tokens expire and sweeps what may be forgotten.
+/// The time that the server uses to expire sessions and tokens and to sweep old data.
 ///
-/// The data keeps the highest time that a server has seen. A clock that leaps by more than a day is not believed until it is
-/// back, or until an operator agrees to it: see ``ServerConfiguration/acceptedTime``. Rows are stamped by the clock as it is.
+/// The data stores the highest time that a server has seen. If the clock leaps by more than a day, the server does not
+/// trust it until it is correct again or an operator confirms it, see ``ServerConfiguration/acceptedTime``. Rows always
+/// get the clock's own time.
 ///
 /// > Source: Documentation/Promises.md, O14.
 final class ServerTime: Sendable {
@@ -16,12 +17,13 @@ final class ServerTime: Sendable {
     private let now: @Sendable () -> Date
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
-    /// Whether an operator has agreed to the present time, and the data does not say so yet.
+    /// Whether an operator has confirmed the current time and the data does not reflect this yet.
     private let replacesHighest: Mutex<Bool>
 
     /// - Parameters:
-    ///   - highest: The highest time that the data has seen, in seconds since 1970. Nil: none.
-    ///   - accepted: The time that an operator says it is. It counts if it is less than a day and a half off.
+    ///   - highest: The highest time stored in the data, in seconds since 1970. Nil if there is none.
+    ///   - accepted: The time as confirmed by an operator. Ignored if it differs from the clock by a day and a half or
+    ///     more.
     ///   - elapsed: Returns the time since a fixed moment.
     init(
         highest: Double?, accepted: Date?, now: @escaping @Sendable () -> Date,
@@ -38,13 +40,13 @@ final class ServerTime: Sendable {
         self.logger = logger
         if accepted != nil, !isAccepted {
             logger.warning(
-                "The time that the operator agrees to is not the server's, so it does not count.",
+                "The operator confirmed a time that is not the server's, so the confirmation is ignored.",
                 metadata: ["time": "\(present.utcText)"])
         }
         look(atStart: true)
     }
 
-    /// The time as far as it is believed.
+    /// Returns the trusted time.
     func believed() -> Date {
         let (now, elapsed) = (now().timeIntervalSince1970, elapsed().seconds)
         let (time, news) = trust.withLock { $0.time(at: now, elapsed: elapsed) }
@@ -52,7 +54,7 @@ final class ServerTime: Sendable {
         return Date(timeIntervalSince1970: time)
     }
 
-    /// Looks at the clock, and returns whether it is not believed.
+    /// Checks the clock. Returns true if it is not trusted.
     @discardableResult
     func look(atStart isStart: Bool = false) -> Bool {
         let (now, elapsed) = (now().timeIntervalSince1970, elapsed().seconds)
@@ -61,8 +63,8 @@ final class ServerTime: Sendable {
         return isHeld
     }
 
-    /// Writes the time down in the data, unless it is not believed. A time to which an operator has agreed replaces a later
-    /// one.
+    /// Saves the time in the data, unless the clock is not trusted. A time that an operator confirmed may replace a
+    /// later one.
     func keep(in storage: OpenedStorage) async throws {
         guard !look() else { return }
         try await storage.keepTime(believed().timeIntervalSince1970, replacesHighest.withLock { $0 })
@@ -76,7 +78,7 @@ final class ServerTime: Sendable {
             let metadata: Logger.Metadata = ["leap.seconds": "\(Int(seconds))"]
             if atStart {
                 logger.notice(
-                    "The clock is elsewhere than where the data left it: no server ran, or the clock leapt.",
+                    "The clock differs from the last time in the data: no server was running, or the clock leapt.",
                     metadata: metadata)
             } else {
                 logger.warning("The server's clock leapt.", metadata: metadata)
@@ -84,11 +86,11 @@ final class ServerTime: Sendable {
         case .held(let seconds):
             logger.error(
                 """
-                The server's clock is more than a day away from the last time in the data. Nothing is swept, and no session \
-                expires by it. Set the clock right. If it is right, because no server ran for so long or this is a backup, \
-                restart the server with --accept-time and the present day.
+                The server's clock is more than a day away from the last time in the data. The server deletes no \
+                old data and expires no sessions by this clock. Correct it. If it is right, because no server ran for long or \
+                this is a backup, restart the server with --accept-time and today's date.
                 """, metadata: ["leap.seconds": "\(Int(seconds))"])
-        case .back: logger.notice("The server's clock is right again. Sweeping goes on.")
+        case .back: logger.notice("The server's clock is correct again. Sweeping resumes.")
         }
     }
 }

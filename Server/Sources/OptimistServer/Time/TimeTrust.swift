@@ -1,38 +1,38 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides whether the server's time of day is believed: by the highest time that the data has seen, and by the time that
-/// has passed since the clock was last believed. All times are seconds since 1970.
+/// Decides whether to trust the server's clock, based on the highest time in the data and the time elapsed since the
+/// clock was last trusted. All times are seconds since 1970.
 struct TimeTrust: Sendable {
-    /// A leap beyond this many seconds is told.
+    /// A leap of more than this many seconds is logged.
     static let quiet = 60.0
-    /// A leap beyond this many seconds, a day, is not believed.
+    /// A clock that leapt by more than this many seconds, one day, is not trusted.
     static let most = 86_400.0
 
-    /// What there is to say about the clock.
+    /// A change in the state of the clock.
     enum News: Hashable, Sendable {
-        /// It leapt by so many seconds, and is believed.
+        /// The clock leapt by this many seconds and is still trusted.
         case leapt(Double)
-        /// It leapt by so many seconds, and is not believed.
+        /// The clock leapt by this many seconds and is no longer trusted.
         case held(Double)
-        /// It is back where it was believed to be.
+        /// The clock shows the expected time again.
         case back
     }
 
-    /// When the clock was last believed: by that clock, and by how long the process had run.
+    /// When the clock was last trusted: its time, and how long the process had run.
     private var anchor: (time: Double, elapsed: Double)
-    /// Whether the clock is not believed.
+    /// Whether the clock is not trusted at the moment.
     private(set) var isHeld = false
 
     /// - Parameters:
-    ///   - highest: The highest time that the data has seen. Nil: none, or an operator agrees to the present one. The clock
-    ///     is believed then.
+    ///   - highest: The highest time in the data. If it is nil, because there is none or an operator confirmed the
+    ///     clock, the clock is trusted.
     ///   - now: The time of day.
-    ///   - elapsed: How long the process has run, by a clock that does not leap.
+    ///   - elapsed: How long the process has run, by a monotonic clock.
     init(highest: Double?, now: Double, elapsed: Double) { anchor = (highest ?? now, elapsed) }
 
-    /// Looks at the clock.
+    /// Checks the clock.
     ///
-    /// - Returns: The news since the last look. Nil: there is none.
+    /// - Returns: The change since the last check, or nil.
     mutating func look(at now: Double, elapsed: Double) -> News? {
         let leap = now - expected(at: elapsed)
         let wasHeld = isHeld
@@ -42,7 +42,7 @@ struct TimeTrust: Sendable {
         return wasHeld ? .back : abs(leap) > Self.quiet ? .leapt(leap) : nil
     }
 
-    /// The time as far as it is believed: the clock's, or the one that it would show without its leap.
+    /// Returns the clock's time or, if it is not trusted, the time it would show without its leap.
     mutating func time(at now: Double, elapsed: Double) -> (time: Double, news: News?) {
         let news = look(at: now, elapsed: elapsed)
         return (isHeld ? expected(at: elapsed) : now, news)
