@@ -207,7 +207,7 @@ def a_second_version(folder):
     status, said, problem = run("serve", "--port", "0", "--data", data, "--schema", file)
     assert (status, said) == (1, "") and problem.rstrip().endswith("\n  " + " ".join(options)), problem
     fails("serve", "--port", "0", "--data", data, "--schema", file, *options, "--accept", "drop:note",
-          saying=["--accept drop:note names no change"])
+          saying=["--accept drop:note does not match any change"])
     assert run("serve", "--accept", "nonsense")[0] == 64
     assert serves(*options) == serves(*options) == serves() == "3"
 

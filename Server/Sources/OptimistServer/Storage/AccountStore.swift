@@ -2,12 +2,11 @@
 
 package import Foundation
 
-/// An account without its rows and sessions.
 package struct StoredAccount: Hashable, Sendable {
     package var id: String
-    /// The email address as the user wrote it.
+    /// The email address as the user entered it.
     package var email: String
-    /// The hash of the password.
+    /// The password's hash.
     package var password: String
 
     package init(id: String, email: String, password: String) {
@@ -17,30 +16,30 @@ package struct StoredAccount: Hashable, Sendable {
     }
 }
 
-/// The interface between the accounts' rules and a database. Times are seconds since 1970.
+/// The interface between the rules for accounts and a database. Times are seconds since 1970.
 ///
-/// A function returns once its writes are durable. Each change of one account, session or token is one transaction: if
-/// the function throws, nothing of it is stored, unless the error is a ``StorageFailure`` that says otherwise. The
-/// functions that erase and forget may use many transactions, and leave the rest for the next call if they throw.
+/// Each function returns when its writes are durable. A change of an account, session or token is one transaction: if
+/// the function throws, the change is not stored, unless a ``StorageFailure`` reports otherwise. Functions that erase
+/// or forget may use several transactions; if they throw, the next call removes the rest.
 package protocol AccountStore: Sendable {
-    /// The account with an email address, or nil. Upper and lower case count as equal in ASCII letters, and in no others.
+    /// Returns the account with an email address, or nil. Only ASCII letters are compared without regard to case.
     func account(email: String) async throws -> StoredAccount?
-    /// The account with an id. Nil: there is none, or it was deleted.
+    /// Returns the account with an id, or nil if it does not exist or was deleted.
     func account(id: String) async throws -> StoredAccount?
-    /// All accounts, sorted by email address, for the operator.
+    /// Returns all accounts for the operator, sorted by email address.
     func accounts() async throws -> [StoredAccount]
 
-    /// Some accounts, sorted by email address in lower case, for the operator.
+    /// Returns some accounts for the operator, sorted by lower-case email address.
     ///
     /// - Parameters:
-    ///   - prefix: How their addresses begin. Upper and lower case count as equal in ASCII letters.
-    ///   - email: The address after which the accounts begin. Nil: the first one.
+    ///   - prefix: The start of their addresses. Only ASCII letters are compared without regard to case.
+    ///   - email: The address after which to start, or nil for the first one.
     ///   - limit: The most accounts to return.
     func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount]
 
-    /// Adds an account and its first session, and uses up the invitation, if there is one.
+    /// Adds an account and its first session, and spends the invitation if there is one.
     ///
-    /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Then nothing is stored.
+    /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Nothing is stored then.
     func add(
         _ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
         async throws
@@ -51,88 +50,91 @@ package protocol AccountStore: Sendable {
     ///
     /// - Parameters:
     ///   - session: The new session.
-    ///   - account: The account as it was read when its password was checked.
-    ///   - isOnlyOne: Whether it ends every other session of the account, or only those of the same device.
-    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored, if the account was deleted or its password
-    ///   changed meanwhile.
+    ///   - account: The account as it was when its password was checked.
+    ///   - isOnlyOne: Whether to end all other sessions of the account. If false, only those of the same device end.
+    /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted or its password
+    ///   changed in between.
     func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]?
-    /// A session, also one that has ended. Nil: there is none with this id.
+    /// Returns a session, even if it has ended, or nil if the id is unknown.
     func session(account: String, id: String) async throws -> SessionRecord?
-    /// Lets `change` change a session under the account's lock, and stores the result.
+    /// Changes a session under the account's lock and stores the result.
     ///
     /// - Parameters:
     ///   - account: The account's id.
     ///   - id: The session's id.
-    ///   - change: Must have no other effect: it may run more than once. If it throws, nothing is stored.
-    /// - Returns: The stored session and the result of `change`. Nil: there is no such session.
+    ///   - change: The change. It must not have other effects, because it may run more than once. If it throws, nothing
+    ///     is stored.
+    /// - Returns: The stored session and the result of `change`, or nil if there is no such session.
     func change<Value: Sendable>(
         account: String, session id: String, _ change: @escaping @Sendable (inout SessionRecord) throws -> Value
     ) async throws -> (record: SessionRecord, value: Value)?
-    /// The account's sessions that have not ended, the last refreshed first.
+    /// Returns the account's sessions that have not ended, the most recently refreshed first.
     ///
     /// - Parameters:
     ///   - account: The account's id.
-    ///   - time: Sessions that were last refreshed before it have expired, and are left out.
+    ///   - time: Sessions last refreshed before this time have expired and are left out.
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord]
-    /// How many sessions that have not ended each account has. Accounts without any may be left out.
+    /// Returns the number of sessions that have not ended, by account. It may omit accounts without sessions.
     func sessionCounts(refreshedSince time: Double) async throws -> [String: Int]
-    /// Removes the sessions that were last refreshed before a time.
+    /// Removes sessions that were last refreshed before a time.
     func forgetSessions(refreshedBefore time: Double) async throws
 
-    // MARK: - Passwords and the end
+    // MARK: - Passwords and deletion
 
-    /// Gives an account another password, removes all its reset tokens, and ends its other sessions.
+    /// Sets an account's password, removes all its reset tokens, and ends its other sessions.
     ///
     /// - Parameters:
-    ///   - account: The account as it was read when the old password or the reset token was checked.
+    ///   - account: The account as it was when the old password or the reset token was checked.
     ///   - password: The hash of the new password.
-    ///   - session: The session that goes on. Nil: none does.
-    ///   - reset: A token that must be valid, and is used up. Nil: no token is needed.
-    ///   - time: The present time.
-    /// - Returns: The ids of the sessions that ended. Nil, and nothing is stored, if the account was deleted, its password
-    ///   changed meanwhile, or the token is no longer valid.
+    ///   - session: The session to keep, or nil to end all.
+    ///   - reset: A token that must be valid and is spent. Nil if none is needed.
+    ///   - time: The current time.
+    /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted, its password
+    ///   changed in between, or the token is no longer valid.
     func setPassword(
         of account: StoredAccount, to password: String, keeping session: String?, spending reset: OneTimeToken?,
         at time: Double
     ) async throws -> [String]?
-    /// Removes an account with its sessions. From then on nothing of it can be read or written. Its rows stay until
-    /// ``erase(account:)`` removes them.
+    /// Deletes an account and its sessions. From then on its data can no longer be read or written, but its rows stay
+    /// until ``erase(account:)`` removes them.
     ///
-    /// A ``DeletionReceipt`` stays until ``forgetAccounts(deletedBefore:)``, so that its devices learn that the account was
-    /// deleted.
+    /// A ``DeletionReceipt`` stays until ``forgetAccounts(deletedBefore:)``, so that the account's devices learn of the
+    /// deletion.
     ///
     /// - Parameters:
     ///   - id: The account's id.
-    ///   - account: The account as it was read when its password was checked. Nil: its password does not matter.
-    ///   - time: The present time.
-    /// - Returns: The ids of its sessions. Nil, and nothing is stored, if the account is gone or its password has changed.
+    ///   - account: The account as it was when its password was checked, or nil to delete it regardless of its
+    ///     password.
+    ///   - time: The current time.
+    /// - Returns: The ids of its sessions. Nil, with nothing stored, if the account does not exist or its password has
+    ///   changed.
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
-    /// Whether an account with this id was deleted, and is not forgotten yet.
+    /// Whether an account with this id was deleted and is not forgotten yet.
     func isDeleted(account: String) async throws -> Bool
-    /// The receipts of deleted accounts that are not forgotten yet, the oldest first.
+    /// Returns the receipts of deleted accounts that are not forgotten yet, oldest first.
     ///
-    /// - Parameter account: The id of the only account that is asked for. Nil: all.
+    /// - Parameter account: The id of an account, or nil for all.
     func receipts(of account: String?) async throws -> [DeletionReceipt]
-    /// The ids of deleted accounts that still have data.
+    /// Returns the ids of deleted accounts that still have data.
     func accountsToErase() async throws -> [String]
-    /// Removes a deleted account's data, at most 2,000 rows in each transaction, so that other accounts can write in
-    /// between. If the server stops before the end, a later call removes the rest.
+    /// Removes a deleted account's data, in transactions of at most 2,000 rows, so that other accounts can write in
+    /// between. If the server stops early, a later call removes the rest.
     func erase(account: String) async throws
-    /// Forgets the accounts that were deleted before a time and have been erased.
+    /// Forgets accounts that were deleted before a time and have been erased.
     func forgetAccounts(deletedBefore time: Double) async throws
 
     // MARK: - Invitations and reset tokens
 
-    /// Keeps an invitation, which expires at `end`.
+    /// Stores an invitation, which expires at `end`.
     func keep(invitation: OneTimeToken, until end: Double) async throws
-    /// Whether an invitation is valid: it is known, was not used, and has not expired.
+    /// Whether an invitation is valid: known, unused and not expired.
     func holds(invitation: OneTimeToken, at time: Double) async throws -> Bool
-    /// Keeps a reset token, which expires at `end`. The account's other tokens stay valid. Otherwise a stranger who knows an
-    /// address could invalidate the token that an operator has handed out.
+    /// Stores a reset token, which expires at `end`. The account's other tokens stay valid. Otherwise anyone who knows
+    /// an address could invalidate a token that an operator has handed out.
     func keep(reset: OneTimeToken, until end: Double) async throws
-    /// The account whose password a token resets. Nil: the token is unknown, was used, or has expired.
+    /// Returns the account of a reset token, or nil if the token is unknown, used or expired.
     func account(reset: OneTimeToken, at time: Double) async throws -> StoredAccount?
-    /// Removes the tokens that expired before a time.
+    /// Removes tokens that expired before a time.
     func forgetTokens(endedBefore time: Double) async throws
 }
 

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The kinds of attempts that are limited, each with keys of its own.
+/// The kinds of attempts with a limit. Each kind has separate keys.
 package enum AttemptKind: String, Sendable, CaseIterable {
     /// Attempts to sign in or up from one network address.
     case address
@@ -10,15 +10,15 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case account
     /// Messages with a reset token to one email address.
     case reset
-    /// Reports of the app's health from one network address.
+    /// Health reports from one network address.
     case health
-    /// Totals of the app's health that are new, from one network address.
+    /// New health totals from one network address.
     case healthTotals
-    /// Signatures of the app's health that are new, from one network address.
+    /// New health signatures from one network address.
     case healthSignatures
 }
 
-/// How long it takes until one more attempt of each kind is allowed.
+/// How long until one more attempt of each kind is allowed.
 struct AttemptIntervals: Sendable {
     var address = Duration.seconds(2)
     var account = Duration.seconds(10)
@@ -26,41 +26,40 @@ struct AttemptIntervals: Sendable {
     var health = Duration.seconds(1)
 }
 
-/// A limit on attempts with one key.
+/// A limit on the attempts with one key.
 package struct AttemptRate: Hashable, Sendable {
-    /// How many attempts may follow each other at once.
+    /// The most attempts in a burst.
     package var burst: Int
-    /// How long it takes until one more is allowed.
+    /// How long until one more attempt is allowed.
     package var interval: Duration
 }
 
-/// Counts attempts, together for all processes that share the data.
+/// Counts attempts across all processes that share the data.
 package protocol AttemptStore: Sendable {
     /// Counts an attempt, unless it is refused.
     ///
-    /// - Parameter count: As how many it counts. If one more is allowed, an attempt that counts as many is too. Zero: it
-    ///   only asks.
-    /// - Returns: How long to wait if the attempt is refused. Nil: it is allowed.
-    /// - Throws: The database's error.
+    /// - Parameter count: How many attempts it counts as. If a single attempt is allowed, so is this one. Zero only
+    ///   asks.
+    /// - Returns: How long to wait if the attempt is refused, or nil if it is allowed.
+    /// - Throws: An error of the database.
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration?
-    /// Forgets a key's attempts, after one of them succeeded.
+    /// Forgets a key's attempts, after a successful one.
     ///
-    /// - Throws: The database's error.
+    /// - Throws: An error of the database.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
-    /// Removes what counts no longer.
+    /// Removes attempts that no longer count.
     ///
-    /// - Throws: The database's error.
+    /// - Throws: An error of the database.
     func sweep() async throws
 }
 
 extension AttemptStore {
-    /// Counts one attempt, unless it is refused.
     package func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate) async throws -> Duration? {
         try await attempt(kind, key, rate, count: 1)
     }
 }
 
-/// Counts the attempts of one process, in its memory. For a server that shares its data with no other.
+/// Counts the attempts of one process in memory, for a server that does not share its data.
 final class LocalAttempts: AttemptStore {
     private let limiters = Mutex<[AttemptKind: AttemptLimiter]>([:])
     private let elapsed: @Sendable () -> Duration
@@ -73,7 +72,7 @@ final class LocalAttempts: AttemptStore {
         return limiters.withLock { $0[kind, default: AttemptLimiter(rate)].attempt(key, count: count, now: now) }
     }
 
-    /// Removes nothing: a limiter keeps a bounded number of keys.
+    /// Does nothing: a limiter keeps a bounded number of keys.
     func sweep() {}
 
     func forgive(_ kind: AttemptKind, _ key: String) { limiters.withLock { $0[kind]?.forgive(key) } }

@@ -4,21 +4,21 @@
 
 /// A message from one server process to the others.
 package enum Announcement: Hashable, Sendable {
-    /// Rows of some types have changed. `state` is the account's state after the change.
+    /// Rows of some types have changed. `state` is the account's state afterwards.
     case changed(account: String, types: Set<String>, state: SyncState)
     /// A session has ended.
     case ended(account: String, session: String, reason: SessionEnd)
 }
 
-/// Carries announcements between the processes that share a database. An announcement is a hint: it may be lost.
+/// Sends announcements between the processes that share a database. An announcement is a hint and may be lost.
 package protocol ProcessChannel: Sendable {
-    /// Tells the other processes soon, and returns at once. May be called on any thread.
+    /// Sends an announcement soon, and returns immediately. Call it from any thread.
     func announce(_ announcement: Announcement)
-    /// Hears the other processes until the task is cancelled. Call it once.
+    /// Receives announcements until the task is cancelled. Call it once.
     ///
     /// - Parameters:
-    ///   - hear: Takes an announcement of another process, on a thread of the channel's.
-    ///   - catchUp: Looks for changes in the data itself. Called from time to time, and when announcements may have been
-    ///     lost. Two calls may overlap.
+    ///   - hear: Receives an announcement of another process, on one of the channel's threads.
+    ///   - catchUp: Looks for changes in the data. Called periodically, and when announcements may have been lost.
+    ///     Calls may overlap.
     func run(hear: @escaping @Sendable (Announcement) -> Void, catchUp: @escaping @Sendable () async -> Void) async
 }

@@ -5,48 +5,48 @@ import Logging
 import OptimistCore
 @_spi(Internals) package import OptimistServing
 
-/// Where a server keeps its data: its rows, its accounts, and the key that signs tokens.
+/// The place of a server's data: its rows, its accounts, and the key that signs tokens.
 ///
-/// ``directory(_:)`` needs nothing else. The product `OptimistPostgres` adds `postgres(_:secret:)`, a database that any
-/// number of servers share.
+/// ``directory(_:)`` does not need another service. The product `OptimistPostgres` adds `postgres(_:secret:)`, a
+/// database that any number of servers can share.
 ///
-/// A value only names the place, so making one opens and checks nothing. ``OptimistServer/init(configuration:)`` opens
-/// the data, or makes it if there is none, and throws if it cannot. Another server can open the data once
-/// ``OptimistServer/run()`` has ended, or the server was released.
+/// Creating a value does not open or check anything. ``OptimistServer/init(configuration:)`` opens the data, or creates
+/// it, and throws if it cannot. Another server can open the data after ``OptimistServer/run()`` has returned or the
+/// server was released.
 public struct ServerStorage: Sendable {
-    /// Opens the data, or makes it. Throws `OptimistError` with a sentence that says what to do.
+    /// Opens the data, or creates it. Throws `OptimistError` with a message that says what to do.
     package let open: @Sendable (ServerConfiguration) async throws -> OpenedStorage
 
     package init(open: @escaping @Sendable (ServerConfiguration) async throws -> OpenedStorage) { self.open = open }
 }
 
-/// The opened data of a server.
+/// A server's open data.
 package struct OpenedStorage: Sendable {
     package var rows: any SyncStore
     package var accounts: any AccountStore
     package var health: any HealthStore
     package var attempts: any AttemptStore
     package var keys: ServerKeys
-    /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
+    /// Tests whether the data can be written. Returns a sentence about the problem, or nil.
     package var trouble: @Sendable () async -> String?
-    /// Carries changes and ended sessions to the other processes. Nil: no other process shares the data.
+    /// Sends changes and ended sessions to the other processes. Nil if no other process shares the data.
     package var channel: (any ProcessChannel)?
-    /// How long a session's state may be used after it was read. Nil: without limit, because only this process ends sessions.
+    /// How long a session's state stays valid after it was read. Nil is unlimited: only this process ends sessions.
     package var standingLifetime: Duration?
-    /// Runs housekeeping, or does nothing if another process is running it.
+    /// Runs housekeeping, unless another process is running it.
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
-    /// Runs the reports to the app, or does nothing if another process is running them.
+    /// Runs the reports to the app, unless another process is running them.
     package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
-    /// The socket on which a running server takes an operator's orders. Nil: the operator's command opens the data itself.
+    /// The socket for operators' orders to a running server. Nil if the operator's command opens the data itself.
     package var controlSocket: URL?
-    /// The highest time that a server of the data has seen, in seconds since 1970, as it was when the data was opened. Nil:
-    /// none.
+    /// The highest time that a server of this data has seen, in seconds since 1970, when the data was opened. Nil if
+    /// there is none.
     package var highestTime: Double?
     /// Raises the highest time to the given one, or replaces it.
     package var keepTime: @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void
-    /// How large the data is, and what waits for it.
+    /// Returns the size of the data and the number of waiting writes.
     package var figures: @Sendable () async throws -> StorageFigures
-    /// Gives the data back, so that another server can open it. Nothing uses the data afterwards.
+    /// Closes the data, so that another server can open it. Do not use the data afterwards.
     package var close: @Sendable () -> Void
 
     package init(

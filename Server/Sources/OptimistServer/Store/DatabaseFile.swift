@@ -6,8 +6,8 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// The database's file as it was opened. One that is put in its place while the server runs is noticed: what is written
-/// from then on would go into the old file, and be gone with it.
+/// The database file as it was opened. The server checks that it has not been replaced: otherwise later writes would go
+/// to the old file and be lost with it.
 final class DatabaseFile: Sendable {
     private struct Identity: Equatable {
         let device: DeviceID
@@ -25,14 +25,15 @@ final class DatabaseFile: Sendable {
     private let logger: Logger
     private let wasTold = Mutex(false)
 
-    /// - Parameter path: Where the file is, which has just been opened.
+    /// - Parameter path: The path of the file that was just opened.
     init(_ path: String, logger: Logger) {
         self.path = path
         self.logger = logger
         opened = Identity(path)
     }
 
-    /// - Throws: ``RequestProblem`` with status 503 if another file, or none, is at the path. The first time it is logged.
+    /// - Throws: ``RequestProblem`` with status 503 if the file at the path was replaced or removed. The first time, it
+    ///   is also logged.
     func check() throws(RequestProblem) {
         guard Identity(path) != opened else { return }
         let isNews = wasTold.withLock { wasTold in
@@ -41,11 +42,11 @@ final class DatabaseFile: Sendable {
         }
         if isNews {
             logger.critical(
-                "The database's file was replaced or removed while the server ran. Nothing is stored until it is restarted.",
+                "The database file was replaced or removed while the server ran. Restart the server: it stores nothing until then.",
                 metadata: ["database.path": "\(path)"])
         }
         throw RequestProblem(
             type: "about:blank", status: 503,
-            detail: "The server's data was replaced while it ran: it has to be restarted. Nothing was stored.")
+            detail: "The server's data was replaced while it ran. Nothing was stored. The server must be restarted.")
     }
 }

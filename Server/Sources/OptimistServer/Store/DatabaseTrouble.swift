@@ -9,22 +9,22 @@ import OptimistWire
 extension DatabaseError: StorageFailure {
     package var detail: String {
         switch resultCode {
-        case .SQLITE_FULL: "The server's disk is full. Nothing was stored: try again later."
-        case .SQLITE_IOERR: "The server's disk fails at this moment. Nothing was stored: try again later."
-        default: "The data cannot be reached at this moment."
+        case .SQLITE_FULL: "The server's disk is full. Nothing was stored. Try again later."
+        case .SQLITE_IOERR: "The server's disk is failing. Nothing was stored. Try again later."
+        default: "The server's data is not available at the moment."
         }
     }
 
-    /// If the disk is full, an operator has to make room, so a client waits longer.
+    /// A full disk needs an operator, so the client waits longer.
     package var retryAfterSeconds: Int { resultCode == .SQLITE_FULL ? 30 : 5 }
 
     package var code: (name: String, value: String) { ("sqlite.code", "\(extendedResultCode.rawValue)") }
 }
 
 extension OptimistError {
-    /// Opens the files of a data directory, and says what to do when its disk has no room for that or fails.
+    /// Runs work on the files of a data directory, and turns a full or failing disk into an error that says what to do.
     ///
-    /// - Throws: `OptimistError` with code `diskTrouble`, or what the work throws.
+    /// - Throws: `OptimistError` with code `diskTrouble`, or the error of `work`.
     static func explainingDisk<Value>(of directory: URL, _ work: () throws -> Value) throws -> Value {
         do { return try work() } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw full(directory, error)
@@ -32,8 +32,8 @@ extension OptimistError {
             throw OptimistError(
                 .diskTrouble,
                 """
-                \(directory.path) cannot be read or written: the disk fails, or the process may write no larger files \
-                (ulimit -f). Nothing is lost: start again when that is mended.
+                \(directory.path) cannot be read or written: the disk is failing, or a file reached the \
+                process's size limit (ulimit -f). No data was lost. Fix this and start again.
                 """, cause: error)
         } catch let error as POSIXError where [.ENOSPC, .EDQUOT, .EFBIG].contains(error.code) {
             throw full(directory, error)
@@ -43,7 +43,7 @@ extension OptimistError {
     private static func full(_ directory: URL, _ cause: any Error) -> OptimistError {
         OptimistError(
             .diskTrouble,
-            "There is no room on the disk of \(directory.path). Nothing is lost: make room, and start again.",
+            "The disk of \(directory.path) is full. No data was lost. Free some space and start again.",
             remedy: .freeSpace, cause: cause)
     }
 }

@@ -4,33 +4,33 @@ import Foundation
 import OptimistCore
 import Synchronization
 
-/// Holds a data directory for one server. Two would not know of each other's sessions and epochs.
+/// Locks a data directory for one server. Two servers would not see each other's sessions and epochs.
 ///
-/// The system lets go of it when the process ends, however it ends.
+/// The system releases the lock when the process ends, even after a crash.
 final class DirectoryLock: Sendable {
-    /// Nil once the directory was given back.
+    /// Nil after the release.
     private let descriptor: Mutex<Int32?>
 
-    /// - Throws: ``OptimistError`` with code `dataInUse` when another server has it.
+    /// - Throws: ``OptimistError`` with code `dataInUse` if another server holds the lock.
     init(directory: URL) throws {
         let file = directory.appending(path: "optimist.lock").path
         let descriptor = open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw OptimistError(.unreadableData, "\(file) cannot be written. Check who owns the directory.")
+            throw OptimistError(.unreadableData, "\(file) cannot be written. Check the owner of the directory.")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw OptimistError(
                 .dataInUse,
-                "Another server is using \(directory.path). Stop that, or choose another directory with --data.")
+                "Another server is using \(directory.path). Stop that server, or choose another directory with --data.")
         }
         self.descriptor = Mutex(descriptor)
     }
 
-    /// Gives the directory back at once. The last reference may live on for a moment, in a task that is ending.
+    /// Releases the lock now. Waiting for `deinit` is not enough: a task that is ending may still hold a reference.
     func release() {
         guard let descriptor = descriptor.withLock({ $0.take() }) else { return }
-        // A child process that has not begun its program yet has the descriptor too: closing alone keeps the lock.
+        // A child process between fork and exec also has the descriptor, so closing it would not release the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -2,14 +2,14 @@
 
 package import Foundation
 
-/// Writes small secret files so that they are there whole after a power loss, or not at all.
+/// Writes small secret files atomically: after a power loss a file is complete or does not exist.
 package enum DurableFile {
-    /// Makes a file that only its owner can read, and returns once it is durable.
+    /// Creates a file that only its owner can read. Returns when it is durable.
     ///
-    /// - Throws: `POSIXError`. Then there is no such file.
+    /// - Throws: `POSIXError`. The file then does not exist.
     package static func create(_ file: URL, _ content: [UInt8]) throws {
         let directory = file.deletingLastPathComponent()
-        // The file's name may be as long as a name can be.
+        // The file's name may already have the maximum length.
         let draft = directory.appending(path: ".\(String(file.lastPathComponent.unicodeScalars.prefix(60))).new")
         unlink(draft.path)
         let descriptor = try check(open(draft.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600))
@@ -29,7 +29,7 @@ package enum DurableFile {
         try sync(directory)
     }
 
-    /// Makes the names in a directory durable, or the content of a file.
+    /// Makes a file's content, or the entries of a directory, durable.
     package static func sync(_ file: URL) throws {
         let descriptor = try check(open(file.path, O_RDONLY | O_CLOEXEC))
         defer { close(descriptor) }

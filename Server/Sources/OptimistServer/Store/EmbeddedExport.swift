@@ -5,18 +5,18 @@ import GRDB
 import OptimistCore
 @_spi(Internals) package import OptimistServing
 
-/// Reads all data in the directory of a server that does not run, so that it can be copied elsewhere.
+/// Reads all data in the directory of a stopped server, so that it can be copied elsewhere.
 ///
-/// Accounts, rows and sessions stay as they are. Opening migrates the file of an earlier version, and makes `keys.json`
-/// if it is missing, as a server's start does. No epoch begins. No server can start on the directory until
-/// ``close()``, or until this object is released.
+/// Accounts, rows and sessions are not changed, and no epoch begins. As when a server starts, opening migrates a file
+/// of an earlier version and creates a missing `keys.json`. Servers cannot start on the directory until ``close()`` or
+/// until this object is released.
 package final class EmbeddedExport: Sendable {
     let database: ServerDatabase
     private let lock: DirectoryLock
     package let keys: ServerKeys
 
-    /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there is
-    ///   no data or it cannot be read, or `newerData` if a later version wrote it.
+    /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there
+    ///   is no data or it cannot be read, or `newerData` if a later version wrote it.
     package init(directory: URL) throws {
         let file = try ServerDatabase.existingFile(in: directory)
         lock = try DirectoryLock(directory: directory)
@@ -25,21 +25,21 @@ package final class EmbeddedExport: Sendable {
         guard try database.pool.read(RowIndex.isPresent) else {
             throw OptimistError(
                 .unreadableData,
-                "\(directory.path) was last served by an earlier version. Start this version's server on it once, and stop it."
+                "\(directory.path) was last served by an earlier version. Start and stop a server of this version on it first."
             )
         }
     }
 
-    /// Lets a server start on the directory. Nothing can be read afterwards.
+    /// Releases the directory, so that a server can start on it. Do not read after this.
     package func close() { lock.release() }
 
-    /// The data that belongs to no account. Epochs are the oldest first, and times are seconds since 1970.
+    /// The data outside of accounts. Epochs are ordered from the oldest, and times are seconds since 1970.
     package struct Common: Sendable {
         package var epochs: [String]
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
         package var deleted: [DeletionReceipt]
-        /// The highest time that a server has seen. Nil: none.
+        /// The highest time that a server has seen, or nil.
         package var highestTime: Double?
     }
 
@@ -64,12 +64,11 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// The ids of all accounts, in order.
+    /// Returns the ids of all accounts, in order.
     package func accounts() throws -> [String] {
         try database.pool.read { try String.fetchAll($0, sql: "SELECT account_id FROM optimist_accounts ORDER BY 1") }
     }
 
-    /// An account, without its rows.
     package struct Account: Sendable {
         package var stored: StoredAccount
         package var createdAt: String
@@ -85,7 +84,7 @@ package final class EmbeddedExport: Sendable {
         package var resets: [(hash: Data, endsAt: Double)]
     }
 
-    /// - Throws: `StoreError.noAccount`, or the database's error.
+    /// - Throws: `StoreError.noAccount`, or an error of the database.
     package func account(_ id: String) throws -> Account {
         try database.pool.read { db in
             func rows(_ columns: String, _ table: String) throws -> [Row] {
@@ -107,7 +106,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// A row in its stored form, also a deleted one.
+    /// A row as stored, alive or deleted.
     package struct StoredBytes: Hashable, Sendable {
         package var type: String
         package var id: String
@@ -133,7 +132,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// The rows of an account in the order of type and id, at most `limit` of those after `last`. Nil: from the first one.
+    /// Returns at most `limit` rows of an account, ordered by type and id, starting after `last` or with the first row.
     package func rows(of account: String, after last: StoredBytes?, limit: Int) throws -> [StoredBytes] {
         try database.pool.read { db in
             try Row.fetchAll(
@@ -146,10 +145,10 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// The columns of a row, in the order in which ``StoredBytes`` reads them.
+    /// The columns of a row, in the order that ``StoredBytes`` reads.
     static let rowColumns = "type, id, generation, seq, ordinal, born_seq, content, hidden"
 
-    /// The index entries of an account.
+    /// Returns the index entries of an account.
     package func index(of account: String) throws -> [(key: RowKey, entry: IndexEntry)] {
         try database.pool.read { db in
             try Row.fetchAll(
@@ -160,7 +159,6 @@ package final class EmbeddedExport: Sendable {
 }
 
 extension EmbeddedExport.StoredBytes {
-    /// Reads ``EmbeddedExport/rowColumns``.
     init(_ row: Row) throws {
         self.init(
             type: row[0], id: row[1], generation: row[2], seq: row[3], ordinal: row[4], bornSeq: row[5],

@@ -7,12 +7,12 @@ import OptimistCore
 import SystemPackage
 
 extension ServerStorage {
-    /// One directory with an embedded database. One server at a time can have it.
+    /// A directory with an embedded database. Only one server at a time can use it.
     ///
-    /// This function opens nothing: the server does so when it is made. If the directory is missing, the server makes it,
-    /// readable by its owner only. If it exists, others can read it, and it has only the server's files, the server
-    /// closes it to others. Files that are not the server's stay untouched. Opening throws `OptimistError` with one of
-    /// these codes, and a message that says what to do:
+    /// This function does not open anything; creating the server does. A missing directory is created, readable by its
+    /// owner only. If other users can read an existing directory, and it contains only the server's files, the server
+    /// removes their access. It never touches other files. Opening throws `OptimistError` with one of these codes, and
+    /// a message that says what to do:
     ///
     /// - `unreadableData`: the directory, the database or `keys.json` cannot be read, made or written.
     /// - `exposedData`: other users can read the directory or its files, and the server may not change that.
@@ -66,20 +66,20 @@ extension ServerStorage {
     }
 }
 
-/// The size of a file in bytes. Nil: there is none.
+/// The size of a file in bytes, or nil if it does not exist.
 private func fileSize(_ path: String) -> Int64? {
     try? Stat(FilePath(path)).size
 }
 
 extension Dependencies {
-    /// Makes the name of a new epoch: an "e" and 12 hexadecimal digits.
+    /// Makes a name for a new epoch: an "e" and 12 hexadecimal digits.
     package func makeEpoch() -> String {
         "e" + makeID().uuidString.lowercased().replacing("-", with: "").prefix(12)
     }
 }
 
 extension Swift.Clock where Duration == Swift.Duration {
-    /// Returns a function that returns the time since this call.
+    /// Returns a function that measures the time since this call.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: self.now) }

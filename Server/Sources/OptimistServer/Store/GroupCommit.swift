@@ -4,22 +4,22 @@ import GRDB
 @_spi(Internals) import OptimistServing
 import Synchronization
 
-/// Lets writes that arrive together share one disk commit.
+/// Commits writes that arrive together in one transaction.
 ///
-/// While one transaction is being made durable, writes that arrive queue up, and the short ones share the next
-/// transaction. Each is answered after the commit. A write that fails does not concern the others: if it had already
-/// written something, the shared transaction is undone and all its writes run again alone, so that none needs a
-/// savepoint.
+/// While one transaction is being made durable, new writes queue up; the short ones share the next transaction. Each
+/// write is answered after the commit. A failing write does not affect the others: if it had already changed the
+/// database, the shared transaction is rolled back and its writes run again one by one. This way writes do not need
+/// savepoints.
 package final class GroupCommit: Sendable {
-    /// Called once the fate of the transaction is known, with its error if it failed.
+    /// Called with the outcome of the transaction: nil, or its error.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
         var id: Int
-        /// When it began to wait.
+        /// When the write started to wait.
         var since: Duration
-        /// Runs inside the open transaction, perhaps twice.
+        /// Runs inside the open transaction, possibly twice.
         var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
-        /// Answers without having been run, or when that was in vain.
+        /// Answers a write that did not run or was rolled back.
         var refuse: Answer
     }
     private typealias Turn = WriteQueue<Job>.Turn
@@ -40,15 +40,15 @@ package final class GroupCommit: Sendable {
     private let check: @Sendable () throws -> Void
     private let metrics: CommitMetrics?
     private let waiting = Mutex(Waiting())
-    /// The most writes that share a commit, and the time after which no other one joins, so that none waits long for its
-    /// neighbours.
+    /// The limits on writes per commit and on the time after which no more join, so that writes do not wait long for
+    /// each other.
     private let maxJobs = 512
     private let maxSharedTime: Duration = .milliseconds(50)
 
     /// - Parameters:
-    ///   - now: Tells how long a write has taken.
-    ///   - metrics: Receives the size and the wait of each commit. Nil: nothing is measured.
-    ///   - check: Called before each transaction. If it throws, the writes are answered with that error.
+    ///   - now: A clock for measuring how long writes take.
+    ///   - metrics: Receives the size and the wait of each commit. Nil measures nothing.
+    ///   - check: Called before each transaction. If it throws, the waiting writes fail with that error.
     init(
         writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch(),
         metrics: CommitMetrics? = nil, check: @escaping @Sendable () throws -> Void = {}
@@ -59,14 +59,15 @@ package final class GroupCommit: Sendable {
         self.check = check
     }
 
-    /// Runs `work` in a transaction, and returns once that is durable.
+    /// Runs `work` in a transaction and returns when it is durable.
     ///
     /// - Parameters:
-    ///   - owner: The owner of the write. Owners take turns. Default: shared by all, for writes that are always short.
-    ///   - work: May be run a second time, if another one failed beside it.
-    /// - Throws: What `work` throws, and then nothing that it wrote is kept; or the error of the commit. If the task is
-    ///   cancelled while the write waits, `CancellationError` at once, and `work` is never run. Once `work` has begun, it
-    ///   has to notice by itself.
+    ///   - owner: The owner of the write. Owners take turns. Default: one shared by all, for writes that are always
+    ///     short.
+    ///   - work: May run a second time, if another write in the same transaction fails.
+    /// - Throws: The error of `work`, whose changes are then rolled back, or the error of the commit. If the task is
+    ///   cancelled before `work` starts, `CancellationError`, and `work` never runs. Once it has started, `work` must
+    ///   check for cancellation itself.
     func write<Value: Sendable>(
         of owner: String = "", _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
@@ -81,7 +82,7 @@ package final class GroupCommit: Sendable {
                     continuation.resume(throwing: failure ?? CancellationError())
                 }
                 add(job, of: owner)
-                // The handler below finds nothing if the task was cancelled before.
+                // If the task was cancelled earlier, the handler below ran before the job was added.
                 if Task.isCancelled { leave(id, of: owner) }
             }
         } onCancel: {
@@ -89,13 +90,13 @@ package final class GroupCommit: Sendable {
         }
     }
 
-    /// Refuses a write whose caller was cancelled, if it still waits.
+    /// Refuses the write of a cancelled caller, if it is still waiting.
     private func leave(_ id: Int, of owner: String) {
         let job = waiting.withLock { $0.jobs.remove(of: owner) { $0.id == id } }
         job?.refuse(nil)
     }
 
-    /// How many writes wait for the next commit.
+    /// The number of writes that wait for the next commit.
     var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
     private func add(_ job: Job, of owner: String) {
@@ -121,10 +122,11 @@ package final class GroupCommit: Sendable {
         }
     }
 
-    /// Runs writes in one transaction, and answers them.
+    /// Runs writes in one transaction and answers them.
     ///
-    /// - Parameter sharing: Whether others that wait may join.
-    /// - Returns: The writes that have to run again alone, since one beside them failed after it had written something.
+    /// - Parameter sharing: Whether other waiting writes may join.
+    /// - Returns: The writes that must run again one by one, because one of them failed after it had changed the
+    ///   database.
     private func commit(_ first: Turn, sharing: Bool, _ db: Database) -> [Turn] {
         var done: [(turn: Turn, answer: Answer)] = []
         var spoiler: (any Error)?
@@ -136,7 +138,7 @@ package final class GroupCommit: Sendable {
                 while let turn = next {
                     let (failure, answer, hasWritten) = run(turn, db, isNew: sharing)
                     done.append((turn, answer))
-                    // SQLite ends the transaction by itself when the disk is full: nothing may be written after that.
+                    // If the disk is full, SQLite ends the transaction itself. Later writes would run outside of it.
                     guard db.isInsideTransaction else { throw failure ?? DatabaseError(resultCode: .SQLITE_ABORT) }
                     spoiler = hasWritten ? failure : nil
                     if spoiler != nil { return .rollback }
@@ -154,7 +156,7 @@ package final class GroupCommit: Sendable {
             return []
         }
         if let spoiler, done.count > 1 {
-            // It was given up for what it did itself, and would be again.
+            // It exceeded its own budget and would do so again, so it does not run a second time.
             if spoiler is WorkStopped { done.removeLast().answer(nil) }
             return done.map(\.turn)
         }

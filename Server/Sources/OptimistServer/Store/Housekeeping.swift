@@ -5,11 +5,11 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 import ServiceLifecycle
 
-/// Forgets once an hour, beside the requests, what may be forgotten, and looks at the clock once a minute.
+/// Removes expired data once an hour, and checks the clock once a minute.
 struct Housekeeping: Service {
     let sweep: TombstoneSweep
     let accounts: Accounts
-    /// Nil: the server keeps no app's health.
+    /// Nil if the server does not collect health reports.
     let health: HealthReception?
     let storage: OpenedStorage
     let time: ServerTime
@@ -24,9 +24,9 @@ struct Housekeeping: Service {
             let elapsed = dependencies.clock.stopwatch()
             var next = Duration.zero
             while !Task.isCancelled {
-                await attempt("The time could not be written down") { try await time.keep(in: storage) }
+                await attempt("The time could not be saved") { try await time.keep(in: storage) }
                 if elapsed() >= next {
-                    // If another process is running this, it does nothing.
+                    // Does nothing while another process runs it.
                     await storage.exclusively { await tidy() }
                     next = elapsed() + Self.interval
                 }
@@ -38,14 +38,14 @@ struct Housekeeping: Service {
     private func tidy() async {
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
         await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
-        if time.look() { return logger.error("The server's clock is not believed, so nothing is swept.") }
+        if time.look() { return logger.error("The server's clock is not trusted, so old data is not swept.") }
         let now = time.believed()
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }
-        await attempt("Old totals of the app's health could not be removed") { try await health?.sweep(at: now) }
+        await attempt("Old health reports could not be removed") { try await health?.sweep(at: now) }
     }
 
-    /// What fails is tried again the next time.
+    /// Logs a failure. The next run tries again.
     private func attempt(_ failure: Logger.Message, _ work: () async throws -> Void) async {
         do {
             try await work()

@@ -4,17 +4,17 @@ import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// Tries whether the server can store the rows that it receives. A read would not notice a full disk, or a lock of
-/// another program.
+/// Tests whether the server can store rows. It writes, because a read would not notice a full disk or another program's
+/// lock.
 struct Readiness: Sendable {
     private let file: DatabaseFile
     private let database: DatabaseQueue
     private let scratch: URL
 
-    /// How long a database may be locked before that is trouble, in seconds.
+    /// How long to wait for a locked database, in seconds.
     private static let patience = 2.0
 
-    /// - Parameter database: The path of a database that is open already.
+    /// - Parameter database: The path of a database that is already open.
     init(database path: String, file: DatabaseFile) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)
@@ -23,7 +23,7 @@ struct Readiness: Sendable {
         self.file = file
     }
 
-    /// Tries a write. Returns a sentence about the trouble, or nil if it worked.
+    /// Attempts a write. Returns nil if it works, otherwise a sentence about the problem.
     func attempt(at time: Date) async -> String? {
         do {
             try file.check()
@@ -41,11 +41,11 @@ struct Readiness: Sendable {
         } catch let error as DatabaseError {
             return error.detail
         } catch {
-            return "Nothing can be written to the server's disk."
+            return "The server's disk cannot be written."
         }
     }
 
-    /// The database may find room in what it has already. The disk may have none all the same.
+    /// The database may reuse its free pages, so its write can succeed on a full disk.
     private func writeScratch() throws {
         defer { unlink(scratch.path) }
         try Data(count: 65_536).write(to: scratch)

@@ -5,11 +5,12 @@ import GRDB
 import OptimistCore
 package import OptimistWire
 
-/// The schema that a server's data was last served with. The data keeps it, and so do its backups.
+/// The schema that was last served, stored with the data and in its backups.
 package enum RememberedSchema {
-    /// Reads the schema from a data directory, also while a server runs on it. It changes nothing, and blocks the thread.
+    /// Reads the schema from a data directory, even while a server runs on it. It blocks the thread and changes
+    /// nothing.
     ///
-    /// - Returns: Nil if there is no data, or no server has served it yet.
+    /// - Returns: Nil if there is no data or no server has served it.
     /// - Throws: `OptimistError` with code `newerData`, `unreadableData`, `dataInUse` or `schemaConflict`.
     package static func read(in directory: URL) throws -> Schema? {
         let path = directory.appending(path: "optimist.sqlite").path
@@ -22,20 +23,20 @@ package enum RememberedSchema {
         return try content.map { try schema(of: $0) }
     }
 
-    /// A server that died at its first start has left a file without tables.
+    /// The table is missing if a server crashed during its first start.
     private static func latest(_ db: Database) throws -> String? {
         guard try db.tableExists("optimist_schemas") else { return nil }
         return try String.fetchOne(db, sql: "SELECT content FROM optimist_schemas ORDER BY version DESC LIMIT 1")
     }
 
-    /// Reads a schema as the data keeps it.
+    /// Parses a schema as stored.
     ///
-    /// - Throws: `OptimistError` with code `schemaConflict` that says what to do.
+    /// - Throws: `OptimistError` with code `schemaConflict`. The message says what to do.
     package static func schema(of content: String) throws -> Schema {
         do { return try Schema(json: JSON(parsing: content.utf8)) } catch {
             throw OptimistError(
                 .schemaConflict,
-                "The schema that the data was last served with cannot be read. Name it with --schema FILE.",
+                "The schema stored with the data cannot be read. Pass it with --schema FILE.",
                 cause: error)
         }
     }

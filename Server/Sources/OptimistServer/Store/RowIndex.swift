@@ -4,13 +4,13 @@ import GRDB
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// The table in which rows are found by what they hold.
+/// The table that finds rows by their column values.
 enum RowIndex {
-    /// Raised when keys are made or compared in another way: a table of an earlier form is made again. In the first
-    /// one, letters that only look the same were one.
+    /// Raise this when the way to make or compare keys changes; tables of an earlier form are then rebuilt. Form 1
+    /// treated letters that only look alike as equal.
     private static let form = 2
 
-    /// Whether the table is of the present form.
+    /// Whether the table has the current form.
     static func isPresent(_ db: Database) throws -> Bool {
         let present = try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
         return present?.hasPrefix("\(form) ") == true
@@ -30,10 +30,10 @@ enum RowIndex {
         try insert.execute(arguments: [account, key.type, entry.index, entry.key.text, key.id])
     }
 
-    /// Makes the table again if it is of an earlier form, or the schema asks for other indexes than the ones it was
-    /// made for.
+    /// Rebuilds the table if it has an earlier form or was made for other indexes.
     ///
-    /// Rows that were stored before a schema made their values unique stay as they are; only later writes are judged.
+    /// Existing rows may violate a unique constraint that a new schema adds. They stay as they are; only later writes
+    /// are checked.
     static func keepUp(with schema: Schema, _ db: Database) throws {
         if try isPresent(for: schema, db) { return }
         try db.execute(sql: "DELETE FROM optimist_index")
@@ -56,7 +56,7 @@ enum RowIndex {
 }
 
 extension Schema {
-    /// The names of the indexes of each type that has any.
+    /// The names of the indexes by type, without types that lack indexes.
     fileprivate var indexNames: JSON {
         let names = types.mapValues { $0.indexNames.sorted().map(JSON.string) }.filter { !$0.value.isEmpty }
         return .object(JSONObject(names.map { ($0.key, .array($0.value)) }))

@@ -3,9 +3,9 @@
 import GRDB
 @_spi(Internals) import OptimistServing
 
-/// Forgetting what was deleted long ago.
+/// The expiry of old tombstones and push records.
 extension SQLiteAccount {
-    /// Notes the day of a transaction that is about to be made. Days beyond it were a clock's mistake.
+    /// Records the day of the next transaction. Later days were recorded by a wrong clock and are removed.
     func begin(day: Int) throws {
         guard lastDay != day else { return }
         lastDay = day
@@ -18,7 +18,7 @@ extension SQLiteAccount {
             arguments: [account, day, seq])
     }
 
-    /// The last transaction that was certainly made before a day.
+    /// Returns the last transaction that was certainly made before a day.
     private func seq(before day: Int) throws -> Int64 {
         let noted = try Int64.fetchOne(
             db,
@@ -38,7 +38,7 @@ extension SQLiteAccount {
 
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool {
         let last = try seq(before: expiry.deletedBefore)
-        // In the order in which they were deleted, by an index of nothing else.
+        // By the order of deletion, in which a partial index of tombstones has them.
         let expired = try Row.fetchAll(
             db,
             sql: """

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 
-/// What the owner of an account does with it: other sessions, another password, the end.
+/// Actions of an account's owner: sessions, password, deletion.
 extension SQLiteAccountStore {
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
         try await reader.read { db in
@@ -123,7 +123,7 @@ extension SQLiteAccountStore {
 
     private static let erasedAtOnce = 2_000
 
-    /// Every table with an account's rows, and what tells its rows apart within the account.
+    /// Every table with an account's data, and its key within the account.
     private static let accountTables: [(name: String, key: String)] = [
         ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"), ("optimist_pushes", "device"),
         ("optimist_account_days", "day"), ("optimist_account_epochs", "epoch"),
@@ -131,7 +131,7 @@ extension SQLiteAccountStore {
 }
 
 extension DeletionReceipt {
-    /// Account, time, rows, sessions, and whether they are removed.
+    /// Reads account, time, rows, sessions and `is_erased`, in this order.
     init(_ row: Row) {
         self.init(account: row[0], deletedAt: row[1], rows: row[2], sessions: row[3], isErased: row[4])
     }

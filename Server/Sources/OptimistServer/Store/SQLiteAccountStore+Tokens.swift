@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 
-/// Invitations and reset tokens: hashes, each with the time at which it ends, in seconds since 1970.
+/// Invitations and reset tokens: their hashes and expiry times, in seconds since 1970.
 extension SQLiteAccountStore {
     func keep(invitation: OneTimeToken, until end: Double) async throws {
         try await commits.write { db in
@@ -21,7 +21,7 @@ extension SQLiteAccountStore {
         }
     }
 
-    /// - Returns: Whether it could be used.
+    /// - Returns: Whether the token was valid.
     func spend(invitation: OneTimeToken, at time: Double, _ db: Database) throws -> Bool {
         try db.execute(
             sql: "DELETE FROM optimist_invitations WHERE hash = ? AND ends_at > ?", arguments: [invitation.hash, time])
@@ -47,7 +47,7 @@ extension SQLiteAccountStore {
         return isGood == true ? try await account(id: reset.account) : nil
     }
 
-    /// - Returns: Whether it could be used.
+    /// - Returns: Whether the token was valid.
     func spend(reset: OneTimeToken, at time: Double, _ db: Database) throws -> Bool {
         try db.execute(
             sql: "DELETE FROM optimist_resets WHERE account_id = ? AND hash = ? AND ends_at > ?",

@@ -98,14 +98,14 @@ struct SQLiteAccountStore: AccountStore {
         }
     }
 
-    /// Whether an account is as it was read: it is there, with the same password.
+    /// Whether an account still exists with the password that was read.
     func isUnchanged(_ account: StoredAccount, _ db: Database) throws -> Bool {
         try String.fetchOne(
             db, sql: "SELECT password FROM optimist_accounts WHERE account_id = ?", arguments: [account.id])
             == account.password
     }
 
-    /// What a session is made of, in the order that its initializer reads.
+    /// The columns of a session, in the order that its initializer reads.
     static let sessionColumns = """
         account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended, begun_at
         """
@@ -133,7 +133,7 @@ struct SQLiteAccountStore: AccountStore {
 }
 
 extension String {
-    /// A text after every text that begins with this one, in the order of UTF-8's bytes.
+    /// A string after all strings with this prefix, in the byte order of UTF-8.
     package var endOfPrefix: String { self + "\u{10FFFF}" }
 }
 

@@ -4,14 +4,14 @@ import GRDB
 @_spi(Internals) package import OptimistServing
 import OptimistWire
 
-/// The embedded store: one SQLite file, one writer with group commit, several readers.
+/// The embedded store: a SQLite file with one writer, group commit and several readers.
 package struct SQLiteSyncStore: SyncStore {
     let database: ServerDatabase
     private let commits: GroupCommit?
     let reads = ReadTurns(connections: ServerDatabase.readers)
 
-    /// - Parameter commits: Lets writes share a commit. Nil: everything runs at once on the caller's thread, one write after
-    ///   another, so that a simulation decides the order.
+    /// - Parameter commits: Groups writes into commits. Nil runs everything directly on the caller's thread, one write
+    ///   after another, so that a simulation controls the order.
     package init(_ database: ServerDatabase, commits: GroupCommit?) {
         self.database = database
         self.commits = commits
@@ -48,14 +48,14 @@ package struct SQLiteSyncStore: SyncStore {
         return commits == nil ? try readNow(read) : try await database.pool.read(read)
     }
 
-    /// GRDB's synchronous forms, under names that an async function cannot mistake for the asynchronous ones.
+    /// GRDB's synchronous methods. In an async function, the plain names would call the asynchronous ones.
     private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
     private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
         try database.pool.write(write)
     }
 }
 
-/// One account within an open transaction. Alive only as long as that is.
+/// An account within an open transaction. Do not use it after the transaction ends.
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String
@@ -63,9 +63,9 @@ final class SQLiteAccount: AccountTransaction {
     private let epochNames: [String]
     private(set) var seq: Int64
     var floor: Int64
-    /// The epoch in which the account last changed.
+    /// The epoch of the account's last change.
     private var lastEpoch: String?
-    /// The day on which the account last changed.
+    /// The day of the account's last change.
     var lastDay: Int?
 
     init(_ db: Database, account: String, epochs: [String]) throws {
@@ -95,7 +95,7 @@ final class SQLiteAccount: AccountTransaction {
 
     func rows(type: String, ids: [String]) throws -> [String: StoredRow] {
         var found: [String: StoredRow] = [:]
-        // One row is looked up by its key; `json_each` costs more than that to set up.
+        // For one row, a key lookup is cheaper than setting up `json_each`.
         let isOne = ids.count == 1
         let query = try db.cachedStatement(
             sql: """
@@ -147,8 +147,8 @@ final class SQLiteAccount: AccountTransaction {
         return living
     }
 
-    /// In the order of the primary key, from where the last page ended. Deleted rows are among them, so that each that is
-    /// passed over counts as work.
+    /// Ordered by primary key, starting after the previous page. It includes deleted rows, so that skipping them counts
+    /// as work.
     static let livingInOrder = """
         SELECT id, seq, ordinal, born_seq, generation, CASE WHEN generation % 2 = 1 THEN content END,
             CASE WHEN generation % 2 = 1 THEN hidden END
@@ -167,7 +167,7 @@ final class SQLiteAccount: AccountTransaction {
         return living
     }
 
-    /// Counted in two indexes, without reading a row.
+    /// Counts in two indexes without reading rows.
     func livingCount(type: String) throws -> Int {
         let query = try db.cachedStatement(
             sql: """
@@ -257,7 +257,7 @@ final class SQLiteAccount: AccountTransaction {
         for entry in change.addedEntries { try RowIndex.add(entry, change.key, account: account, db) }
     }
 
-    /// Notes where the account stood before its first change in this epoch.
+    /// Records the account's seq before its first change in this epoch.
     private func beginEpochIfNeeded() throws {
         guard let present = epochNames.last, lastEpoch != present else { return }
         try db.execute(
@@ -278,16 +278,16 @@ extension LoggedRow {
 }
 
 extension Row {
-    /// The bytes of a text, without making a string of them.
+    /// The bytes of a text, without creating a string.
     func bytes(at index: Int) throws -> [UInt8] { try bytesIfAny(at: index) ?? [] }
 
-    /// The same, or nil for null.
+    /// As ``bytes(at:)``, or nil for null.
     func bytesIfAny(at index: Int) throws -> [UInt8]? {
         try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
     }
 }
 
 extension [String] {
-    /// What SQLite's `json_each` lists.
+    /// A JSON array for SQLite's `json_each`.
     fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
 }

@@ -1,31 +1,30 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A change of the schema that takes something from apps or rows. A server makes it only if its configuration accepts
+/// A schema change that breaks apps or removes data from rows. The server makes it only if its configuration accepts
 /// it.
 ///
-/// Its text is a word, a colon and a place: `drop:note`, `drop:todo.done`, `retype:todo.done`, `require:todo.due` or
-/// `unique:contact.email+name`. `optimist serve --accept` reads that text, and a refusal prints it.
+/// As text it is a word, a colon and a place: `drop:note`, `drop:todo.done`, `retype:todo.done`, `require:todo.due` or
+/// `unique:contact.email+name`. `optimist serve --accept` reads this text, and error messages print it.
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
-    /// What changes.
+    /// A kind of change.
     package enum Kind: String, Sendable, CaseIterable {
-        /// A type or a column is gone, and no other has its name as a former one.
+        /// A type or column was removed, and no other one names it as its former name.
         case drop
-        /// A column holds values of another type, or refers to another type of rows.
+        /// A column changed its type, or refers to another type of rows.
         case retype
-        /// A column that may be null in stored rows is required.
+        /// A column is now required but may be null in stored rows.
         case require
-        /// Columns are unique, and stored rows already collide in them.
+        /// Columns are now unique, but stored rows collide in them.
         case unique
     }
 
-    /// What changes.
     package var kind: Kind
-    /// The type's name: the former name of a type that is gone, the present name of any other.
+    /// The name of the type: its former name if it was removed, otherwise its current name.
     package var type: String
-    /// The columns' names. Empty: the type itself.
+    /// The names of the columns. Empty means the type itself.
     package var columns: [String]
 
-    /// Makes a change, unchecked.
+    /// Makes a change without checking it.
     package init(_ kind: Kind, _ type: String, _ columns: String...) { self.init(kind, type, columns: columns) }
 
     init(_ kind: Kind, _ type: String, columns: [String]) {
@@ -34,7 +33,7 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
         self.columns = columns
     }
 
-    /// Reads what `description` writes. Returns nil for any other text.
+    /// Parses the text of `description`. Returns nil for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
@@ -51,6 +50,6 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(kind.rawValue):\(place)" }
 
-    /// What changes, as a schema's sentences name it.
+    /// The place of the change, as error messages name it.
     var place: String { columns.isEmpty ? type : "\(type).\(columns.joined(separator: "+"))" }
 }

@@ -4,25 +4,25 @@ import OptimistCore
 import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Whether an operator has agreed to what a new version of the schema takes from apps and rows.
+/// Checks that an operator has accepted what a new version of the schema takes from apps and rows.
 package struct SchemaConsent {
     private let schema: Schema
-    /// The version that was served before this one. Nil: none.
+    /// The version that was served before this one, or nil.
     private let before: Int?
     private let accepted: [SchemaChange]
     private var costly: [(change: SchemaChange, effect: String)] = []
-    /// The changes that may be accepted. They include changes that need no consent, such as a unique index in which no
-    /// rows collide.
+    /// The changes that may be accepted, including those without any cost, such as a unique index without colliding
+    /// rows.
     private var possible: Set<SchemaChange> = []
-    /// Whether the data is served with this version already. Then all its changes have been accepted.
+    /// Whether the data is already served with this version. All its changes were then accepted earlier.
     private let isServed: Bool
 
     /// - Parameters:
     ///   - schema: The new version.
-    ///   - known: The versions that the data was served with, the latest first.
-    ///   - accepted: The changes that the operator has agreed to.
-    ///   - collisions: Counts the rows of a type that have the same values in a unique index as another row of their account,
-    ///     by the new version's names.
+    ///   - known: The versions that the data was served with, latest first.
+    ///   - accepted: The changes that the operator accepts.
+    ///   - collisions: Counts the rows of a type that share their values in a unique index with another row of their
+    ///     account. It uses the new version's names.
     package init(
         to schema: Schema, from known: [SchemaRegister.Version], _ accepted: [SchemaChange],
         collisions: (String, UniqueIndex) throws -> Int
@@ -30,7 +30,7 @@ package struct SchemaConsent {
         self.schema = schema
         self.accepted = accepted
         isServed = known.first?.version == schema.version
-        // At a restart with the same options, they still name what they named at the first start.
+        // After a restart with the same options, compare with the version before, as the first start did.
         let earlier = isServed ? known.dropFirst() : known[...]
         before = earlier.first?.version
         let difference = SchemaDifference(from: try earlier.map(Self.read), to: schema)
@@ -44,7 +44,7 @@ package struct SchemaConsent {
             costly.append(
                 (
                     change,
-                    "\(place) is unique now, and \(count) rows collide in it. They stay; the server judges later writes."
+                    "\(place) is now unique, but \(count) rows collide in it. They stay; the server checks later writes."
                 ))
         }
         possible.formUnion(costly.map(\.change))
@@ -53,12 +53,13 @@ package struct SchemaConsent {
     private static func read(_ version: SchemaRegister.Version) throws -> Schema {
         do { return try Schema(json: JSON(parsing: version.content.utf8)) } catch {
             throw OptimistError(
-                .schemaConflict, "Version \(version.version) of the schema, which the data has, cannot be read.",
+                .schemaConflict, "Version \(version.version) of the schema, stored with the data, cannot be read.",
                 cause: error)
         }
     }
 
-    /// - Throws: ``OptimistError`` with code `schemaConflict` that tells all changes, and the options that accept them.
+    /// - Throws: ``OptimistError`` with code `schemaConflict`. It lists all open changes and the options that accept
+    ///   them.
     package func check() throws {
         let strangers = accepted.filter { !possible.contains($0) }
         if !strangers.isEmpty { throw OptimistError(.schemaConflict, sentence(on: strangers)) }
@@ -68,9 +69,9 @@ package struct SchemaConsent {
         throw OptimistError(
             .schemaConflict,
             """
-            Version \(schema.version) of the schema "\(schema.id)" takes something away that version \(before) has:\(lines)
-            Nothing has been changed. If a name is all that changed, say so with "was" or "@was", as \
-            `optimist schema --update` does. If all of it is meant, start with:
+            Version \(schema.version) of the schema "\(schema.id)" makes breaking changes to version \(before):\(lines)
+            The data has not been changed. If you only renamed something, declare it with "was" or "@was", as \
+            `optimist schema --update` does. To accept all changes, start with:
               \(options(costly.map(\.change)))
             """)
     }
@@ -78,11 +79,12 @@ package struct SchemaConsent {
     private func sentence(on strangers: [SchemaChange]) -> String {
         let named = options(strangers)
         guard let before else {
-            return "\(named) names no change: the data was not served with another version of \"\(schema.id)\" before."
+            return "\(named) does not match any change: no other version of \"\(schema.id)\" was served before."
         }
         let known =
-            costly.isEmpty ? "No change needs to be accepted." : "Changes to accept: \(options(costly.map(\.change)))"
-        return "\(named) names no change from version \(before) of the schema to version \(schema.version). \(known)"
+            costly.isEmpty ? "There are no changes to accept." : "Changes to accept: \(options(costly.map(\.change)))"
+        return
+            "\(named) does not match any change from version \(before) of the schema to version \(schema.version). \(known)"
     }
 
     private func options(_ changes: [SchemaChange]) -> String {

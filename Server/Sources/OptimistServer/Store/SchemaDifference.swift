@@ -2,17 +2,17 @@
 
 @_spi(Internals) import OptimistWire
 
-/// What a version of a schema takes away from the versions before it. What only has another name now is the same.
+/// The breaking changes from earlier versions of a schema to a new one. Renames are not breaking.
 struct SchemaDifference {
-    /// The changes that need consent, each with a sentence on what it does.
+    /// The changes that need consent, each with a sentence about its effect.
     private(set) var costly: [(change: SchemaChange, effect: String)] = []
-    /// The unique indexes that are new: whether they need consent, the rows say.
+    /// The new unique indexes. Whether they need consent depends on the rows.
     private(set) var newIndexes: [(type: String, index: UniqueIndex)] = []
 
     private let schema: Schema
 
     /// - Parameters:
-    ///   - earlier: The versions by which rows may have been stored, the latest first. One at least, or nothing differs.
+    ///   - earlier: The versions that may have stored rows, latest first. If it is empty, there are no differences.
     ///   - schema: The version that the server will serve.
     init(from earlier: [Schema], to schema: Schema) {
         self.schema = schema
@@ -21,7 +21,8 @@ struct SchemaDifference {
         for name in latest.types.keys.sorted() where former.present[name] == nil {
             add(
                 .drop, name, [],
-                "The table \(name) is gone. Its rows stay in the data, and no app sends or receives them.")
+                "The table \(name) was removed. Its rows stay in the data, but apps can no longer send or receive them."
+            )
         }
         for (name, type) in schema.types.sorted(by: { $0.key < $1.key }) {
             let known = former.type(name)
@@ -30,7 +31,7 @@ struct SchemaDifference {
             } else {
                 newIndexes += type.uniqueIndexes.map { (name, $0) }
             }
-            // A column that is new to the latest version may have been here before it, and rows with it.
+            // A column that the latest version lacks may exist in an older one, with rows that have values in it.
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key })
             where known?.columns[column] == nil { compareWithOlder(name, column, definition, earlier.dropFirst()) }
         }
@@ -41,7 +42,7 @@ struct SchemaDifference {
         costly.append((SchemaChange(kind, type, columns: columns), effect))
     }
 
-    /// - Parameter former: What the type's columns were, by their present names.
+    /// - Parameter former: The type's former columns, by their current names.
     private mutating func compare(
         _ name: String, _ type: TypeSchema, with known: TypeSchema, _ former: [String: FormerColumn]
     ) {
@@ -49,14 +50,15 @@ struct SchemaDifference {
         for column in known.columns.keys.sorted() where !kept.contains(column) {
             add(
                 .drop, name, [column],
-                "\(name).\(column) is gone. Nobody can change it any more, and rows that apps send with it wait.")
+                "\(name).\(column) was removed. Apps can no longer change it, and rows with it stay pending on their devices."
+            )
         }
         for (column, definition) in type.columns.sorted(by: { $0.key < $1.key }) {
             if let former = former[column] { compareType(name, column, definition, former) }
             guard definition.isRequired, former[column]?.definition.isRequired != true else { continue }
             add(
                 .require, name, [column],
-                "\(name).\(column) is required now. New rows of apps that leave it out are refused.")
+                "\(name).\(column) is now required. New rows without it are refused.")
         }
         let indexes = Set(known.uniqueIndexes.map { Set($0.columns) })
         for index in type.uniqueIndexes {
@@ -81,14 +83,14 @@ struct SchemaDifference {
         if was == isNow { return }
         add(
             .retype, name, [column],
-            "\(name).\(column) was \(was) and is \(isNow) now. Rows keep their values; devices set aside what does not fit."
+            "\(name).\(column) was \(was) and is now \(isNow). Rows keep their values; devices set aside values that do not fit."
         )
     }
 }
 
-/// An earlier version of a schema in the names of a later one.
+/// An earlier version of a schema, seen with the names of a later one.
 private struct FormerSchema {
-    /// The present names of types that are still there, by their former ones.
+    /// The current names of the types that still exist, by their former names.
     let present: [String: String]
     private let former: Schema
     private let vocabulary: Vocabulary
@@ -99,7 +101,7 @@ private struct FormerSchema {
         var present: [String: String] = [:]
         for name in schema.types.keys {
             let known = vocabulary.formerType(name)
-            // Another one may have taken the name of one that is called otherwise now.
+            // The former name of a renamed type may now belong to another type.
             guard former.types[known] != nil, vocabulary.presentType(known) == name else { continue }
             present[known] = name
         }
@@ -109,7 +111,7 @@ private struct FormerSchema {
 
     private let names: [String: [String]]
 
-    /// What a type was, with its columns by their present names.
+    /// Returns a type's former definition, with its columns by their current names.
     func type(_ name: String) -> (definition: TypeSchema, columns: [String: FormerColumn])? {
         guard let known = present.first(where: { $0.value == name })?.key, let definition = former.types[known] else {
             return nil
@@ -127,15 +129,15 @@ private struct FormerSchema {
     }
 }
 
-/// What a column was.
+/// A column in an earlier version.
 private struct FormerColumn {
     var name: String
     var definition: ColumnSchema
-    /// Its type in words, with the present name of what it refers to.
+    /// Its type in words. A reference has the current name of its target.
     var kind: String
 }
 
 extension ColumnSchema {
-    /// The type of its values in words.
+    /// The column's type in words.
     fileprivate func kind(target: String?) -> String { target.map { "a reference to \($0)" } ?? type.rawValue }
 }

@@ -5,13 +5,13 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Keeps the app's schema beside the data, and refuses one that would contradict it.
+/// Stores the app's schema with the data, and refuses a schema that contradicts it.
 package enum SchemaRegister {
-    /// Accepts a schema at the start of the server, and makes a readable view of each of its types.
+    /// Accepts a schema when the server starts, and creates a readable view for each of its types.
     ///
-    /// - Parameter accepted: The changes from the version before that may take something from apps or rows.
-    /// - Throws: ``OptimistError`` with code `schemaConflict` when the data belongs to a later or another version, or when
-    ///   the changes from the version before are not the accepted ones. Then nothing has changed.
+    /// - Parameter accepted: The breaking changes that the operator accepts.
+    /// - Throws: ``OptimistError`` with code `schemaConflict` if the data has a later version or belongs to another
+    ///   app, or if the breaking changes are not the accepted ones. Nothing is changed then.
     static func accept(_ schema: Schema, accepting accepted: [SchemaChange] = [], in writer: some DatabaseWriter) throws
     {
         try writer.write { db in
@@ -28,7 +28,6 @@ package enum SchemaRegister {
         }
     }
 
-    /// A version that the data was served with.
     package struct Version: Sendable {
         package var version: Int
         package var content: String
@@ -39,17 +38,17 @@ package enum SchemaRegister {
         }
     }
 
-    /// The text in which a schema is stored: its canonical JSON.
+    /// The canonical JSON of a schema, as it is stored.
     package static func content(of schema: Schema) -> String {
         String(decoding: schema.json.canonicalBytes, as: UTF8.self)
     }
 
-    /// Refuses a schema that contradicts the stored ones, or that belongs to another app.
+    /// Refuses a schema that contradicts the stored ones or belongs to another app.
     ///
     /// - Parameters:
     ///   - schema: The schema.
-    ///   - known: The stored versions of the schema with this id, the latest first.
-    ///   - otherApp: The id of any stored schema. Nil: there is none.
+    ///   - known: The stored versions of the schema with this id, latest first.
+    ///   - otherApp: The id of any stored schema, or nil if there is none.
     /// - Throws: `OptimistError` with code `schemaConflict`.
     package static func check(_ schema: Schema, known: [Version], otherApp: String?) throws {
         if let latest = known.first, let objection = objection(to: schema, content(of: schema), latest: latest) {
@@ -58,12 +57,12 @@ package enum SchemaRegister {
         if known.isEmpty, let otherApp {
             throw OptimistError(
                 .schemaConflict,
-                "This data belongs to the app \"\(otherApp)\", not to \"\(schema.id)\". Choose another place for the data."
+                "This data belongs to the app \"\(otherApp)\", not to \"\(schema.id)\". Choose another data directory or database."
             )
         }
     }
 
-    /// The latest first.
+    /// Returns the stored versions, latest first.
     private static func versions(of id: String, _ db: Database) throws -> [Version] {
         let sql = "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC"
         return try Row.fetchAll(db, sql: sql, arguments: [id]).map { Version(version: $0[0], content: $0[1]) }
@@ -81,20 +80,21 @@ package enum SchemaRegister {
     private static func objection(to schema: Schema, _ content: String, latest: Version) -> String? {
         if schema.version < latest.version {
             return """
-                The schema \"\(schema.id)\" is version \(schema.version), but this data was last served with version \
+                The schema \"\(schema.id)\" has version \(schema.version), but this data was last served with version \
                 \(latest.version). Start with that version or a later one.
                 """
         }
         if schema.version == latest.version, content != latest.content {
             return """
-                The schema \"\(schema.id)\" has changed but is still version \(schema.version). Raise its \"version\" by one, \
-                or undo the change.
+                The schema \"\(schema.id)\" has changed but is still version \(schema.version). Increase its \
+                \"version\" by one, or undo the change.
                 """
         }
         return nil
     }
 
-    /// A view per type, so that an operator can query rows as tables. No app's column starts with "@".
+    /// Creates a view for each type, so that an operator can query rows as tables. Columns of apps never start with
+    /// "@".
     private static func makeViews(_ schema: Schema, _ db: Database) throws {
         for view in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'view'") {
             try db.execute(sql: "DROP VIEW \(view.quotedDatabaseIdentifier)")

@@ -4,13 +4,13 @@ import GRDB
 import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// Brings stored rows to the names of a later schema, so that from then on a row is stored as it is shown to new apps.
+/// Updates stored rows to the names of a later schema. Rows are always stored with the names that the latest apps see.
 enum SchemaRenames {
-    /// - Parameter version: The version of the schema by which the rows were stored.
+    /// - Parameter version: The schema version that the rows were stored with.
     static func apply(_ schema: Schema, from version: Int, _ db: Database) throws {
         let vocabulary = Vocabulary(schema, version: version)
         if vocabulary.isPresent { return }
-        // In two steps, since one type may have taken the name of another. No type's name starts with "@".
+        // In two steps, because a type may have taken the former name of another. Type names never start with "@".
         for type in schema.types.keys where vocabulary.formerType(type) != type {
             try db.execute(
                 sql: "UPDATE optimist_rows SET type = '@' || ? WHERE type = ?",
@@ -20,7 +20,7 @@ enum SchemaRenames {
         for type in schema.types.keys where vocabulary.renamesColumns(of: type) {
             try rewrite(type, vocabulary, db)
         }
-        // `RowIndex` makes the table again.
+        // Makes `RowIndex` rebuild its table.
         try db.execute(sql: "DELETE FROM optimist_settings WHERE name = 'indexes'")
     }
 
@@ -45,7 +45,7 @@ enum SchemaRenames {
 }
 
 extension JSON {
-    /// A part of a row's hidden data: by column, or not an object.
+    /// Renames the columns in a part of a row's hidden data, if it is an object.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

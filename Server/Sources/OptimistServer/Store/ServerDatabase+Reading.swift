@@ -4,21 +4,21 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// Reading the file of a data directory beside a server that may be running on it.
+/// Reads the file of a data directory, even while a server runs on it.
 extension ServerDatabase {
-    /// The database of a server that has been started on a directory before.
+    /// Returns the database of a directory that a server has used before.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if there is none.
     static func existingFile(in directory: URL) throws -> URL {
         let file = directory.appending(path: "optimist.sqlite")
         guard FileManager.default.fileExists(atPath: file.path) else {
             throw OptimistError(
-                .unreadableData, "There is no server's data in \(directory.path). Name its directory with --data.")
+                .unreadableData, "There is no server data in \(directory.path). Set the right directory with --data.")
         }
         return file
     }
 
-    /// Opens a file as it is. A server that has just ended may still be closing it: that is waited for, 5 s at most.
+    /// Opens a file without migrating it. If a server that is shutting down still holds the file, this waits up to 5 s.
     static func queue(_ path: String, isReadOnly: Bool = true) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
@@ -26,14 +26,15 @@ extension ServerDatabase {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Opens the file in a data directory for reading only, if this version of the server wrote it.
+    /// Opens the file in a data directory for reading, if this version of the server wrote it.
     static func openForReading(_ directory: URL) throws -> any DatabaseReader {
         let queue = try queue(try existingFile(in: directory).path)
         let found = try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
         guard found == version else {
             throw OptimistError(
                 .unreadableData,
-                "\(directory.path) was last served by another version of the server. Start this version on it once.")
+                "\(directory.path) was last served by another version of the server. Start a server of this version on it first."
+            )
         }
         return queue
     }

@@ -2,20 +2,20 @@
 
 import GRDB
 
-/// The tables of the embedded server's file, and their version.
+/// The tables of the embedded database, and their version.
 extension ServerDatabase {
-    /// Brings a file to the next version.
+    /// Migrates a file to the next version.
     typealias Step = @Sendable (Database) throws -> Void
 
-    /// The steps for the files of versions 1, 2 and so on. A released version's step is never changed.
+    /// The migrations from version 1, 2 and so on. Never change the step of a released version.
     private static let steps: [Step] = []
 
-    /// The version of the tables below. A file of a later version is refused untouched.
+    /// The version of the tables below. A file of a later version is refused unchanged.
     static let version = steps.count + 1
 
-    /// Makes the tables, or brings those of an earlier version up to the present one.
+    /// Creates the tables, or migrates those of an earlier version.
     ///
-    /// - Parameter steps: Default: those of this version.
+    /// - Parameter steps: Default: the steps of this version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         if found == 0 {
@@ -26,7 +26,8 @@ extension ServerDatabase {
         try db.execute(sql: "PRAGMA user_version = \(steps.count + 1)")
     }
 
-    /// Every table that belongs to an account leads with its id, so that accounts can be spread over machines unchanged.
+    /// Each table of account data has the account's id as its first key column, so that accounts can be moved between
+    /// machines.
     private static let tables = """
         CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE optimist_epochs (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);

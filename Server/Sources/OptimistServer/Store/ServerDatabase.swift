@@ -4,31 +4,31 @@ import Foundation
 package import GRDB
 import OptimistCore
 
-/// Opens the embedded server's file: its settings, its tables, and the epoch that begins with this start.
+/// The database of the embedded server: its settings, its tables, and the epoch that begins when it opens.
 package struct ServerDatabase: Sendable {
     package let pool: DatabasePool
-    /// Every epoch of the database, oldest first. The last one began with this start, if a server's start it is.
+    /// All epochs of the database, oldest first. If a server opened it, the last one began with this start.
     package let epochs: [String]
 
     package var epoch: String { epochs[epochs.count - 1] }
 
-    /// How many connections read.
+    /// The number of reading connections.
     static let readers = 4
 
     /// - Parameters:
-    ///   - path: Where the file is. It is made if there is none.
-    ///   - epoch: The name of the epoch that begins. Nil: none does, and no device's rows are served.
-    /// - Throws: ``OptimistError`` that says what to do: `unreadableData` or `newerData`.
+    ///   - path: The path of the file, which is created if missing.
+    ///   - epoch: The name of the epoch to begin. Nil begins none, for uses that do not serve devices.
+    /// - Throws: ``OptimistError`` with code `unreadableData` or `newerData`. The message says what to do.
     package init(path: String, epoch: String?) throws {
         try Self.refuseStrangers(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = Self.readers
         pool = try DatabasePool(path: path, configuration: configuration)
-        // GRDB sets NORMAL after `prepareDatabase`: an answered push would not survive a power loss.
+        // GRDB sets NORMAL after `prepareDatabase`. With it, an acknowledged push might not survive a power loss.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 4000")
-            // Deleted content is overwritten. What SQLite moved about before is in the file until it is rewritten.
+            // Overwrites deleted content. Copies that SQLite made earlier when moving pages stay until a vacuum.
             try db.execute(sql: "PRAGMA secure_delete = ON")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
                 throw OptimistError(.unreadableData, "SQLite does not make commits durable on this system.")
@@ -43,7 +43,7 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Looks at a file without changing it.
+    /// Checks an existing file without changing it.
     ///
     /// - Throws: `OptimistError` with code `newerData`, `unreadableData` or `dataInUse`.
     static func refuseStrangers(_ path: String) throws {
@@ -54,36 +54,38 @@ package struct ServerDatabase: Sendable {
             throw OptimistError(
                 .newerData,
                 """
-                \(path) was written by a later version of the server (\(found.version), this one knows \(version)). \
-                Start the later version, or choose another directory with --data. The file has not been changed.
+                \(path) was written by a later version of the server (\(found.version), this server supports up to \
+                \(version)). Start the later server, or choose another directory with --data. The file has not been changed.
                 """, remedy: .update)
         }
         if found.version < 1, !found.isEmpty {
             throw OptimistError(
                 .unreadableData,
-                "\(path) is another program's database. Choose another directory with --data. It has not been changed.")
+                "\(path) is another program's database. Choose another directory with --data. The file has not been changed."
+            )
         }
     }
 
-    /// What to tell of a file that could not be looked at. Only of one that is no sound database: to move it away.
+    /// Returns the error for a file that could not be checked. It suggests moving the file away only if it is not a
+    /// sound database.
     static func problem(_ error: any Error, at path: String) -> any Error {
         switch (error as? DatabaseError)?.resultCode {
         case .SQLITE_FULL?, .SQLITE_IOERR?: error
         case .SQLITE_BUSY?, .SQLITE_LOCKED?:
             OptimistError(
-                .dataInUse, "Another program has \(path) locked. End it, then start the server again.", cause: error)
+                .dataInUse, "Another program has locked \(path). Stop it, then start the server again.", cause: error)
         default:
             OptimistError(
                 .unreadableData,
                 """
-                \(path) cannot be read as a database. Move it away to start empty, or put a backup in its place. \
-                It has not been changed.
+                \(path) cannot be read as a database. Move it away to start with empty data, or restore a backup. \
+                The file has not been changed.
                 """, cause: error)
         }
     }
 
-    /// A server that died while it made the file, before that had a WAL, has left something half written. To take it back,
-    /// SQLite must be able to write.
+    /// If a server crashed while it created the file, before switching it to WAL, a rollback journal remains. SQLite
+    /// needs write access to roll it back.
     private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
         do { return try look(path, isReadOnly: true) } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK

@@ -1,33 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides which owner's write comes next, so that one owner's many writes, or long ones, do not hold up the others.
+/// Decides whose write runs next, so that many or long writes of one owner do not delay the others.
 ///
-/// Owners take turns. An owner who had the writer for long the last time gets transactions of its own, one after each
-/// that the others share: so a short write waits for one long one at most.
+/// Owners take turns. An owner whose last write was long gets separate transactions, alternating with the shared ones.
+/// So a short write waits for at most one long write.
 struct WriteQueue<Write: Sendable>: Sendable {
     struct Turn: Sendable {
         var owner: String
         var write: Write
     }
 
-    /// What waits, by owner. An owner whose write is being carried out is here too, and one in a lane whose writes were
-    /// all removed.
+    /// The waiting writes by owner. It also has an entry for an owner whose write is running, and for an owner in a
+    /// lane whose writes were all removed.
     private var lines: [String: ArraySlice<Write>] = [:]
-    /// The lanes: the owners with something that waits, the next one first.
+    /// The lanes: owners with waiting writes, the next one first.
     private var quick: ArraySlice<String> = []
     private var slow: ArraySlice<String> = []
-    /// The owners whose last write was long.
     private var slowOwners: Set<String> = []
-    /// Whether the present transaction is a slow owner's.
+    /// Whether the current transaction belongs to a slow owner.
     private var isSlowTurn = false
-    /// Whether one owner had the writer for long in the present transaction: then it is the others' turn.
+    /// Whether a write in the current transaction was long. The quick lane then goes next.
     private var wasLong = false
-    /// How many writes wait.
+    /// The number of waiting writes.
     private(set) var count = 0
 
-    /// A write that takes longer is not to share a transaction again.
+    /// The owner of a write that takes longer than this counts as slow.
     static var long: Duration { .milliseconds(100) }
-    /// Forgotten all at once beyond that: they are noticed again.
+    /// Beyond this number all slow owners are forgotten. Slow ones are soon detected again.
     private static var maxSlowOwners: Int { 1000 }
 
     mutating func add(_ write: Write, of owner: String) {
@@ -36,14 +35,14 @@ struct WriteQueue<Write: Sendable>: Sendable {
         count += 1
     }
 
-    /// Takes out a write that still waits. Nil: it was taken before.
+    /// Removes a waiting write. Returns nil if it no longer waits.
     mutating func remove(of owner: String, where isMeant: (Write) -> Bool) -> Write? {
         guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
         count -= 1
         return lines[owner]?.remove(at: index)
     }
 
-    /// The first write of a transaction. Nil: none waits.
+    /// Returns the first write of a transaction, or nil if none waits.
     mutating func first() -> Turn? {
         for lane in [\Self.quick, \Self.slow] { skipEmpty(in: lane) }
         isSlowTurn = !slow.isEmpty && (quick.isEmpty || !wasLong)
@@ -51,10 +50,10 @@ struct WriteQueue<Write: Sendable>: Sendable {
         return take(from: isSlowTurn ? \.slow : \.quick)
     }
 
-    /// Another write for the same transaction. Nil: none that may share it.
+    /// Returns another write for the current transaction, or nil if none may share it.
     mutating func another() -> Turn? { isSlowTurn ? nil : take(from: \.quick) }
 
-    /// Has to be told of each write that was taken, and then its owner's next one may come.
+    /// Call this after each write that was taken. It lets the owner's next write follow.
     mutating func finished(_ turn: Turn, after time: Duration) {
         if time > Self.long {
             if slowOwners.count >= Self.maxSlowOwners { slowOwners = [] }
@@ -77,7 +76,7 @@ struct WriteQueue<Write: Sendable>: Sendable {
         return Turn(owner: owner, write: write)
     }
 
-    /// Passes over owners whose writes were removed.
+    /// Drops owners whose writes were all removed.
     private mutating func skipEmpty(in lane: WritableKeyPath<Self, ArraySlice<String>>) {
         while let owner = self[keyPath: lane].first, lines[owner]?.isEmpty != false {
             self[keyPath: lane].removeFirst()
