@@ -122,7 +122,7 @@ def is_quiet(page, site):
 def says_faults(page, site):
     """An account that is not there is a sentence and no empty page."""
     page.goto(f"{site.admin}/admin#/accounts/nobody")
-    expect(page.get_by_role("alert")).to_have_text("There is no such account.")
+    expect(page.get_by_role("alert")).to_have_text("The account does not exist.")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,10 @@ import OptimistLoopback
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// One account after another: its sessions, and its rows with their clocks.
+/// The accounts, their sessions, and their rows with clocks.
 extension AdminRoutes {
     private static let pageSize = 50
     private static let maxPageSize = 200
-    /// The most bytes of rows in one page.
     private static let maxPageBytes = 2_000_000
     private static let maxBodyBytes = 1_024
 
@@ -62,13 +61,13 @@ extension AdminRoutes {
         ]
     }
 
-    /// Rows in the order of their last change, the oldest first, deleted ones included: or one row.
+    /// Returns rows ordered by their last change, oldest first and including deleted ones, or a single row.
     private func rows(_ account: String, _ request: Request) async throws -> JSON {
         let query = request.uri.queryParameters
         guard let type = query["type"].map({ String($0) }), schema.types[type] != nil else {
             throw RequestProblem(
                 type: "about:blank", status: 400,
-                detail: "\"type\" is one of \(schema.types.keys.sorted().joined(separator: ", ")).")
+                detail: "\"type\" must be one of \(schema.types.keys.sorted().joined(separator: ", ")).")
         }
         let limit = try Self.limit(request)
         if let id = query["id"].map({ String($0) }) {
@@ -78,7 +77,7 @@ extension AdminRoutes {
         }
         let start = query["after"].map { String($0) }
         guard let place = LogPosition(adminText: start ?? "0.0") else {
-            throw RequestProblem(type: "about:blank", status: 400, detail: "\"after\" is the \"next\" of a page.")
+            throw RequestProblem(type: "about:blank", status: 400, detail: "\"after\" must be the \"next\" of a page.")
         }
         let page = try await read(account) {
             try $0.changes(type: type, from: place, limit: limit, maxBytes: Self.maxPageBytes)
@@ -97,33 +96,34 @@ extension AdminRoutes {
         }
     }
 
-    /// The one thing that is changed here. A page of another site cannot send this type of body unasked.
+    /// Ends a session, the only change that these routes make. A page of another site cannot send this content type
+    /// without the server's consent.
     private func end(session: String, of account: String, _ request: Request) async throws -> Response {
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
             throw RequestProblem(type: "about:blank", status: 415, detail: "Send {} as application/json.")
         }
         _ = try await request.body.collect(upTo: Self.maxBodyBytes)
         guard try await accounts.revoke(account: account, session: session) else {
-            throw RequestProblem(type: "about:blank", status: 404, detail: "The account has no such session.")
+            throw RequestProblem(type: "about:blank", status: 404, detail: "The account does not have this session.")
         }
         return Response(body: Array("{}".utf8))
     }
 
     private static let noAccount = RequestProblem(
-        type: "about:blank", status: 404, detail: "There is no such account.")
+        type: "about:blank", status: 404, detail: "The account does not exist.")
 
     private static func limit(_ request: Request) throws(RequestProblem) -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return pageSize }
         guard let limit = Int(text), (1...maxPageSize).contains(limit) else {
             throw RequestProblem(
-                type: "about:blank", status: 400, detail: "\"limit\" is a number from 1 to \(maxPageSize).")
+                type: "about:blank", status: 400, detail: "\"limit\" must be a number from 1 to \(maxPageSize).")
         }
         return limit
     }
 }
 
 extension LogPosition {
-    /// Reads `seq.ordinal`.
+    /// Parses `seq.ordinal`.
     fileprivate init?(adminText text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let seq = Int64(parts[0]), let ordinal = Int(parts[1]), seq >= 0, ordinal >= 0 else {

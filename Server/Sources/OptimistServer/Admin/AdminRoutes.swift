@@ -7,25 +7,24 @@ import OptimistLoopback
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// What an operator reads of a running server: `/metrics`, pages under `/admin`, the same as JSON under `/admin/api`, and the
-/// app's health.
+/// The operator's routes on a running server: `/metrics`, pages under `/admin`, their data as JSON under `/admin/api`,
+/// and the app's health.
 ///
-/// Every user of this machine may read all of it. It has no passwords, hashes or tokens, and changes nothing, except that
-/// it ends a session.
+/// Every user of this machine may read all of it. The routes do not show passwords, hashes or tokens, and the only
+/// change they can make is to end a session.
 struct AdminRoutes: Sendable {
     let storage: OpenedStorage
     let accounts: Accounts
     let pokes: Pokes
     let schema: Schema
-    /// Nil: none are kept.
+    /// Nil if refusals are not recorded.
     let refusals: RecentRefusals?
-    /// Nil: the process reports its figures in another way, or not at all.
+    /// Nil if the process uses another metrics backend, or none.
     let metrics: PrometheusMetrics?
-    /// Nil: no figures are collected.
+    /// Nil if no metrics are collected.
     let watch: FigureWatch?
     let now: @Sendable () -> Date
 
-    /// Adds every route of the operator's.
     func add(to router: Router<LocalRequestContext>) {
         router.add(middleware: AdminAnswerFields())
         router.add(middleware: ProblemMiddleware())
@@ -44,13 +43,14 @@ struct AdminRoutes: Sendable {
         guard let metrics else {
             throw RequestProblem(
                 type: "about:blank", status: 404,
-                detail: "This process does not collect its figures here: it bootstrapped another backend, or none.")
+                detail: "This process does not collect metrics for this page: it uses another metrics backend, or none."
+            )
         }
         await watch?.look()
         return Response(type: "text/plain; version=0.0.4; charset=utf-8", body: Array(metrics.text.utf8))
     }
 
-    // MARK: - The server as a whole
+    // MARK: - The server
 
     private func overview() async throws -> JSON {
         let figures = try await storage.figures()
@@ -69,7 +69,7 @@ struct AdminRoutes: Sendable {
         ]
     }
 
-    /// What this process has done since it started.
+    /// Totals of this process since it started.
     private static func totals(_ metrics: PrometheusMetrics) -> JSON {
         func total(_ name: String) -> JSON { .int(metrics.total(of: "optimist_\(name)_total")) }
         return [

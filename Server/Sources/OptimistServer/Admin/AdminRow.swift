@@ -4,7 +4,8 @@ import Foundation
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// A row for the operator: each column with the clock of its last write, and what the server remembers of the row's past.
+/// A row for the operator: each column with the clock of its last write, and the row's history as far as the server
+/// remembers it.
 struct AdminRow {
     private let id: String
     private let place: LogPosition

@@ -9,12 +9,11 @@ import OptimistCore
 import OptimistLoopback
 import ServiceLifecycle
 
-/// The operator's endpoints, on a port of this machine: see ``ServerConfiguration/adminPort``.
+/// The operator's endpoints on a local port, see ``ServerConfiguration/adminPort``.
 struct AdminSite: Service {
     let routes: AdminRoutes
-    /// Zero: any free one.
+    /// Zero chooses a free port.
     let port: Int
-    /// How long a client may let the server wait.
     let connections: WatchedChannel.Settings
     let binding: Binding
     let logger: Logger
@@ -22,7 +21,7 @@ struct AdminSite: Service {
     func run() async throws {
         let router = Router(context: LocalRequestContext.self)
         routes.add(to: router)
-        // It ends with the server, which is no error of its own.
+        // Its messages about starting and stopping would repeat the server's.
         var quiet = logger
         quiet.logLevel = .critical
         let application = Application(
@@ -35,7 +34,7 @@ struct AdminSite: Service {
             let refusal = OptimistError(
                 .addressInUse,
                 """
-                The port \(port) for the operator is taken by another program. Stop that, or choose another port with \
+                Another program uses the operator's port \(port). Stop that program, or choose another port with \
                 --admin-port.
                 """, cause: error)
             binding.fail(refusal)
@@ -44,7 +43,8 @@ struct AdminSite: Service {
     }
 }
 
-/// What every answer to the operator carries. No other site may frame a page, and no page loads anything from elsewhere.
+/// Adds the header fields of every answer to the operator. Other sites cannot embed a page, and pages load resources
+/// from this server only.
 ///
 /// > Source: Content Security Policy Level 3, W3C.
 struct AdminAnswerFields: RouterMiddleware {

@@ -6,32 +6,32 @@ import Hummingbird
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// What the server refused lately, for the operator: ids and codes, and no value that a user wrote. It is in the memory of
-/// this process only, and bounded.
+/// The latest refusals of this process, for the operator. They hold ids and codes, never values that users wrote. They
+/// are in memory and bounded.
 final class RecentRefusals: Sendable {
     struct Refusal: Sendable {
         var time: Date
-        /// Nil: the server does not know it, or not yet.
+        /// Nil if the server does not know the account, or did not know it yet.
         var account: String?
-        /// The template of the route.
+        /// The route's template.
         var route: String
-        /// The row's type and id. Nil: the request was refused as a whole.
+        /// The row's type and id. Nil if the entire request was refused.
         var row: RowKey?
-        /// The type of the error, as the client gets it.
+        /// The type of the error, as sent to the client.
         var code: String
-        /// The status of the answer. It is 200 if the request was carried out and the row refused.
+        /// The status of the answer. It is 200 if the request was carried out but the row refused.
         var status: Int
     }
 
     private struct Ring {
         var refusals: [Refusal] = []
-        /// Where the next one goes, once there are as many as may be.
+        /// The index to overwrite next, once the ring is full.
         var next = 0
     }
 
-    /// The most refusals that are kept. Older ones go.
+    /// The most refusals to keep. The oldest are dropped.
     static let limit = 500
-    /// Clients choose the ids and the codes of an app. Longer texts are cut.
+    /// Clients choose ids and apps choose codes, so longer texts are truncated.
     private static let maxText = 100
 
     private let ring = Mutex(Ring())
@@ -39,7 +39,7 @@ final class RecentRefusals: Sendable {
 
     init(now: @escaping @Sendable () -> Date) { self.now = now }
 
-    /// The newest first.
+    /// Newest first.
     var all: [Refusal] {
         let ring = ring.withLock(\.self)
         return (ring.refusals[ring.next...] + ring.refusals[..<ring.next]).reversed()
@@ -73,7 +73,8 @@ final class RecentRefusals: Sendable {
     private static func cut(_ text: String) -> String { String(text.prefix(maxText)) }
 }
 
-/// Notes the requests that are refused as a whole. A token that has expired is no news: every device refreshes it.
+/// Records requests that are refused entirely, except those with an expired token, because every device refreshes its
+/// token regularly.
 struct RefusalWatch: RouterMiddleware {
     let refusals: RecentRefusals
 
@@ -103,7 +104,7 @@ struct RefusalWatch: RouterMiddleware {
 }
 
 extension RequestProblem {
-    /// The last part of the type, or what its status is called.
+    /// The last part of the type, or the reason phrase of the status.
     fileprivate var code: String {
         if type == "about:blank" { return HTTPResponse.Status(code: status).reasonPhrase }
         return type.split(separator: ":").last.map(String.init) ?? type

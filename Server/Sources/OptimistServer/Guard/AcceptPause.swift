@@ -3,10 +3,10 @@
 import Logging
 import NIOCore
 
-/// Stops accepting connections for a second when the system has no descriptor, or no memory, for another one.
+/// Pauses accepting for a second when the system does not have a descriptor or memory for another connection.
 ///
-/// NIO's own handler for this waits before the next read; but after an error the read before that is still wanted, so the
-/// selector reports the same connection again and again, at the cost of a whole core.
+/// NIO's own handler waits before the next read. But the read that failed is still pending, so the selector keeps
+/// reporting the same connection and uses up a CPU core.
 final class AcceptPause: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Channel
 
@@ -22,12 +22,12 @@ final class AcceptPause: ChannelInboundHandler, RemovableChannelHandler {
 
     private func pause(_ context: ChannelHandlerContext) {
         isPaused = true
-        logger.warning("No connection can be accepted: too many files are open. Trying again in a second.")
+        logger.warning("Connections cannot be accepted: too many files are open. The server tries again in a second.")
         let channel = context.channel
         channel.setOption(.autoRead, value: false).whenFailure { _ in }
         context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { [self] in
             isPaused = false
-            // A server that has ended meanwhile reads no more.
+            // Fails harmlessly if the server has stopped.
             channel.setOption(.autoRead, value: true).whenFailure { _ in }
         }
     }

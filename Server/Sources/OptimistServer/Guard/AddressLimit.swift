@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// Counts the connections of each address, and refuses those beyond the limit.
+/// Counts the connections of each address, and refuses those above the limit.
 final class AddressLimit: Sendable {
-    /// Nil: none, as behind a proxy, from which all come.
+    /// Nil for no limit, as behind a proxy, where all connections have the same address.
     private let limit: Int?
     private let counts = Mutex<[String: Int]>([:])
 
     init(_ limit: Int?) { self.limit = limit }
 
-    /// - Returns: Whether the connection may stay. If so, ``leave(_:)`` is called when it ends.
+    /// - Returns: Whether the connection may stay. If so, call ``leave(_:)`` when it ends.
     func enter(_ address: String) -> Bool {
         guard let limit else { return true }
         return counts.withLock { counts in

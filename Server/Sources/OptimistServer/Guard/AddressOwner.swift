@@ -3,12 +3,12 @@
 import Foundation
 import NIOCore
 
-/// Whose an address is, for the limits that count by person.
+/// The owner of an address, for limits per person.
 enum AddressOwner {
-    /// Returns an IPv4 address, or the network of an IPv6 address. Any other text is returned as it is.
+    /// Returns an IPv4 address, or the network of an IPv6 address. Any other text is returned unchanged.
     ///
-    /// One person is given a whole /64, and could otherwise come as often as there are addresses in it. An IPv4 address
-    /// that is written as an IPv6 one counts as itself.
+    /// Providers assign a /64 to each customer, who could otherwise use any number of addresses in it. An IPv4-mapped
+    /// IPv6 address counts as the IPv4 address.
     ///
     /// > Source: RFC 6177 §2, RFC 4291 §2.5.5.2.
     static func name(of address: String) -> String {
@@ -25,6 +25,6 @@ enum AddressOwner {
 }
 
 extension SocketAddress {
-    /// Whose connection it is, as far as the address tells.
+    /// The owner of the connection, judged by its address.
     var connectionOwner: String { AddressOwner.name(of: ipAddress ?? "unknown") }
 }

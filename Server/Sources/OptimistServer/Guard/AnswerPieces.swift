@@ -6,13 +6,13 @@ import NIOCore
 
 /// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier ones.
 ///
-/// The base writer hands a piece to the connection's event loop, and returns before the event loop has written it. Only
-/// then does the base writer learn that the client does not read. After a few pieces this writer therefore waits until
-/// the event loop has written them: otherwise a whole answer could wait in memory for a busy event loop.
+/// The base writer passes a piece to the connection's event loop and returns before it is written, so it learns too
+/// late that the client is not reading. To prevent an entire answer from queueing in memory while the event loop is
+/// busy, this writer waits for the event loop after every few pieces.
 struct AnswerPieces: ResponseBodyWriter {
-    /// The connection holds two or three pieces. The next one waits until there is room.
+    /// The connection buffers two or three pieces. The next one waits.
     static let bytes = 32_768
-    /// How many bytes the event loop may still have to write.
+    /// How many bytes may be queued on the event loop.
     static let bytesAhead = 4 * bytes
 
     private var base: any ResponseBodyWriter
@@ -41,11 +41,11 @@ struct AnswerPieces: ResponseBodyWriter {
 }
 
 extension ResponseBody {
-    /// The same body, written in pieces.
+    /// Returns the same body, written in pieces.
     ///
     /// - Parameters:
-    ///   - eventLoop: The connection's.
-    ///   - end: Called when the last piece is on its way, or when the client has left.
+    ///   - eventLoop: The connection's event loop.
+    ///   - end: Called when the last piece has been handed over, or when the client has left.
     func inPieces(on eventLoop: any EventLoop, until end: @escaping @Sendable () -> Void) -> ResponseBody {
         ResponseBody(contentLength: contentLength) { writer in
             defer { end() }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Lets so many attempts through at once, and then one every so often: a token bucket for each key.
+/// A token bucket for each key: a burst of attempts, then one per interval.
 struct AttemptLimiter: Sendable {
     private let rate: AttemptRate
 
@@ -9,17 +9,17 @@ struct AttemptLimiter: Sendable {
         var updated: Duration
     }
     private var buckets: [String: Bucket] = [:]
-    /// The most keys that are remembered. The least loaded are forgotten first.
+    /// The most keys to remember. The least loaded are forgotten first.
     private let maxKeys = 10_000
 
     init(_ rate: AttemptRate) { self.rate = rate }
 
-    /// Takes note of an attempt.
+    /// Counts an attempt, unless it is refused.
     ///
     /// - Parameters:
-    ///   - count: As how many it counts, if it may go ahead. Default: 1.
+    ///   - count: How many attempts it counts as, if it is allowed. Default: 1.
     ///   - now: The time since any fixed moment.
-    /// - Returns: How long to wait, or nil if the attempt may go ahead.
+    /// - Returns: How long to wait, or nil if the attempt is allowed.
     mutating func attempt(_ key: String, count: Int = 1, now: Duration) -> Duration? {
         var bucket = buckets[key] ?? Bucket(used: 0, updated: now)
         bucket.used = max(0, bucket.used - (now - bucket.updated) / rate.interval)
@@ -31,7 +31,7 @@ struct AttemptLimiter: Sendable {
         return free >= 1 ? nil : rate.interval * (1 - free)
     }
 
-    /// Forgets a key's attempts, after one that succeeded.
+    /// Forgets a key's attempts, after a successful one.
     mutating func forgive(_ key: String) { buckets[key] = nil }
 
     private mutating func forget(_ now: Duration) {

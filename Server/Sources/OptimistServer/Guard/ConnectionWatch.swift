@@ -3,11 +3,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Closes a connection whose client lets the server wait: a client that takes its answers too slowly, and while the server
-/// shuts down also a client that does not send its body.
+/// Closes a connection whose client reads its answers too slowly or, while the server shuts down, does not send its
+/// body.
 ///
-/// The watch counts the bytes that the connection has taken. Whether the channel is writable says too little: that changes
-/// only after tens of kilobytes.
+/// It counts the bytes that the connection has accepted. The channel's writability is too coarse: it changes only after
+/// tens of kilobytes.
 final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -17,9 +17,9 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether its address may have another connection.
     private let mayStay: Bool
     private var pace: ReadingPace
-    /// Looks at the pace when the client's patience may be over.
+    /// Checks the pace when the client's patience may have run out.
     private var look: Scheduled<Void>?
-    /// How long after the server has been asked to shut down a client may still let it wait.
+    /// How long a client may delay the server after a request to shut down.
     private let endPatience: TimeAmount
     private var isBodyUnderWay = false
     private var end: Scheduled<Void>?
@@ -35,14 +35,14 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelActive()
     }
 
-    /// Without this limit the system takes megabytes that the client has not asked for yet, and the server learns late that
-    /// the client is slow. If the system refuses the option, it keeps its own limit.
+    /// Without this limit the system buffers megabytes that the client has not asked for, so the server notices late
+    /// that the client is slow. If the system refuses the option, it keeps its own limit.
     private func limitUnsentBytes(_ channel: any Channel) {
         let option = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: Self.unsentLowWater))
         channel.setOption(option, value: 65_536).whenFailure { _ in }
     }
 
-    /// `TCP_NOTSENT_LOWAT`. Some C libraries do not have the name.
+    /// `TCP_NOTSENT_LOWAT`, which some C libraries do not define.
     #if canImport(Darwin)
         private static let unsentLowWater: CInt = 0x201
     #else
@@ -75,7 +75,7 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// Makes sure that the pace is looked at when it may be over.
+    /// Schedules a check for when the patience may run out.
     private func lookLater(_ context: ChannelHandlerContext) {
         guard look == nil, let end = pace.end else { return }
         look = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
@@ -90,7 +90,7 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Looks once the time is up, and then every second: an answer may begin later.
+    /// Checks after a time, and then every second, because an answer may begin later.
     private func closeIfWaiting(_ context: ChannelHandlerContext, in time: TimeAmount) {
         end = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
             guard !isBodyUnderWay, !pace.isWaiting else { return context.close(promise: nil) }

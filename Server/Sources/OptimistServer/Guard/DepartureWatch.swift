@@ -3,20 +3,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hears when the client of a connection leaves, and stops the server's work for it: the client will not read the
-/// answer.
+/// Detects that the client of a connection has left, and stops the server's work for it, because the client will not
+/// read the answer.
 ///
-/// A client has left when it closes its connection, or only its side of it. The server cannot tell these two apart before
-/// it writes, which is too late. Hummingbird carries on in both cases, and its own way to notice closes the connection
+/// A client leaves by closing its connection or only its sending side. The server cannot distinguish the two before it
+/// writes, which is too late. Hummingbird keeps working in both cases, and its own detection closes the connection
 /// afterwards.
 ///
-/// The end of a connection is heard as long as the server reads from it. It does while it works on a request, unless the
-/// client has sent several more at once.
+/// The server detects this only while it reads from the connection. It reads while it works on a request, unless the
+/// client has pipelined several more.
 final class DepartureWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
 
-    /// Sent down the pipeline around the work on a request. A connection has one request at a time.
+    /// An outbound event around the work on a request. A connection has one request at a time.
     fileprivate enum Work: Sendable {
         case begins(giveUp: @Sendable () -> Void)
         case ends
@@ -55,14 +55,14 @@ extension Channel {
     /// Works for the client at the other end, in a task that is cancelled when the client leaves or the caller is
     /// cancelled.
     ///
-    /// - Throws: What `work` throws, which may ignore that it was cancelled.
+    /// - Throws: The error of `work`, which may ignore its cancellation.
     func whileClientStays<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // A task of its own, since the end of the connection reaches it from outside. It does not outlive this call.
+        // An unstructured task, because the connection must be able to cancel it. It does not outlive this call.
         let task = Task { try await work() }
         let begun = eventLoop.makePromise(of: Void.self)
-        // The connection is gone, and its watch with it.
+        // The connection has closed and removed the watch.
         begun.futureResult.whenFailure { _ in task.cancel() }
         triggerUserOutboundEvent(DepartureWatch.Work.begins { task.cancel() }, promise: begun)
         defer { triggerUserOutboundEvent(DepartureWatch.Work.ends, promise: nil) }

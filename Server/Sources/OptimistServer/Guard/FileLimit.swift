@@ -2,16 +2,17 @@
 
 import Foundation
 
-/// How many files, connections among them, the process may have open.
+/// The limit on open files, including connections, of the process.
 enum FileLimit {
-    /// More than one machine's worth of connections. Some programs that are started walk through all that are allowed.
+    /// More than one machine's connections. A higher limit would slow down programs that close all possible descriptors
+    /// when they start.
     private static let most = 65_536
-    /// What the database, its readers and the event loops need.
+    /// For the database, its readers and the event loops.
     private static let reserved = 128
 
-    /// Raises the limit as far as the system allows without rights of its own.
+    /// Raises the limit as far as the system allows without special rights.
     ///
-    /// - Returns: The limit from now on.
+    /// - Returns: The new limit.
     @discardableResult
     static func raise() -> Int {
         var limit = rlimit()
@@ -20,14 +21,14 @@ enum FileLimit {
         if limit.rlim_cur < wanted {
             var raised = limit
             raised.rlim_cur = min(limit.rlim_max, wanted)
-            // Darwin says that there is no limit, and takes no more than this.
+            // Darwin may report no limit, but does not accept more than this.
             if setrlimit(files, &raised) != 0 { raised.rlim_cur = min(limit.rlim_max, 10_240) }
             if setrlimit(files, &raised) == 0 { limit = raised }
         }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// How many connections there may be under a limit of files.
+    /// Returns how many connections fit under a limit on open files.
     static func connections(under limit: Int) -> Int { limit - min(reserved, limit / 2) }
 
     #if canImport(Glibc)

@@ -4,23 +4,24 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The memory that the bodies, parsed requests and answers of all sessions share.
+/// The memory shared by the bodies, parsed requests and answers of all sessions.
 ///
-/// Requests that are being evaluated have a room of their own: few run at a time and each ends soon, so slow readers cannot
-/// take that room. Everything that may wait for a client is counted here.
+/// It counts everything that may wait for a client. Evaluations have separate memory: few run at a time and each ends
+/// soon, and slow readers cannot use up their part.
 final class MemoryRoom: Sendable {
-    /// What evaluations need at most: a page for each of the database's readers, and the answers to one request that writes.
+    /// The most that evaluations need: a page for each database reader, and the answers to one writing request.
     static let evaluations = 128_000_000
-    /// The least that a server can work with: half of it for evaluations, half for what waits for clients.
+    /// The least that a server can work with: half for evaluations, half for waiting bodies and answers.
     static let least = 2 * evaluations
-    /// How much an account always gets: enough for a small request, and about as much as its connection's buffers take up.
+    /// The minimum for each account: enough for a small request, and about the size of its connection's buffers.
     static let allowance = 256_000
 
     private let ledger: Mutex<MemoryLedger>
 
-    /// - Parameter memory: For evaluations and everything else, in bytes. What SQLite and the connections need comes on top.
+    /// - Parameter memory: The memory for evaluations and waiting data, in bytes. SQLite and the connections need more
+    ///   in addition.
     init(memory: Int) {
-        precondition(memory >= Self.least, "The memory limit is at least \(Self.least) bytes.")
+        precondition(memory >= Self.least, "The memory limit must be at least \(Self.least) bytes.")
         ledger = Mutex(MemoryLedger(limit: memory - Self.evaluations, allowance: Self.allowance))
     }
 
@@ -29,7 +30,7 @@ final class MemoryRoom: Sendable {
 
     var total: Int { ledger.withLock { $0.total } }
 
-    /// Begins to count what a request of the account holds.
+    /// Starts to count the memory of a request of the account.
     func share(of account: String) -> MemoryShare { MemoryShare(room: self, account: account) }
 
     fileprivate func withLedger<Value: Sendable>(_ body: (inout MemoryLedger) -> Value) -> Value {
@@ -37,8 +38,8 @@ final class MemoryRoom: Sendable {
     }
 }
 
-/// How much memory one request holds: its body, then what the body is parsed into, then its answer. The share gives all of it
-/// back after ``leave()``, or when it is deallocated.
+/// The memory of one request: its body, then the parsed body, then its answer. All of it is returned after ``leave()``
+/// or on deallocation.
 final class MemoryShare: AnswerRoom {
     private struct Held {
         var request = 0
@@ -60,7 +61,8 @@ final class MemoryShare: AnswerRoom {
     /// - Throws: ``RequestProblem`` with status 503 if there is no room.
     func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request, outcome: Self.nothingWasStored) }
 
-    /// A page gets a quarter of the account's room: its text may be larger than its rows, and is made beside them.
+    /// Returns a quarter of the account's room: the text of a page may be larger than its rows, and both exist at the
+    /// same time.
     func beginAnswer() -> Int {
         held.withLock { held in
             let answer = held.answer
@@ -74,9 +76,9 @@ final class MemoryShare: AnswerRoom {
 
     func takeAnswer(_ bytes: Int) throws { try take(bytes, \.answer, outcome: Self.nothingWasStored) }
 
-    private static let nothingWasStored = "Nothing was stored: try again."
+    private static let nothingWasStored = "Nothing was stored. Try again."
 
-    /// - Parameter outcome: What became of the request if there is no room, as a sentence.
+    /// - Parameter outcome: A sentence about the outcome of the request if there is no room.
     private func take(
         _ bytes: Int, _ part: WritableKeyPath<Held, Int>, outcome: String
     ) throws(RequestProblem) {
@@ -89,11 +91,11 @@ final class MemoryShare: AnswerRoom {
         guard isTaken else {
             throw RequestProblem(
                 type: "about:blank", status: 503,
-                detail: "The server's memory is taken by requests and unread answers. \(outcome)")
+                detail: "The server's memory is full of requests and unread answers. \(outcome)")
         }
     }
 
-    /// The request is done, and only its answer is held. This is never refused.
+    /// Keeps only the answer of a finished request. This is never refused.
     func keep(answer bytes: Int) {
         held.withLock { held in
             let change = bytes - held.total
@@ -102,7 +104,7 @@ final class MemoryShare: AnswerRoom {
         }
     }
 
-    /// The request has been carried out by an app's route, and only its answer is held.
+    /// Keeps only the answer of a request that an app's route has carried out.
     ///
     /// - Throws: ``RequestProblem`` with status 503 if there is no room.
     func keepIfThereIsRoom(answer bytes: Int) throws(RequestProblem) {

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Leaves some of the connections that read to the other accounts: an account uses a few of them at a time, and its further
-/// reads wait for its own.
+/// Limits how many reading connections an account uses at a time, so that the others stay free for other accounts.
+/// Further reads wait for the account's own.
 package final class ReadTurns: Sendable {
     private struct Line {
         var running = 0
@@ -11,7 +11,7 @@ package final class ReadTurns: Sendable {
     }
 
     private struct State {
-        /// The accounts with a read that runs.
+        /// The accounts with running reads.
         var lines: [String: Line] = [:]
         var lastID = 0
     }
@@ -19,12 +19,12 @@ package final class ReadTurns: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// - Parameter connections: How many connections read. An account uses half of them, and at least one.
+    /// - Parameter connections: The number of reading connections. An account may use half of them, and at least one.
     package init(connections: Int) { limit = max(1, connections / 2) }
 
-    /// Runs `read` when the account has fewer reads under way than it may have.
+    /// Runs `read` when the account has a free turn.
     ///
-    /// - Throws: What `read` throws, or `CancellationError` if the task is cancelled while it waits.
+    /// - Throws: The error of `read`, or `CancellationError` if the task is cancelled while it waits.
     package func run<Value: Sendable>(
         of account: String, _ read: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -33,10 +33,10 @@ package final class ReadTurns: Sendable {
         return try await read()
     }
 
-    /// How many reads wait for another one of their account.
+    /// The number of reads that wait for another one of their account.
     var waitingCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// How many reads are under way.
+    /// The number of running reads.
     var runningCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.running } } }
 
     private func begin(_ account: String) async throws {
@@ -56,7 +56,7 @@ package final class ReadTurns: Sendable {
                     return mayRun
                 }
                 if runsNow { return turn.resume() }
-                // The handler below finds nothing if the task was cancelled before.
+                // If the task was cancelled earlier, the handler below ran before the turn was added.
                 if Task.isCancelled { leave(id, account) }
             }
         } onCancel: {
@@ -64,7 +64,7 @@ package final class ReadTurns: Sendable {
         }
     }
 
-    /// Gives the place to the next read of the account, or frees it.
+    /// Passes the turn to the account's next read, or frees it.
     private func end(_ account: String) {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard var line = state.lines[account] else { return nil }
@@ -76,7 +76,7 @@ package final class ReadTurns: Sendable {
         next?.resume()
     }
 
-    /// Lets a read go whose caller was cancelled, if it still waits.
+    /// Ends the wait of a cancelled caller, if it still waits.
     private func leave(_ id: Int, _ account: String) {
         let turn = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard let index = state.lines[account]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }

@@ -4,12 +4,12 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Counts the requests that each session has in flight, and refuses those beyond the limit.
+/// Counts the requests in flight of each session, and refuses those above the limit.
 final class RequestSlots: Sendable {
     private let inFlight = Mutex<[String: Int]>([:])
     private let limit = RowSync.Limit.concurrentRequests
 
-    /// One request's place. It is free again after ``leave()``, or when the slot is deallocated.
+    /// One request's slot. It is freed by ``leave()`` or on deallocation.
     final class Slot: Sendable {
         private let free: @Sendable () -> Void
         private let isTaken = Mutex(true)
@@ -29,7 +29,7 @@ final class RequestSlots: Sendable {
 
     /// Takes one of the session's slots.
     ///
-    /// - Throws: ``RequestProblem`` `limit` with status 429 when all are taken.
+    /// - Throws: ``RequestProblem`` `limit` with status 429 if all are taken.
     func enter(_ session: String) throws -> Slot {
         let isFree = inFlight.withLock { inFlight in
             let count = inFlight[session, default: 0]
@@ -38,7 +38,7 @@ final class RequestSlots: Sendable {
         }
         if !isFree {
             throw RequestProblem.limit(
-                "maxConcurrentRequests", "A device has at most \(limit) requests at a time.", status: 429)
+                "maxConcurrentRequests", "A device may send at most \(limit) requests at a time.", status: 429)
         }
         return Slot { [weak self] in self?.leave(session) }
     }

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// A connection of HTTP/1 that is closed when its client lets the server wait, or when its address has too many connections.
+/// An HTTP/1 connection that closes if its client is too slow or its address has too many connections.
 struct WatchedChannel: ServerChildChannel {
     typealias Value = HTTP1Channel.Value
 

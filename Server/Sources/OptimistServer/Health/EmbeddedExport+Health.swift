@@ -3,15 +3,16 @@
 import GRDB
 
 extension EmbeddedExport {
-    /// A row of one of the tables of the app's health.
+    /// A row of one of the health tables.
     package enum HealthRow: Sendable {
-        /// The totals of an installation for a version, build and day: launches, abrupt ends, unsent ends, crashes, hangs.
+        /// The totals of an installation for a version, build and day: launches, abrupt ends, unsent ends, crashes,
+        /// hangs.
         case totals(HealthKey, numbers: [Int])
         case signature(app: String, key: String, content: String, lastDay: Int)
         case signatureTotal(HealthKey, signature: String, count: Int, unsent: Int)
     }
 
-    /// What totals are of.
+    /// The subject of totals.
     package struct HealthKey: Sendable {
         package var app: String
         package var day: Int
@@ -20,9 +21,9 @@ extension EmbeddedExport {
         package var install: String
     }
 
-    /// Calls `body` with every row about the app's health.
+    /// Calls `body` with every row of the health tables.
     ///
-    /// - Throws: The database's error, or that of `body`.
+    /// - Throws: An error of the database or of `body`.
     package func health(_ body: (HealthRow) throws -> Void) throws {
         try database.pool.read { db in
             let key = "app, day, version, build, install"

@@ -2,11 +2,11 @@
 
 import OptimistWire
 
-/// The summary as a page that needs no script.
+/// The summary as an HTML page without scripts.
 struct HealthPage {
     let summary: HealthSummary
 
-    /// - Parameter json: Where the same is for programs.
+    /// - Parameter json: The URL of the same data as JSON.
     func html(json: String) -> String {
         """
         <!doctype html>
@@ -19,7 +19,7 @@ struct HealthPage {
         <style>\(Self.style)</style>
         </head>
         <body>
-        <header><h1>\(title.inHTML)</h1><p>What devices reported in the last 90 days. <a href="\(json.inHTML)">JSON</a></p></header>
+        <header><h1>\(title.inHTML)</h1><p>Reports from devices in the last 90 days. <a href="\(json.inHTML)">JSON</a></p></header>
         <main>\(summary.versions.isEmpty ? "<p>No device has reported its health yet.</p>" : content)</main>
         </body>
         </html>

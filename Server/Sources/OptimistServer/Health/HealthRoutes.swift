@@ -7,7 +7,8 @@ import OptimistWire
 
 /// The routes that show an app's health: `GET /health`, a page with a plot, and `GET /health.json`.
 ///
-/// They are for the server's operator. They ask for no token, so add them to a router that only operators reach.
+/// They are for the server's operator and do not check a token, so add them only to a router that only operators can
+/// reach.
 public struct HealthRoutes: Sendable {
     private let store: any HealthStore
 
@@ -16,7 +17,7 @@ public struct HealthRoutes: Sendable {
 
     init(_ store: any HealthStore) { self.store = store }
 
-    /// Adds the routes to a router. `?app=NAME` names another app than the first.
+    /// Adds the routes to a router. `?app=NAME` selects an app. Default: the first by name.
     public func add(to router: Router<some RequestContext>) {
         router.get("/health") { [store] request, _ in
             let summary = try await Self.summary(request, store)

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The queries of the sums, which both stores understand.
+/// The queries of health sums, which all stores can run.
 package enum HealthSQL {
     /// The sums by version. An installation with two builds of a version counts once.
     ///
-    /// - Parameter app: The parameter for the app's name.
+    /// - Parameter app: The placeholder for the app's name.
     package static func versions(_ app: String) -> String {
         """
         SELECT version, count(*), sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), sum(launches), sum(abrupt_ends),
@@ -18,7 +18,7 @@ package enum HealthSQL {
         """
     }
 
-    /// The sums by signature, those that most people met first.
+    /// The sums by signature, those that affect the most people first.
     package static func signatures(_ app: String) -> String {
         """
         SELECT t.signature, s.content, count(DISTINCT t.install), sum(t.count), sum(t.unsent), min(t.day), max(t.day)
@@ -28,7 +28,7 @@ package enum HealthSQL {
         """
     }
 
-    /// The versions that each signature was met in.
+    /// The versions in which each signature occurred.
     package static func versionsOfSignatures(_ app: String) -> String {
         """
         SELECT DISTINCT signature, version FROM optimist_health_signature_totals WHERE app = \(app)

@@ -2,44 +2,44 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// Keeps what devices report of an app's health: the largest of each running total.
+/// Stores reports of an app's health. It keeps the largest value of each running total.
 package protocol HealthStore: Sendable {
-    /// Keeps the larger of each stored and given number, all or nothing.
+    /// Stores the larger of each stored and given number. If there is no room for all, nothing is stored.
     ///
-    /// - Returns: The number of new totals and signatures. Nil: there was no room, and nothing has changed.
-    /// - Throws: The database's error.
+    /// - Returns: The number of new totals and signatures, or nil if there was no room.
+    /// - Throws: An error of the database.
     func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
-    /// Removes a signature and its totals, by its key.
+    /// Removes a signature and its totals by its key.
     ///
-    /// - Returns: False if the app has no such signature.
-    /// - Throws: The database's error.
+    /// - Returns: False if the app does not have this signature.
+    /// - Throws: An error of the database.
     func remove(signature key: String, of app: String) async throws -> Bool
     /// Returns the sums of an app.
     ///
-    /// - Parameter app: Nil: of the only one, or the first by name.
-    /// - Throws: The database's error.
+    /// - Parameter app: Nil for the first app by name.
+    /// - Throws: An error of the database.
     func sums(of app: String?) async throws -> HealthSums
-    /// Removes what is about days before this one.
+    /// Removes totals of days before this one.
     ///
-    /// - Throws: The database's error.
+    /// - Throws: An error of the database.
     func forget(before day: Int) async throws
 }
 
 /// How much a report added to the stored totals and signatures.
 package struct HealthAddition: Hashable, Sendable {
-    /// The totals of installations, versions, builds and days that were not there.
+    /// New combinations of installation, version, build and day.
     package var totals = 0
-    /// The signatures that were not there.
+    /// New signatures.
     package var signatures = 0
 
     package init() {}
 }
 
-/// What the totals of all installations come to.
+/// The sums over all installations.
 package struct HealthSums: Hashable, Sendable {
     /// The apps that have totals, by name.
     package var apps: [String]
-    /// The app that the sums are of. Nil: nothing is stored.
+    /// The app of the sums. Nil if nothing is stored.
     package var app: String?
     package var versions: [Version] = []
     package var signatures: [Signature] = []
@@ -48,7 +48,7 @@ package struct HealthSums: Hashable, Sendable {
     package struct Version: Hashable, Sendable {
         package var version: String
         package var people: Int
-        /// How many people met a crash.
+        /// How many people had a crash.
         package var crashedPeople: Int
         package var launches: Int
         package var abruptEnds: Int
@@ -79,7 +79,7 @@ package struct HealthSums: Hashable, Sendable {
     package struct Signature: Hashable, Sendable {
         /// The key under which it is stored.
         package var id: String
-        /// As it was stored first: a text of JSON.
+        /// The JSON text that was stored first.
         package var content: String
         package var people: Int
         package var count: Int
@@ -110,6 +110,6 @@ package struct HealthSums: Hashable, Sendable {
 }
 
 extension CrashSignature {
-    /// The key under which a signature is stored: a hash of what it is grouped by.
+    /// The key under which a signature is stored: a hash of its group.
     package var key: String { Base64URL.encode(Array(SHA256.hash(group.utf8).prefix(15))) }
 }

@@ -4,7 +4,7 @@ import Foundation
 import OptimistWire
 
 extension HealthSummary {
-    /// The summary as a terminal shows it.
+    /// The summary as lines for a terminal.
     package var lines: [String] {
         guard let app, !versions.isEmpty else { return ["No device has reported its health yet."] }
         var lines = [
@@ -60,7 +60,7 @@ extension Share {
         "\(Self.percent(interval.lowerBound)) to \(Self.percent(interval.upperBound))"
     }
 
-    /// Never rounded up to 100: a share that is not the whole does not look like it.
+    /// Never rounds up to 100 unless the share is 1.
     package static func percent(_ value: Double) -> String {
         let tenths = (value * 1000).rounded()
         let shown = tenths >= 1000 && value < 1 ? 999 : tenths

@@ -3,22 +3,22 @@
 import Foundation
 @_spi(Internals) package import OptimistWire
 
-/// An app's health by version, as an operator reads it.
+/// An app's health by version, for an operator.
 package struct HealthSummary: Sendable {
     /// The apps that have totals.
     package var apps: [String]
-    /// The app that it is about. Nil: nothing is stored.
+    /// The app of the summary. Nil if nothing is stored.
     package var app: String?
-    /// The latest version first.
+    /// Latest version first.
     package var versions: [HealthSums.Version]
-    /// Those that most people met first.
+    /// Those that affect the most people first.
     package var signatures: [Signature]
 
     package struct Signature: Sendable {
         package var signature: CrashSignature
         package var sums: HealthSums.Signature
 
-        /// Names the signature to an operator who removes it.
+        /// The id for removing the signature.
         package var id: String { sums.id }
     }
 
@@ -38,7 +38,7 @@ package struct HealthSummary: Sendable {
     }
 }
 
-/// A share of a whole, and how far the true share may be from it.
+/// A share with its confidence interval.
 package struct Share: Hashable, Sendable {
     package var part: Int
     package var whole: Int
@@ -48,10 +48,10 @@ package struct Share: Hashable, Sendable {
         self.whole = whole
     }
 
-    /// Between 0 and 1. Nil: the whole is nothing.
+    /// Between 0 and 1. Nil if the whole is 0.
     package var value: Double? { whole > 0 ? Double(part) / Double(whole) : nil }
 
-    /// The interval that holds the true share in 95 of 100 such cases.
+    /// The 95 % confidence interval.
     ///
     /// > Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22 (1927).
     package var interval: ClosedRange<Double> {
@@ -64,7 +64,7 @@ package struct Share: Hashable, Sendable {
 }
 
 extension HealthSums.Version {
-    /// The people who met no crash.
+    /// The people without a crash.
     package var crashFreePeople: Share { Share(people - crashedPeople, of: people) }
     /// The launches that did not end in a crash.
     package var crashFreeLaunches: Share { Share(launches - crashes, of: launches) }
@@ -73,18 +73,18 @@ extension HealthSums.Version {
 }
 
 extension HealthSummary {
-    /// A day as `2026-11-26`.
+    /// Returns a day as `2026-11-26`.
     package static func text(day: Int) -> String {
         Date(timeIntervalSince1970: Double(day) * 86_400).formatted(.iso8601.year().month().day())
     }
 
-    /// A signature's first line: what happened, and where.
+    /// Returns a signature's first line: the error and its place.
     package static func title(_ signature: CrashSignature) -> String {
         let what = signature.message.isEmpty ? signature.kind : "\(signature.kind): \(signature.message)"
         return signature.frames.first.map { "\(what) in \(place($0))" } ?? what
     }
 
-    /// A frame in words.
+    /// Returns a frame as text.
     package static func place(_ frame: CrashSignature.Frame) -> String {
         let name = frame.function ?? "\(frame.image.prefix(8))+0x\(String(frame.offset, radix: 16))"
         guard let file = frame.file else { return name }

@@ -4,10 +4,10 @@ package import Foundation
 import GRDB
 @_spi(Internals) package import OptimistWire
 
-/// The reports in the embedded store.
+/// The health reports in the embedded database.
 package struct SQLiteHealthStore: HealthStore {
     let reader: any DatabaseReader
-    /// Nil: it is only read.
+    /// Nil for reading only.
     let commits: GroupCommit?
 
     package func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition? {
@@ -69,7 +69,7 @@ package struct SQLiteHealthStore: HealthStore {
         if db.changesCount == 0 { throw NoRoom() }
     }
 
-    /// The key of a signature that is stored, or is stored now, or of the one that stands for the rest.
+    /// Returns the key of a signature, stored if there is room. Otherwise returns the key of `other`.
     private func key(
         of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings,
         _ addition: inout HealthAddition, _ db: Database
@@ -135,10 +135,11 @@ package struct SQLiteHealthStore: HealthStore {
 }
 
 extension SQLiteHealthStore {
-    /// Opens the data of a server for reading, whether or not the server runs.
+    /// Opens a server's data for reading, whether or not the server is running.
     ///
     /// - Parameter directory: The data directory.
-    /// - Throws: `OptimistError` with code `unreadableData` if there is no data of this version's, or the database's error.
+    /// - Throws: `OptimistError` with code `unreadableData` if there is no data of this version, or an error of the
+    ///   database.
     package static func reading(_ directory: URL) throws -> SQLiteHealthStore {
         SQLiteHealthStore(reader: try ServerDatabase.openForReading(directory), commits: nil)
     }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The tables of the app's health. They belong to no account.
+/// The tables of health reports, which do not belong to accounts.
 extension ServerDatabase {
     static let healthTables = """
         CREATE TABLE optimist_health_totals (

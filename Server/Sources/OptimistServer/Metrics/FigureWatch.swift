@@ -5,7 +5,7 @@ import Metrics
 import OptimistCore
 import ServiceLifecycle
 
-/// Reports what goes up and down: every 15 seconds, and when `/metrics` is asked for.
+/// Records gauges every 15 seconds, and when `/metrics` is requested.
 struct FigureWatch: Service {
     private let figures: @Sendable () async throws -> StorageFigures
     private let pokes: Pokes
@@ -27,8 +27,8 @@ struct FigureWatch: Service {
         }
     }
 
-    /// Reports the figures as they are now. A figure that cannot be read stays as it was. A figure that the storage does not
-    /// have is not there, since a zero would mean something else.
+    /// Records the current values. A value that cannot be read keeps its last state. A value that the storage does not
+    /// have is left out, because zero would be misleading.
     func look() async {
         record("optimist.streams.open", pokes.count)
         guard let figures = try? await figures() else { return }

@@ -3,18 +3,18 @@
 import CoreMetrics
 import Synchronization
 
-/// A number that only grows.
+/// A counter, which only increases.
 final class CounterSeries: CounterHandler {
     private let number = Atomic<Int64>(0)
 
     var count: Int64 { number.load(ordering: .relaxed) }
 
-    /// A counter that has reached its largest number begins again at the smallest.
+    /// Wraps around to the smallest number after the largest.
     func increment(by amount: Int64) { number.wrappingAdd(amount, ordering: .relaxed) }
     func reset() { number.store(0, ordering: .relaxed) }
 }
 
-/// The last value of something that goes up and down.
+/// The last value of a gauge.
 final class GaugeSeries: MeterHandler, RecorderHandler {
     private let number = Mutex(0.0)
 
@@ -28,15 +28,15 @@ final class GaugeSeries: MeterHandler, RecorderHandler {
     func record(_ value: Double) { set(value) }
 }
 
-/// How many values were at most as large as each of some bounds.
+/// Counts of values up to each of some bounds.
 final class HistogramSeries: RecorderHandler, TimerHandler {
-    /// Bounds for times, in seconds.
+    /// Bounds for durations, in seconds.
     static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
     /// Bounds for sizes and ages: powers of four up to four million. In seconds that is 48 days.
     static let sizes = (0...11).map { Double(1 << (2 * $0)) }
 
     private struct Counts {
-        /// How many values were in each interval, the last one without a bound.
+        /// The count of each interval. The last one is unbounded.
         var intervals: [UInt64]
         var sum = 0.0
     }

@@ -3,30 +3,29 @@
 public import CoreMetrics
 import Synchronization
 
-/// Figures in the process's memory, in Prometheus' text form: a backend for swift-metrics.
-///
+/// A backend for swift-metrics that keeps metrics in memory and writes them in Prometheus' text format.
 /// ```swift
 /// let metrics = PrometheusMetrics()
 /// MetricsSystem.bootstrap(metrics)    // once, before the server is made
 /// ```
 ///
-/// The server then answers `GET /metrics` at its ``ServerConfiguration/adminPort``. A process that exports its figures in
-/// another way bootstraps that way's backend instead; the server's figures go there too.
+/// The server then answers `GET /metrics` on its ``ServerConfiguration/adminPort``. If the process bootstraps another
+/// backend instead, the server's metrics go to that one.
 ///
-/// Timers are histograms in seconds from 1 ms to 60 s, recorders are histograms from 1 to 4 million. Names and labels may
-/// have any characters: those that Prometheus does not allow in names become `_`. The memory is bounded: beyond
-/// ``maxSeries`` combinations of name and labels, further combinations are dropped and counted in
-/// `optimist_metrics_dropped_total`. Any thread may use it.
+/// Timers become histograms from 1 ms to 60 s, recorders become histograms from 1 to 4 million. Names and labels may
+/// contain any characters; those that Prometheus does not allow in names become `_`. The memory is bounded: after
+/// ``maxSeries`` combinations of name and labels, new combinations are dropped and counted in
+/// `optimist_metrics_dropped_total`. It is safe to use from any thread.
 ///
 /// > Source: Prometheus, "Exposition formats", text-based format 0.0.4.
 public final class PrometheusMetrics: MetricsFactory {
-    /// How many combinations of name and labels there are at most.
+    /// The most combinations of name and labels.
     package static let maxSeries = 5_000
 
-    /// A name and labels, as the text has them.
+    /// A name and labels, as the text writes them.
     struct SeriesKey: Hashable {
         var name: String
-        /// Without braces. Empty: none.
+        /// Without braces. Empty if there are none.
         var labels: String
     }
 
@@ -51,10 +50,10 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private let state = Mutex(State())
 
-    /// Makes a backend without figures.
+    /// Makes a backend without metrics.
     public init() {}
 
-    /// The figures as Prometheus reads them, sorted by name and labels.
+    /// The metrics in Prometheus' text format, sorted by name and labels.
     public var text: String {
         let (all, dropped) = state.withLock { ($0.series, $0.dropped) }
         var lines: [String] = []
@@ -73,7 +72,7 @@ public final class PrometheusMetrics: MetricsFactory {
         return lines.joined(separator: "\n")
     }
 
-    /// The sum of all counters of a name, whatever their labels.
+    /// Returns the sum of all counters with a name, over all labels.
     func total(of name: String) -> Int64 {
         state.withLock { $0.series.filter { $0.key.name == name }.values.reduce(0) { $0 + ($1.counter?.count ?? 0) } }
     }
@@ -82,7 +81,8 @@ public final class PrometheusMetrics: MetricsFactory {
         "\(key.name)\(suffix)\(key.labels.isEmpty ? "" : "{\(key.labels)}") \(value)"
     }
 
-    /// Returns the series of a name and labels, or makes it. Nil: there is no room, or another kind has the name.
+    /// Returns the series of a name and labels, created if needed. Nil if there is no room or another kind uses the
+    /// name.
     private func series<Kind>(
         _ label: String, _ suffix: String, _ dimensions: [(String, String)], _ make: () -> Series,
         _ kind: (Series) -> Kind?
@@ -105,7 +105,7 @@ public final class PrometheusMetrics: MetricsFactory {
     }
 }
 
-// MARK: - What swift-metrics asks for
+// MARK: - MetricsFactory
 
 extension PrometheusMetrics {
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -150,7 +150,7 @@ extension PrometheusMetrics.SeriesKey {
         labels = dimensions.map { "\(Self.name($0.0))=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
     }
 
-    /// ASCII letters, digits and `_`, not beginning with a digit.
+    /// Returns a name of ASCII letters, digits and `_` that does not start with a digit.
     private static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == false ? name : "_" + name

@@ -3,10 +3,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// Reports each answer by the template of its route, its method and its status, with the time until the answer began. An
-/// event stream lasts for hours after that.
+/// Records each answer by route template, method and status, with the time until the answer began. An event stream may
+/// last for hours after that.
 ///
-/// Hummingbird's own middleware takes any method that a client sends as a label, and so does not keep labels few.
+/// Hummingbird's own middleware uses any method that a client sends as a label, so its number of labels is unbounded.
 struct RequestMetrics: RouterMiddleware {
     let metrics: ServerMetrics
 

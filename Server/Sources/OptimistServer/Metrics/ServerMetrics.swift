@@ -6,9 +6,10 @@ import Metrics
 @_spi(Internals) import OptimistServing
 import Synchronization
 
-/// What a server reports to swift-metrics. Every label is one of a small set: no path, id or address becomes one.
+/// The metrics that a server reports to swift-metrics. Every label comes from a small set, never from a path, id or
+/// address.
 ///
-/// `Documentation/Operating.md` lists the figures for operators.
+/// `Documentation/Operating.md` lists the metrics for operators.
 final class ServerMetrics: Sendable {
     private struct RequestKey: Hashable {
         var route: String
@@ -30,14 +31,14 @@ final class ServerMetrics: Sendable {
     private let events: [SecurityLog.Event: Counter]
     private let oldestPending: Recorder
 
-    /// The codes of refused rows that have a label of their own. An app's own codes count as ``otherCode``.
+    /// The codes of refused rows with separate labels. Codes of apps count as ``otherCode``.
     static let codes = [
         "blocked", "forbidden", "groupFailed", "invalidArguments", "invalidPatch", "invalidProperties", "lifeUnknown",
         "notFound", "rateLimit", "schemaTooNew", "schemaTooOld", "tooLarge", "uniqueViolation", "valueTooNew",
         "willDestroy",
     ]
     static let otherCode = "other"
-    /// A year. A device with a wrong clock may say more.
+    /// One year. A device with a wrong clock may report more.
     private static let maxPendingSeconds: Int64 = 366 * 86_400
 
     init(_ factory: any MetricsFactory) {
@@ -62,8 +63,8 @@ final class ServerMetrics: Sendable {
     }
 
     /// - Parameters:
-    ///   - route: The template of the route, not the path.
-    ///   - duration: How long it took until the answer began.
+    ///   - route: The route's template, not the path.
+    ///   - duration: The time until the answer began.
     func answered(route: String, method: String, status: Int, after duration: Duration) {
         let key = RequestKey(route: route, method: method, status: status)
         let series = requests.withLock { requests in
@@ -94,14 +95,14 @@ final class ServerMetrics: Sendable {
 }
 
 extension ServerConfiguration {
-    /// Receives the server's figures. Nil: no backend is there, and the server collects none.
+    /// Receives the server's metrics. Nil if the process does not have a backend; the server then collects none.
     package var metricsReceiver: (any MetricsFactory)? {
         let factory = metrics ?? MetricsSystem.factory
         return factory is NOOPMetricsHandler ? nil : factory
     }
 }
 
-/// What the embedded database's commits report.
+/// Metrics of the embedded database's commits.
 package struct CommitMetrics: Sendable {
     private let writes: Recorder
     private let wait: Timer
@@ -112,6 +113,6 @@ package struct CommitMetrics: Sendable {
     }
 
     func committed(writes count: Int) { writes.record(count) }
-    /// A write has waited so long for its transaction.
+    /// Records how long a write waited for its transaction.
     func begun(after duration: Duration) { wait.record(duration: duration) }
 }
