@@ -4,20 +4,20 @@ import Foundation
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Makes and checks access tokens: JSON Web Tokens that live for minutes, signed with HMAC-SHA256.
+/// Makes and checks access tokens: JSON Web Tokens signed with HMAC-SHA256 that are valid for minutes.
 ///
-/// No other program reads them, so this is the one algorithm and the one header that there is. A token whose signature has been
-/// checked is remembered by its hash for as long as it lives.
+/// Other programs do not read them, so there is exactly one algorithm and one header. Verified tokens are cached by
+/// their hash while they are valid.
 ///
 /// > Source: RFC 7515 §3.1, compact serialization; RFC 7519.
 final class AccessTokens: Sendable {
-    /// What a token says.
+    /// The claims of a token.
     struct Claims: Codable, Hashable {
         /// The account.
         var sub: String
         /// The session.
         var sid: String
-        /// The number of the refresh token that came with it.
+        /// The number of the refresh token that was issued with it.
         var gen: Int
         /// In seconds since 1970.
         var iat: Int
@@ -27,7 +27,7 @@ final class AccessTokens: Sendable {
     let lifetime: Int
     private let key: SecretKey
     private let verified = Mutex<[[UInt8]: Claims]>([:])
-    /// The tokens that are refused before their time has passed, and when it will have. Forgotten at a restart.
+    /// Tokens that are refused before their expiry. Forgotten at a restart.
     private let expired = Mutex<[[UInt8]: Claims]>([:])
     private let maxVerified = 50_000
 
@@ -47,16 +47,16 @@ final class AccessTokens: Sendable {
 
     private static let header = Base64URL.encode(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
 
-    /// Returns what a token says, or nil if it is not ours or has expired.
+    /// Returns the claims of a token, or nil if this server did not issue it or it has expired.
     func claims(of token: String, now: Date) -> Claims? {
         guard let (claims, digest) = genuine(token, now), claims.lives(at: now) else { return nil }
         return expired.withLock { $0[digest] } == nil ? claims : nil
     }
 
-    /// Returns what a token says that is ours, whether or not it has expired.
+    /// Returns the claims of a token that this server issued, even if it has expired.
     func claims(ofAnyAge token: String, now: Date) -> Claims? { genuine(token, now)?.claims }
 
-    /// Takes a token for expired from now on.
+    /// Treats a token as expired from now on.
     func expire(_ token: String, now: Date) {
         guard let (claims, digest) = genuine(token, now) else { return }
         expired.withLock { expired in
@@ -74,7 +74,7 @@ final class AccessTokens: Sendable {
         return (claims, digest)
     }
 
-    /// Returns what a token says, or nil if it is not signed with our key.
+    /// Returns the claims of a token, or nil if it is not signed with this server's key.
     private func signedClaims(of token: String) -> Claims? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, Self.isOurs(header: parts[0]), let signature = Base64URL.decode(parts[2]),
@@ -84,8 +84,7 @@ final class AccessTokens: Sendable {
         return try? JSONDecoder().decode(Claims.self, from: Data(claims))
     }
 
-    /// Whether the header of a token asks for what this server does: its one algorithm, and no extension that a reader has
-    /// to understand.
+    /// Whether a token's header names this server's algorithm and no critical extension.
     ///
     /// > Source: RFC 8725 §3.1, on `alg`; RFC 7515 §4.1.11, on `crit`.
     private static func isOurs(header text: String) -> Bool {
@@ -105,6 +104,5 @@ final class AccessTokens: Sendable {
 }
 
 extension AccessTokens.Claims {
-    /// Whether the token's time has not passed.
     fileprivate func lives(at now: Date) -> Bool { Double(exp) > now.timeIntervalSince1970 }
 }

@@ -8,20 +8,20 @@ import OptimistServing
 package import OptimistWire
 import ServiceLifecycle
 
-/// Carries out an operator's orders about accounts, whether or not a server runs.
+/// Carries out an operator's orders on accounts, whether or not a server is running.
 ///
-/// One process has a data directory. While no server has it, an order opens it and is carried out there. A server that
-/// runs takes orders at a socket in its directory, which only the directory's owner can open: it alone knows who listens,
-/// so that devices hear at once what was done.
+/// Only one process can use a data directory. If no server uses it, the order opens it directly. A running server takes
+/// orders at a socket in its directory, which only the directory's owner can open. It then notifies the devices that
+/// listen to it at once.
 package enum AccountOffice {
     /// Where a running server takes orders: HTTP over a Unix socket, `POST /orders`.
     package static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
 
-    /// Carries out an order in a directory that no server has.
+    /// Carries out an order in a directory that is not used by a server.
     ///
-    /// - Returns: What there is to say, in the form in which the server's socket says it.
-    /// - Throws: `OptimistError` with code `dataInUse` when a server has the directory: ask it at its socket. With code
-    ///   `unreadableData` when there is no server's data, and as the order's own errors.
+    /// - Returns: The result, in the same form as from the server's socket.
+    /// - Throws: `OptimistError` with code `dataInUse` if a server uses the directory; send the order to its socket
+    ///   instead. With code `unreadableData` if there is no server data. Also the errors of the order.
     package static func carryOut(
         _ order: AccountOrder, at directory: URL, dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
@@ -40,7 +40,7 @@ package enum AccountOffice {
         return try await carryOut(order, in: storage, dependencies)
     }
 
-    /// Carries out an order in data that has been opened.
+    /// Carries out an order in open data.
     package static func carryOut(
         _ order: AccountOrder, in storage: OpenedStorage, _ dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
@@ -62,7 +62,7 @@ struct ControlSocket: Service {
     let file: URL
     let logger: Logger
 
-    /// What the address of a Unix socket holds, less its end.
+    /// The size of a Unix socket's address, without its terminator.
     private static let maxPathBytes = 103
 
     func run() async throws {
@@ -72,9 +72,9 @@ struct ControlSocket: Service {
             try await application.run()
         } catch is CancellationError {
         } catch {
-            // A server without it serves as well.
+            // The server also works without it.
             logger.warning(
-                "No orders are taken while the server runs: stop it for `optimist account`",
+                "The server cannot take orders. Stop it before you use `optimist account`",
                 metadata: ["socket": "\(file.path)", "error": "\(error)"])
             try? await gracefulShutdown()
         }
@@ -94,7 +94,7 @@ struct ControlSocket: Service {
                 return Response(.notFound, body: answer.bytes)
             }
         }
-        // It ends with the server, which is no error of its own.
+        // Its messages about starting and stopping would repeat the server's.
         var logger = logger
         logger.logLevel = .critical
         return Application(

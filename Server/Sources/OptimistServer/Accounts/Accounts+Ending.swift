@@ -3,10 +3,10 @@
 import Foundation
 import OptimistWire
 
-/// Refreshing a session, and ending it.
+/// Refreshing and ending sessions.
 extension Accounts {
     func refresh(_ text: String, from caller: Caller? = nil) async throws -> JSON {
-        guard let token = RefreshToken(text) else { throw AuthRefusal.invalidGrant("This is no refresh token.") }
+        guard let token = RefreshToken(text) else { throw AuthRefusal.invalidGrant("This is not a refresh token.") }
         let (key, seconds, lifetime) = (keys.refresh, time, settings.refreshLifetimeSeconds)
         let change = try await store.change(account: token.account, session: token.session) {
             record -> (isGranted: Bool, hasEnded: Bool)? in
@@ -16,24 +16,23 @@ extension Accounts {
             return (isGranted, record.ended != nil && !wasOver)
         }
         guard let (record, verdict) = change, let verdict else {
-            // Nothing is left to check the token with. The account's id says no more than that it is gone.
+            // The token can no longer be verified. The account's id only reveals that the account was deleted.
             let isDeleted = try await store.isDeleted(account: token.account)
             throw AuthRefusal.invalidGrant(
-                "This is no refresh token of this server.", isDeleted ? .accountDeleted : nil)
+                "This server did not issue this refresh token.", isDeleted ? .accountDeleted : nil)
         }
         if verdict.isGranted { return try await grant(record) }
         if verdict.hasEnded, let end = record.ended { announce(record.account, record.id, end, caller) }
         throw AuthRefusal.invalidGrant("The session has ended.", record.ended)
     }
 
-    /// Forgets sessions that have been over for so long that their devices no longer hear why: they have lain unused
-    /// for twice as long as they may.
+    /// Forgets sessions that were not used for twice their lifetime. Devices can then no longer learn why they ended.
     func forgetSessions() async throws {
         try await store.forgetSessions(refreshedBefore: time - 2 * settings.refreshLifetimeSeconds)
         try await store.forgetTokens(endedBefore: time)
     }
 
-    /// Ends the session that a token belongs to. A token that belongs to none is no error.
+    /// Ends the session of a token. An unknown token is not an error.
     ///
     /// > Source: RFC 7009.
     func revoke(_ text: String, from caller: Caller? = nil) async throws {
@@ -45,7 +44,7 @@ extension Accounts {
         }
     }
 
-    /// - Returns: Whether there is such a session, and it is the one that is meant. It may have ended before.
+    /// - Returns: Whether the session exists and `isMeant` accepts it. It may have ended before.
     @discardableResult
     private func end(
         account: String, session: String, _ caller: Caller?,
@@ -61,20 +60,20 @@ extension Accounts {
         return change?.value != nil
     }
 
-    /// Ends a session as an operator or another device of the account does.
+    /// Ends a session for an operator or for another device of the account.
     ///
-    /// - Returns: False if the account has no such session.
+    /// - Returns: False if the account does not have this session.
     @discardableResult
     func revoke(account: String, session: String, by caller: Caller? = nil) async throws -> Bool {
         try await end(account: account, session: session, caller) { _ in true }
     }
 
-    /// Refuses an access token from now on, as if its time had passed. Its session goes on.
+    /// Treats an access token as expired from now on. Its session stays valid.
     func expire(accessToken text: String) { access.expire(text, now: now()) }
 
-    /// Refuses a session's tokens from now on, tells its device, and writes it down.
+    /// Refuses a session's tokens from now on, notifies its device, and logs the end.
     ///
-    /// - Parameter caller: The caller who has ended it. Nil: an operator.
+    /// - Parameter caller: The caller who ended it, or nil for an operator.
     func announce(_ account: String, _ session: String, _ reason: SessionEnd, _ caller: Caller?) {
         hear(account, session, reason)
         pokes.announce(.ended(account: account, session: session, reason: reason))
@@ -83,7 +82,7 @@ extension Accounts {
             end: reason)
     }
 
-    /// Notes that this process or another one has ended a session, and tells the session's listeners here.
+    /// Records that a process ended a session, and notifies the session's listeners in this process.
     func hear(_ account: String, _ session: String, _ reason: SessionEnd) {
         directory.end(session, reason)
         pokes.ended(account: account, session: session, reason: reason)

@@ -4,33 +4,33 @@ import Foundation
 package import OptimistCore
 import OptimistWire
 
-/// What an operator wants done to the data of a server: `optimist account …` and `optimist health --remove`.
+/// An operator's order on a server's data, from `optimist account …` and `optimist health --remove`.
 package enum AccountOrder: Codable, Hashable, Sendable {
-    /// All accounts, with the number of their sessions.
+    /// Lists all accounts with the number of their sessions.
     case list
-    /// An invitation to sign up, good for so many days.
+    /// Makes an invitation to sign up, valid for a number of days.
     case invite(days: Int)
-    /// A token with which the password can be reset once, within an hour.
+    /// Makes a token that resets the password once, within an hour.
     case reset(email: String)
-    /// The sessions of an account.
+    /// Lists the sessions of an account.
     case sessions(email: String)
     /// Ends one session of an account, or all, with the reason `revoked`.
     case endSessions(email: String, session: String?)
-    /// Deletes an account with its rows and sessions, and leaves a receipt.
+    /// Deletes an account with its rows and sessions, and keeps a receipt.
     case delete(email: String)
-    /// The receipts of deleted accounts that are still kept, the oldest first.
+    /// Lists the receipts of deleted accounts that are still kept, oldest first.
     case receipts
-    /// Removes a signature from what the server keeps of an app's health, with its totals.
+    /// Removes a signature and its totals from an app's stored health.
     case removeSignature(app: String, id: String)
 }
 
 extension OptimistError.Code {
-    /// No account has the address, the account has no such session, or the app no such signature.
+    /// The account, its session, or the app's signature does not exist.
     package static let notFound = Self("account.notFound")
 }
 
 extension Accounts {
-    /// Carries out what an operator wants.
+    /// Carries out an operator's order.
     ///
     /// - Throws: ``OptimistError`` with code `account.notFound`.
     func carryOut(_ order: AccountOrder) async throws -> JSON {
@@ -68,7 +68,8 @@ extension Accounts {
         case .removeSignature(let app, let id):
             guard try await health.remove(signature: id, of: app) else {
                 throw OptimistError(
-                    .notFound, "The app has no such signature. `optimist health` lists them with their ids.")
+                    .notFound,
+                    "The app does not have this signature. `optimist health` lists all signatures with their ids.")
             }
             return ["removed": .string(id)]
         }
@@ -89,7 +90,8 @@ extension Accounts {
         if let session {
             guard try await revoke(account: account, session: session) else {
                 throw OptimistError(
-                    .notFound, "The account has no such session. `optimist account sessions` lists them.")
+                    .notFound, "The account does not have this session. `optimist account sessions` lists its sessions."
+                )
             }
             return 1
         }
@@ -101,6 +103,6 @@ extension Accounts {
 
 extension OptimistError {
     package static var noAccount: Self {
-        OptimistError(.notFound, "No account has this address. `optimist account list` shows them all.")
+        OptimistError(.notFound, "There is no account with this address. `optimist account list` lists all accounts.")
     }
 }

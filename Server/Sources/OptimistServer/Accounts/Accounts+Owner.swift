@@ -3,11 +3,11 @@
 import Foundation
 import OptimistWire
 
-/// The acts of a signed-in user on the account: another password, the list of sessions, the end.
+/// A signed-in user's actions on the account: changing the password, listing sessions, deleting the account.
 extension Accounts {
-    /// Checks that it is still the owner who holds the device.
+    /// Checks the user's password again, in case someone else has the device.
     ///
-    /// Wrong passwords count as those of a sign-in do.
+    /// A wrong password counts like one at sign-in.
     private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
         try await limit(caller)
         guard let account = try await store.account(id: identity.account) else { throw deleted }
@@ -17,9 +17,9 @@ extension Accounts {
         return account
     }
 
-    private var deleted: Unauthorized { Unauthorized(description: "The account is gone.", end: .accountDeleted) }
+    private var deleted: Unauthorized { Unauthorized(description: "The account was deleted.", end: .accountDeleted) }
 
-    /// Changes the password. The session that asks goes on, all others end with `password_changed`.
+    /// Changes the password. The requesting session continues; all others end with `password_changed`.
     func changePassword(
         _ identity: Identity, from old: String, to new: String, _ caller: Caller
     ) async throws {
@@ -35,7 +35,7 @@ extension Accounts {
         }
     }
 
-    /// Deletes the account with its rows and sessions. Every device hears `account_deleted`.
+    /// Deletes the account with its rows and sessions. All its devices learn `account_deleted`.
     func deleteAccount(_ identity: Identity, password: String, _ caller: Caller) async throws {
         try await refusing(as: .passwordRefused, caller, about: Subject(identity)) { _ in
             let account = try await confirm(identity, password: password, caller)
@@ -52,21 +52,20 @@ extension Accounts {
         return true
     }
 
-    /// Continues the erasures that were under way when the server stopped, and forgets the names of accounts that no
-    /// device asks about.
+    /// Continues the erasures that a stop of the server interrupted, and forgets accounts whose receipts have expired.
     func eraseDeleted() async throws {
         for account in try await store.accountsToErase() { try await store.erase(account: account) }
         try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
     }
 
-    /// For how many seconds a deleted account's receipt is kept: no device asks about the account for longer.
+    /// How long a deleted account's receipt is kept, in seconds. Devices do not ask about the account for longer.
     var receiptLifetime: Double { 2 * settings.refreshLifetimeSeconds }
 
     // MARK: - Sessions
 
-    /// The sessions of an account, as its owner sees them.
+    /// Returns the sessions of an account, for its owner.
     ///
-    /// - Parameter session: The one that asks.
+    /// - Parameter session: The session that asks.
     func sessions(of account: String, asking session: String?) async throws -> [JSON] {
         try await store.sessions(of: account, refreshedSince: time - settings.refreshLifetimeSeconds).map { record in
             [

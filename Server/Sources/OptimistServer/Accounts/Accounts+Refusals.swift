@@ -1,21 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Refusing, which the operator must be able to see.
+/// Refusals, which the operator must be able to see.
 extension Accounts {
-    /// Whom a request is about, as far as that is known by now.
+    /// The account and session that a request is about, as far as they are known.
     struct Subject: Sendable {
         var account: String?
         var session: String?
     }
 
-    /// Carries out what may be refused.
+    /// Runs an operation that may be refused.
     ///
-    /// Each refusal that leaves here writes one line to the security log, whatever its reason, and nothing else writes one
-    /// about refusals. So each of the account's operations runs in here as a whole.
+    /// Every refusal writes one line to the security log here, and only here. So each account operation must run inside
+    /// this function.
     ///
     /// - Parameters:
-    ///   - event: What the line calls a refusal. One for too many attempts is `throttled` everywhere.
-    ///   - subject: Whom it is about. `work` adds what it finds out.
+    ///   - event: The log's name for a refusal. Too many attempts are always `throttled`.
+    ///   - subject: What is known about the account and session. `work` adds to it.
     func refusing<Value>(
         as event: SecurityLog.Event, _ caller: Caller, about subject: Subject = Subject(),
         _ work: (inout Subject) async throws -> Value

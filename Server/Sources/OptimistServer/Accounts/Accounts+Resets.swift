@@ -3,15 +3,15 @@
 import Foundation
 import OptimistWire
 
-/// Getting in again without the password.
+/// Password resets.
 extension Accounts {
-    /// How long a reset token is good: an hour, in seconds.
+    /// How long a reset token is valid: an hour, in seconds.
     static let resetLifetime = 3600.0
 
-    /// Has a reset token delivered to an address, if there is such an account. The caller does not learn whether there
-    /// is.
+    /// Requests delivery of a reset token to an address. The caller does not learn whether the address has an account.
     ///
-    /// - Throws: ``AuthRefusal``, when nothing delivers tokens, this is no address or too many were asked for.
+    /// - Throws: ``AuthRefusal`` if the server does not deliver tokens, if the text is not an address, or after too
+    ///   many requests.
     func forget(_ text: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { _ in
             try await limit(caller)
@@ -22,9 +22,9 @@ extension Accounts {
         }
     }
 
-    /// Makes a token with which an account's password can be reset once.
+    /// Makes a token that resets an account's password once.
     ///
-    /// - Returns: Nil if no account has the address.
+    /// - Returns: Nil if there is no account with the address.
     func makeReset(email: String) async throws -> PasswordReset? {
         guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
             return nil
@@ -35,9 +35,9 @@ extension Accounts {
         return PasswordReset(email: account.email, token: token.text, expiresAt: Date(timeIntervalSince1970: end))
     }
 
-    /// Gives the account of a reset token another password, and ends all its sessions with `password_changed`.
+    /// Sets a new password for the account of a reset token, and ends all its sessions with `password_changed`.
     ///
-    /// A password that is refused does not use up the token.
+    /// If the new password is refused, the token remains valid.
     func reset(_ text: String, to password: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { subject in
             try await limit(caller)

@@ -4,7 +4,7 @@ import Foundation
 import OptimistWire
 
 extension Accounts {
-    /// The input of a sign-up or a sign-in, and the device.
+    /// The input of a sign-up or sign-in, and the device.
     struct Entry: Sendable {
         var email: String
         var password: String
@@ -12,15 +12,15 @@ extension Accounts {
         var deviceID: String
         var deviceName: String
 
-        /// - Throws: ``AuthRefusal`` that says what is missing.
+        /// - Throws: ``AuthRefusal`` that names the missing or invalid input.
         init(json: JSON) throws(AuthRefusal) {
             guard let email = json["email"]?.string, let password = json["password"]?.string,
                 let device = json["device"]?["id"]?.string
-            else { throw .invalidRequest("\"email\", \"password\" and \"device\" with an \"id\" are needed.") }
+            else { throw .invalidRequest("\"email\", \"password\" and \"device\" with an \"id\" are required.") }
             self.email = try EmailAddress(entered: email).text
             try PasswordRules.checkLength(password)
             guard (1...128).contains(device.utf8.count), OutsideText.isClean(device) else {
-                throw .invalidRequest("A device id has 1 to 128 bytes, and no control characters.")
+                throw .invalidRequest("A device id must have 1 to 128 bytes and no control characters.")
             }
             let name = json["device"]?["name"]?.string ?? ""
             try OutsideText.check(name, "name")
@@ -44,10 +44,10 @@ extension Accounts {
         }
     }
 
-    /// The invitation that a sign-up uses up. Nil: it needs none.
+    /// Returns the invitation that a sign-up spends, or nil if none is needed.
     ///
-    /// It is looked at before the password is hashed: a stranger who may not sign up costs the server next to nothing,
-    /// and does not learn which addresses have an account.
+    /// Checked before the password is hashed, so that a stranger without an invitation costs the server little and
+    /// cannot learn which addresses have an account.
     private func admission(_ entry: Entry) async throws -> OneTimeToken? {
         switch settings.signUp {
         case .open: return nil
@@ -72,7 +72,7 @@ extension Accounts {
             }
             try await forgive(entry.email)
             let session = newSession(account.id, entry)
-            // Nil: the password was changed, or the account deleted, while the one that was typed was being checked.
+            // Nil if the password was changed or the account deleted during the check.
             guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly)
             else { throw AuthRefusal.wrongPassword }
             for session in ended { announce(account.id, session, .signedInElsewhere, caller) }
@@ -82,7 +82,8 @@ extension Accounts {
 
     func limit(_ caller: Caller) async throws { try await limit(.address, caller.throttleKey) }
 
-    /// - Parameter email: An address with or without an account: the limit does not tell the caller which.
+    /// - Parameter email: An address. The limit also applies if it does not have an account, so it does not reveal
+    ///   that.
     func limit(account email: String) async throws { try await limit(.account, email.lowercased()) }
 
     func limit(_ kind: AttemptKind, _ key: String) async throws {

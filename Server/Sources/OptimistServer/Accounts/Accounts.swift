@@ -5,11 +5,11 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// Signing up, signing in, and knowing who asks.
+/// Signs users up and in, and identifies the sender of a request.
 final class Accounts: Sendable {
     struct Settings: Sendable {
         var refreshLifetimeSeconds: Double
-        /// Whether signing in on one device ends the sessions of all others.
+        /// Whether signing in on one device ends all other sessions.
         var allowsOneDeviceOnly: Bool
         var signUp: SignUpMode
         var attempts: [AttemptKind: AttemptRate]
@@ -27,13 +27,13 @@ final class Accounts: Sendable {
     let makeID: @Sendable () -> UUID
     let directory: SessionDirectory
     let log: SecurityLog
-    /// The users who have asked for a reset token. Nil: nothing delivers them.
+    /// The users who have asked for a reset token. Nil if the app does not deliver tokens.
     let forgetful: ForgottenPasswords?
 
     /// - Parameters:
-    ///   - storage: Where accounts are kept.
-    ///   - forgetful: Nil: only an operator hands out reset tokens.
-    ///   - now: Returns the time by which sessions and tokens expire. Nil: that of the dependencies.
+    ///   - storage: The data with the accounts.
+    ///   - forgetful: Nil if only operators hand out reset tokens.
+    ///   - now: Returns the time that expires sessions and tokens. Nil uses the time of the dependencies.
     init(
         storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
         forgetful: ForgottenPasswords?, log: SecurityLog, dependencies: Dependencies,
@@ -63,7 +63,7 @@ final class Accounts: Sendable {
     var time: Double { now().timeIntervalSince1970 }
 }
 
-// MARK: - Knowing who asks
+// MARK: - Identifying the sender
 
 extension Accounts {
     /// The sender of a request.
@@ -84,7 +84,8 @@ extension Accounts {
         return Identity(account: claims.sub, session: claims.sid)
     }
 
-    /// The session that an access token of any age was made for, and whether the token is let in. Nil: it is not ours.
+    /// Returns the session of an access token of any age, and whether the token is accepted. Nil if this server did not
+    /// issue it.
     func session(accessToken text: String) async throws -> (record: SessionRecord, isLetIn: Bool)? {
         guard let claims = access.claims(ofAnyAge: text, now: now()),
             let record = try await store.session(account: claims.sub, id: claims.sid)
@@ -92,25 +93,25 @@ extension Accounts {
         return (record, access.claims(of: text, now: now()) != nil && record.ended == nil)
     }
 
-    /// Asks the database why a session is over. Nil: it is not.
+    /// Looks up in the database why a session ended. Nil if it has not.
     func end(session: String, of account: String) async throws -> SessionEnd? {
         if let record = try await store.session(account: account, id: session) { return record.ended }
         return try await store.isDeleted(account: account) ? .accountDeleted : .revoked
     }
 
-    /// Why a session is over, if it is.
+    /// Returns why a session ended, or nil, as far as this process knows.
     func end(of identity: Identity) -> SessionEnd? { directory[identity.session]?.ended }
 
     private func standing(_ claims: AccessTokens.Claims) async throws -> SessionDirectory.Standing {
         if let known = directory[claims.sid] { return known }
         guard let record = try await store.session(account: claims.sub, id: claims.sid) else {
             let isDeleted = try await store.isDeleted(account: claims.sub)
-            throw Unauthorized(description: "There is no such session.", end: isDeleted ? .accountDeleted : .revoked)
+            throw Unauthorized(description: "The session does not exist.", end: isDeleted ? .accountDeleted : .revoked)
         }
         return directory.learn(record)
     }
 
-    /// The device has received this token, so the refresh token before it is of no more use to it.
+    /// Notes that the device has received this token, so that the previous refresh token is no longer accepted.
     private func confirm(_ claims: AccessTokens.Claims) async throws {
         _ = try await store.change(account: claims.sub, session: claims.sid) { record in
             record.confirmed = max(record.confirmed, claims.gen)

@@ -4,7 +4,7 @@ import OptimistWire
 
 /// Why a sign-in, a sign-up or a refresh was refused.
 ///
-/// > Source: RFC 6749 §5.2. The `reason` is ours.
+/// > Source: RFC 6749 §5.2. The `reason` is an extension.
 package struct AuthRefusal: Error, Hashable, Sendable {
     var status: Int
     var error: String
@@ -23,30 +23,30 @@ package struct AuthRefusal: Error, Hashable, Sendable {
 
     static let wrongPassword = invalidGrant("The address or the password is wrong.")
 
-    /// The person is signed in already, and has mistyped the password that is asked for once more.
+    /// The user is already signed in and mistyped the password for confirmation.
     static let wrongOwnPassword = Self(
         status: 400, error: "invalid_grant", description: "The password is wrong.", reason: "wrong_password")
 
     static let signUpClosed = Self(
-        status: 403, error: "access_denied", description: "This server takes no new accounts.",
+        status: 403, error: "access_denied", description: "This server does not accept new accounts.",
         reason: "sign_up_closed")
 
     static let invitationNeeded = Self(
-        status: 403, error: "access_denied", description: "Signing up here takes an invitation.",
+        status: 403, error: "access_denied", description: "Signing up on this server requires an invitation.",
         reason: "invitation_needed")
 
     package static let invalidInvitation = Self(
-        status: 403, error: "access_denied", description: "This invitation was used already, or has expired.",
+        status: 403, error: "access_denied", description: "This invitation was already used or has expired.",
         reason: "invalid_invitation")
 
     package static let emailTaken = invalidRequest("This address is already in use.", reason: "email_taken")
 
     static let invalidReset = invalidRequest(
-        "This token was used already, or has expired. Ask for another.", reason: "invalid_reset")
+        "This token was already used or has expired. Request a new one.", reason: "invalid_reset")
 
     static let noResets = Self(
         status: 403, error: "access_denied",
-        description: "This server sends no reset tokens. Ask whoever runs it for one.", reason: "reset_unavailable")
+        description: "This server does not send reset tokens. Ask its operator for one.", reason: "reset_unavailable")
 
     static func tooMany(_ wait: Duration) -> Self {
         .init(
@@ -55,7 +55,8 @@ package struct AuthRefusal: Error, Hashable, Sendable {
     }
 
     static let busy = Self(
-        status: 503, error: "temporarily_unavailable", description: "Too many people are signing in at this moment.",
+        status: 503, error: "temporarily_unavailable",
+        description: "Too many people are signing in. Try again in a moment.",
         retryAfterSeconds: 2)
 
     var isForTooMany: Bool { status == 429 }
@@ -67,11 +68,11 @@ package struct AuthRefusal: Error, Hashable, Sendable {
     }
 }
 
-/// Why a request was not let in: status 401.
+/// Why a request was answered with status 401.
 ///
 /// > Source: RFC 6750 §3.
 struct Unauthorized: Error, Hashable, Sendable {
-    /// Nil when no token was given.
+    /// Nil if the request did not have a token.
     var description: String?
     var end: SessionEnd?
 
@@ -81,11 +82,11 @@ struct Unauthorized: Error, Hashable, Sendable {
         return "Bearer realm=\"optimist\", error=\"invalid_token\", error_description=\"\(description)\"\(reason)"
     }
 
-    /// Problem details, with the members of an RFC 6749 error beside them.
+    /// Problem details, with additional members of an RFC 6749 error.
     var json: JSON {
         var object: JSONObject = [
             "type": "about:blank", "status": 401, "title": "Unauthorized",
-            "detail": .string(description ?? "An access token is needed."),
+            "detail": .string(description ?? "An access token is required."),
         ]
         if description != nil { object.append("error", "invalid_token") }
         if let end { object.append("reason", .string(end.rawValue)) }

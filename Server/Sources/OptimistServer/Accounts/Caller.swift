@@ -1,12 +1,12 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The sender of a request about accounts: for the limits on attempts, and for the security log.
+/// The sender of a request about accounts, for limits on attempts and the security log.
 struct Caller: Hashable, Sendable {
-    /// The address that the server saw, or that its proxy saw.
+    /// The client's address, as seen by the server or its proxy.
     var address: String
-    /// What the request is called in the answer and in the log.
+    /// The request's id in the answer and the log.
     var requestID: String?
 
-    /// What the limits on attempts count by.
+    /// The key for limits on attempts.
     var throttleKey: String { AddressOwner.name(of: address) }
 }

@@ -1,18 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The passwords that attackers try first: common words, with or without digits around them, keyboard rows and repetitions.
+/// Detects the passwords that attackers try first: common words with or without digits, keyboard rows and repetitions.
 ///
-/// Rules find more of the published lists than the lists have lines for: "Football12!" is refused for its word.
+/// Rules find more than a list could hold: "Football12!" is refused because of its word.
 ///
-/// > Source: the words that lead the UK National Cyber Security Centre's list of the 100,000 most used passwords in
-/// > breaches (2019, from Have I Been Pwned), those of 8 characters or more that the rules below do not find.
+/// > Source: the top words of the UK National Cyber Security Centre's list of the 100,000 most used passwords in
+/// > breaches (2019, from Have I Been Pwned), limited to those of 8 characters or more that the rules below do not
+/// > find.
 enum CommonPasswords {
     /// - Parameter password: In lower case.
     static func contains(_ password: String) -> Bool {
         isWord(password) || isRepetition(password) || isOnKeyboard(password)
     }
 
-    /// A common word, and at most six digits and signs before and after it.
+    /// A common word with at most six other characters around it.
     private static func isWord(_ password: String) -> Bool {
         if words.contains(password) { return true }
         let start = password.drop { !$0.isLetter }
@@ -20,7 +21,7 @@ enum CommonPasswords {
         return password.count - word.count <= 6 && words.contains(String(word))
     }
 
-    /// The same one to four characters again and again: `aaaaaaaa`, `12341234`.
+    /// The same one to four characters repeated: `aaaaaaaa`, `12341234`.
     private static func isRepetition(_ password: String) -> Bool {
         let characters = Array(password)
         return (1...4).contains { length in
@@ -29,7 +30,7 @@ enum CommonPasswords {
         }
     }
 
-    /// Part of a row of keys or of the alphabet, in either direction, and at most four other characters after it.
+    /// A part of a keyboard row or the alphabet in either direction, followed by at most four other characters.
     private static func isOnKeyboard(_ password: String) -> Bool {
         (0...4).contains { rest in
             let part = password.dropLast(rest)

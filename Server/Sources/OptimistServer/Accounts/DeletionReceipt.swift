@@ -3,17 +3,17 @@
 import Foundation
 import OptimistWire
 
-/// All that the server keeps of a deleted account. It has neither the address nor anything that the user wrote.
+/// The server's record of a deleted account. It contains neither the address nor anything that the user wrote.
 package struct DeletionReceipt: Hashable, Sendable {
-    /// The account's id, by which its devices learn that it was deleted.
+    /// The account's id. It lets devices learn that the account was deleted.
     package var account: String
     /// In seconds since 1970.
     package var deletedAt: Double
-    /// How many rows the account had, with those that had been deleted and were remembered.
+    /// The number of the account's rows, including tombstones.
     package var rows: Int
-    /// How many sessions the account had, with those that had ended and were remembered.
+    /// The number of the account's sessions, including ended ones.
     package var sessions: Int
-    /// Whether all of them have been removed. The server goes on until they are.
+    /// Whether all rows and sessions are removed. If not, the server continues.
     package var isErased: Bool
 
     package init(account: String, deletedAt: Double, rows: Int, sessions: Int, isErased: Bool) {
@@ -24,7 +24,7 @@ package struct DeletionReceipt: Hashable, Sendable {
         self.isErased = isErased
     }
 
-    /// - Parameter lifetime: For how many seconds the server keeps a receipt.
+    /// - Parameter lifetime: How long the server keeps a receipt, in seconds.
     func json(keptFor lifetime: Double) -> JSON {
         [
             "account": .string(account), "deletedAt": .string(Date(timeIntervalSince1970: deletedAt).utcText),

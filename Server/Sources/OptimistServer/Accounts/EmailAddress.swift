@@ -2,19 +2,19 @@
 
 import Foundation
 
-/// An email address in the form in which the server keeps and compares it: both stores find an account by the same rule.
+/// An email address in the form that the server stores and compares, so that all stores find accounts by the same rule.
 ///
-/// The text is in Unicode's normal form C. A domain with letters beyond ASCII is written in its ASCII form, `xn--…`. The
+/// The text is in Unicode normal form C. A domain with non-ASCII letters is converted to its ASCII form, `xn--…`. The
 /// stores compare the rest without regard to the case of ASCII letters.
 ///
 /// > Source: RFC 5321 §4.5.3.1, RFC 6532 §3.1, RFC 5891 §4.
 package struct EmailAddress: Hashable, Sendable {
     package let text: String
 
-    /// Reads an address as a user or an operator types it. White space before and after it is ignored.
+    /// Parses an address that a user or operator typed. Surrounding white space is ignored.
     ///
-    /// Nil: it does not have one `@` between two parts, it has white space or invisible characters, it is longer than
-    /// 254 bytes, or its domain has no ASCII form.
+    /// Nil if it is not two parts around one `@`, contains white space or invisible characters, is longer than 254
+    /// bytes, or has a domain without an ASCII form.
     package init?(_ text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
         let scalars = trimmed.unicodeScalars
@@ -25,17 +25,17 @@ package struct EmailAddress: Hashable, Sendable {
         guard self.text.utf8.count <= 254 else { return nil }
     }
 
-    /// Reads an address that a user has entered.
+    /// Parses an address that a user entered.
     ///
     /// - Throws: ``AuthRefusal`` with the reason `invalid_email`.
     init(entered text: String) throws(AuthRefusal) {
         guard let address = EmailAddress(text) else {
-            throw .invalidRequest("This is no email address.", reason: "invalid_email")
+            throw .invalidRequest("This is not an email address.", reason: "invalid_email")
         }
         self = address
     }
 
-    /// The domain in ASCII. Nil: the text is not a domain.
+    /// Returns the domain in ASCII, or nil if the text is not a domain.
     private static func domain(_ text: String) -> String? {
         if text.isEmpty { return nil }
         if text.utf8.allSatisfy({ $0 < 128 }) { return text }

@@ -4,7 +4,7 @@ public import Foundation
 import Logging
 import ServiceLifecycle
 
-/// A token with which its owner chooses a new password, once. Deliver it to the address and to nobody else.
+/// A token that lets its owner choose a new password once. Deliver it to the address only.
 public struct PasswordReset: Hashable, Sendable, Codable {
     /// The email address of the account.
     public let email: String
@@ -14,10 +14,10 @@ public struct PasswordReset: Hashable, Sendable, Codable {
     public let expiresAt: Date
 }
 
-/// The addresses of those who have forgotten their passwords, in the order in which they said so.
+/// A queue of addresses whose owners forgot their passwords.
 ///
-/// The request is answered before anybody looks whether there is such an account, so the answer and its duration do not
-/// tell. Past a hundred that wait, those that come are dropped: their senders ask again.
+/// The request is answered before the account is looked up, so neither the answer nor its duration reveals whether it
+/// exists. When a hundred requests wait, further ones are dropped; their senders can ask again.
 final class ForgottenPasswords: Sendable {
     let emails: AsyncStream<String>
     private let queue: AsyncStream<String>.Continuation
@@ -27,7 +27,7 @@ final class ForgottenPasswords: Sendable {
     func add(_ email: String) { queue.yield(email) }
 }
 
-/// Delivers reset tokens, one after another, while the server runs.
+/// Delivers reset tokens one by one while the server runs.
 struct ResetDelivery: Service {
     let forgetful: ForgottenPasswords
     let accounts: Accounts

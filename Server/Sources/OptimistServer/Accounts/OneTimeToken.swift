@@ -3,27 +3,27 @@
 package import Foundation
 @_spi(Internals) import OptimistWire
 
-/// A token that works once: an invitation to sign up, or permission to choose a new password.
+/// A single-use token: an invitation to sign up, or permission to choose a new password.
 ///
-/// It is 256 random bits. The database keeps a hash of it, so a copy of the database contains no usable token.
+/// It consists of 256 random bits. The database stores only its hash, so a copy of the database does not contain a
+/// usable token.
 package struct OneTimeToken: Hashable, Sendable {
     package enum Purpose: String, Sendable {
         case invitation = "i1"
         case reset = "p1"
     }
 
-    /// What its owner is given.
+    /// The text that its owner receives.
     package let text: String
-    /// Whose password it resets. Empty for an invitation.
+    /// The account whose password it resets. Empty for an invitation.
     package let account: String
 
-    /// Makes one.
     package init(for purpose: Purpose, account: String = "") {
         self.account = account
         text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
     }
 
-    /// Reads a presented token. Nil if it has not the form of one. It may still be unknown to this server.
+    /// Parses a token. Nil if it is malformed. A well-formed token may still be unknown to this server.
     init?(_ text: String, for purpose: Purpose) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)
@@ -34,6 +34,6 @@ package struct OneTimeToken: Hashable, Sendable {
         account = String(parts[1])
     }
 
-    /// The hash that is stored.
+    /// The hash to store.
     package var hash: Data { Data(SHA256.hash(text.utf8)) }
 }

@@ -4,16 +4,16 @@ import Foundation
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Hashes passwords with scrypt, on threads of its own: one takes a quarter of a second and 32 MB.
+/// Hashes passwords with scrypt on separate threads. A hash takes a quarter of a second and 32 MB.
 final class Passwords: Sendable {
-    /// How much work a hash is. It is stored beside each, so that raising it later leaves the old ones readable.
+    /// The cost of a hash. It is stored with each hash, so that old ones stay valid when it is raised.
     struct Cost: Sendable, Hashable {
         /// A power of two.
         var rounds: Int
         var blockSize: Int
         var parallelism: Int
 
-        /// The work that is left of a cost after this one. Nil: none, or their rounds or blocks differ.
+        /// Returns the remaining work up to a higher cost. Nil if there is none or if the rounds or block sizes differ.
         func rest(to cost: Cost) -> Cost? {
             guard rounds == cost.rounds, blockSize == cost.blockSize, parallelism < cost.parallelism else { return nil }
             return Cost(rounds: rounds, blockSize: blockSize, parallelism: cost.parallelism - parallelism)
@@ -24,7 +24,7 @@ final class Passwords: Sendable {
         /// For tests only.
         static let trivial = Cost(rounds: 16, blockSize: 1, parallelism: 1)
 
-        /// The standard. In a debug build under test it is the trivial cost: tests sign in hundreds of times.
+        /// The standard cost, or the trivial one in a debug build under test, because tests sign in hundreds of times.
         static let ofThisProcess: Cost = {
             #if DEBUG
                 let form = ProcessInfo.processInfo.environment["OPTIMIST_TESTS"] ?? ""
@@ -34,7 +34,7 @@ final class Passwords: Sendable {
         }()
     }
 
-    /// More are waiting than will be served soon.
+    /// Too many hashes are waiting.
     struct Busy: Error {}
 
     private let cost: Cost
@@ -49,8 +49,8 @@ final class Passwords: Sendable {
         queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     }
 
-    /// Returns what to store for a password. Its Unicode normal form C is hashed: two keyboards may write the same letters
-    /// in different ways.
+    /// Returns the text to store for a password. It hashes the Unicode normal form C, because keyboards may encode the
+    /// same letters differently.
     ///
     /// > Source: NIST SP 800-63B-4 §3.1.1.2; RFC 8265 §4.2.2.
     func hash(_ password: String) async throws -> String {
@@ -63,14 +63,14 @@ final class Passwords: Sendable {
         }
     }
 
-    /// Whether a password is the stored one: in its normal form, or as it was entered, which early versions hashed. Without
-    /// a stored one the answer is no, after the same work.
+    /// Whether a password matches the stored hash, in its normal form or, as early versions hashed it, as entered.
+    /// Without a stored hash it does the same work and returns false.
     func verify(_ password: String, against stored: String?) async throws -> Bool {
         let cost = cost
         let normal = password.normalForm
         let forms = normal.utf8.elementsEqual(password.utf8) ? [normal] : [normal, password]
         return try await onQueue {
-            // All forms are tried, so that the duration does not tell which one was right.
+            // Try all forms, so that the duration does not reveal which one matched.
             try forms.map { try Self.verify($0, against: stored, cost) }.contains(true)
         }
     }
@@ -85,7 +85,7 @@ final class Passwords: Sendable {
         return isRight
     }
 
-    /// Early versions stored no parallelism. It was 1.
+    /// Early versions did not store the parallelism, which was 1.
     private static func parts(of stored: String) -> (cost: Cost, salt: [UInt8], key: [UInt8])? {
         let parts = stored.split(separator: "$").map(String.init)
         guard parts.first == "scrypt", 5...6 ~= parts.count, let salt = Base64URL.decode(parts[parts.count - 2]),
@@ -121,13 +121,13 @@ extension String {
     fileprivate var normalForm: String { precomposedStringWithCanonicalMapping }
 }
 
-/// Bytes from the system's secure source.
+/// Returns bytes from the system's secure random source.
 func randomBytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
 }
 
-/// Compares without saying by its duration where the difference is.
+/// Compares in a time that does not depend on where the bytes differ.
 func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
 }

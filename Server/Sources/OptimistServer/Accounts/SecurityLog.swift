@@ -2,8 +2,8 @@
 
 import Logging
 
-/// What an operator must be able to see of attacks: one line for each event, with ids and the address, never with a
-/// password, a token or an email address.
+/// The log of security events for the operator. Each event is one line with ids and the address, never with a password,
+/// token or email address.
 struct SecurityLog: Sendable {
     enum Event: String, Sendable, CaseIterable {
         case signInRefused = "sign_in_refused"
@@ -18,7 +18,7 @@ struct SecurityLog: Sendable {
     }
 
     let logger: Logger
-    /// Counts the events. Nil: no figures are collected.
+    /// Counts the events. Nil if no metrics are collected.
     var metrics: ServerMetrics?
 
     /// - Parameter end: Why a session has ended.
@@ -32,7 +32,7 @@ struct SecurityLog: Sendable {
         metadata["account.id"] = account.map { "\($0)" }
         metadata["session.id"] = session.map { "\($0)" }
         metadata["session.end"] = end.map { "\($0.rawValue)" }
-        // A client presents a token that was replaced: a copy of it may be in other hands.
+        // A replaced token was presented, so someone may have copied it.
         logger.log(level: event == .tokenReused ? .warning : .notice, "Security", metadata: metadata)
     }
 }

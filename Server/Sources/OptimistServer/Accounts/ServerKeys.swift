@@ -4,22 +4,22 @@ public import Foundation
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// The secret with which a server signs tokens, of 64 bytes. All processes that share a database have the same one.
+/// The 64-byte secret that signs a server's tokens. All processes that share a database use the same one.
 ///
-/// It is not stored in the database, so a copy of the database alone, such as a backup, is not enough to sign in. Keep it
-/// as you keep a password: a person who has it and a copy of the database can act as any user. With another secret every
-/// user has to sign in again.
+/// It is not stored in the database, so a copy of the database, such as a backup, is not enough to sign in. Protect it
+/// like a password: anyone with the secret and a copy of the database can act as any user. If the secret changes, all
+/// users must sign in again.
 public struct ServerKeys: Sendable {
     let access: SecretKey
     let refresh: SecretKey
 
-    /// Reads a secret from its text: the result of ``make()``, or the content of `keys.json` in a data directory.
+    /// Parses a secret: the result of ``make()``, or the content of a data directory's `keys.json`.
     ///
-    /// White space before and after it is ignored. Whether the other processes have the same secret is checked when a
-    /// server opens the database.
+    /// Surrounding white space is ignored. Whether the other processes use the same secret is checked when a server
+    /// opens the database.
     ///
-    /// - Parameter text: 64 bytes as base64url without padding, or a JSON object whose `access` and `refresh` have them
-    ///   together.
+    /// - Parameter text: 64 bytes as base64url without padding, or a JSON object whose `access` and `refresh` together
+    ///   contain them.
     /// - Throws: `OptimistError` with code `wrongSecret` if the text is anything else.
     public init(secret text: String) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -29,30 +29,30 @@ public struct ServerKeys: Sendable {
         guard bytes.count == 64 else {
             throw OptimistError(
                 .wrongSecret,
-                "This is no secret of a server. Make one with `optimist secret`, and give it to every process.")
+                "This is not a server secret. Make one with `optimist secret` and give it to every process.")
         }
         self.init(access: Array(bytes.prefix(32)), refresh: Array(bytes.suffix(32)))
     }
 
-    /// Reads a secret from a file, whose content is as ``init(secret:)`` takes it. Blocks the thread.
+    /// Reads a secret from a file with the content that ``init(secret:)`` accepts. It blocks the thread.
     ///
     /// - Parameter file: The file, for example `keys.json` of a data directory. Its permissions are not checked.
-    /// - Throws: `OptimistError` with code `wrongSecret` if the file cannot be read, or if its content is not a secret.
+    /// - Throws: `OptimistError` with code `wrongSecret` if the file cannot be read or its content is not a secret.
     public init(at file: URL) throws {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw OptimistError(
                 .wrongSecret,
-                "\(file.path) cannot be read. Make a secret with `optimist secret`, and give it to every process.")
+                "\(file.path) cannot be read. Make a secret with `optimist secret` and give it to every process.")
         }
         try self.init(secret: text)
     }
 
-    /// Makes a new secret, and returns its text: 64 random bytes as base64url without padding, 86 characters.
+    /// Makes a new secret and returns it as text: 64 random bytes as base64url without padding, 86 characters.
     ///
-    /// It is stored nowhere: the caller has to keep it. May be called on any thread.
+    /// It is not stored: the caller must keep it. Call it from any thread.
     public static func make() -> String { Base64URL.encode(randomBytes(64)) }
 
-    /// Reads the keys of a data directory, or makes them if the file is missing.
+    /// Reads the keys of a data directory, or creates them if the file is missing.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if the file cannot be read or written, or if its content is
     ///   not a secret.
@@ -66,7 +66,7 @@ public struct ServerKeys: Sendable {
         do { try self.init(at: file) } catch {
             throw OptimistError(
                 .unreadableData,
-                "\(file.path) holds no keys. Put a backup in its place, or remove it: then everybody must sign in again."
+                "\(file.path) does not contain valid keys. Restore it from a backup, or remove it; all users must then sign in again."
             )
         }
     }
@@ -76,7 +76,7 @@ public struct ServerKeys: Sendable {
         self.refresh = SecretKey(refresh)
     }
 
-    /// A hash that tells one secret from another, and does not reveal it: 96 bits of SHA-256, as base64url.
+    /// A hash that identifies the secret without revealing it: 96 bits of SHA-256, as base64url.
     package var fingerprint: String {
         Base64URL.encode(Array(SHA256.hash(access.bytes + refresh.bytes).prefix(12)))
     }
@@ -86,7 +86,7 @@ public struct ServerKeys: Sendable {
         let json: JSON = ["access": text(access), "refresh": text(refresh)]
         do { try DurableFile.create(file, json.bytes) } catch {
             throw OptimistError(
-                .unreadableData, "\(file.path) cannot be written. Check who owns the directory, and its disk.",
+                .unreadableData, "\(file.path) cannot be written. Check the owner of the directory and its disk.",
                 cause: error)
         }
     }

@@ -2,19 +2,20 @@
 
 import Synchronization
 
-/// The sessions that have ended, and how far each has been confirmed, without asking the database.
+/// A cache of session states: whether each has ended, and its confirmed token number.
 ///
-/// Every end passes through here before it is answered, so an access token stops working at once, not when it expires.
+/// Every end is recorded here before it is answered, so an access token stops working immediately instead of when it
+/// expires.
 ///
-/// If several processes share the data, another one may have ended a session. A standing is then used for a limited time
-/// only.
+/// If several processes share the data, another one may end a session, so a cached state is used only for a limited
+/// time.
 final class SessionDirectory: Sendable {
     struct Standing: Hashable, Sendable {
         var confirmed: Int
         var ended: SessionEnd?
         /// When it was read from the database, as time since a fixed moment.
         var readAt: Duration = .zero
-        /// The epoch in which it was read. A database that has gone back since may lack the session.
+        /// The database's epoch when it was read. A database that was restored since then may lack the session.
         var epoch = ""
     }
 
@@ -26,9 +27,9 @@ final class SessionDirectory: Sendable {
     private let epoch: @Sendable () -> String
 
     /// - Parameters:
-    ///   - lifetime: How long a standing is used after it was read. Nil: without limit.
+    ///   - lifetime: How long a state is used after it was read. Nil means without limit.
     ///   - elapsed: Returns the time since a fixed moment.
-    ///   - epoch: Returns the present epoch of the database.
+    ///   - epoch: Returns the current epoch of the database.
     init(
         lifetime: Duration?, elapsed: @escaping @Sendable () -> Duration,
         epoch: @escaping @Sendable () -> String = { "" }
@@ -38,7 +39,7 @@ final class SessionDirectory: Sendable {
         self.epoch = epoch
     }
 
-    /// The standing of a session. Nil: the database must be asked. The end of a session has no time limit.
+    /// The state of a session. Nil if the database must be asked. An ended session stays ended without a time limit.
     subscript(session: String) -> Standing? {
         guard let known = standings.withLock({ $0[session] }) else { return nil }
         return isInUse(known) ? known : nil
@@ -49,9 +50,9 @@ final class SessionDirectory: Sendable {
         return elapsed() - standing.readAt < lifetime && standing.epoch == epoch()
     }
 
-    /// Notes a record from the database, unless a standing is known that is still in use: that one is newer.
+    /// Caches a record from the database, unless the cache has a state that is still valid and therefore newer.
     ///
-    /// - Returns: The standing to use.
+    /// - Returns: The state to use.
     func learn(_ record: SessionRecord) -> Standing {
         standings.withLock { standings in
             if let known = standings[record.id], isInUse(known) { return known }

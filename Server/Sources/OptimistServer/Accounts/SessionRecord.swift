@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why a session is over. On the wire: the `reason` beside `invalid_grant`.
+/// Why a session has ended. Sent as the `reason` of an `invalid_grant` error.
 package enum SessionEnd: String, Sendable {
     case refreshExpired = "refresh_expired"
     case signedInElsewhere = "signed_in_elsewhere"
@@ -8,31 +8,32 @@ package enum SessionEnd: String, Sendable {
     case reuseDetected = "reuse_detected"
     /// The password was changed or reset, by another device of the account or with a reset token.
     case passwordChanged = "password_changed"
-    /// The account is gone, with all that it had.
+    /// The account and all its data were deleted.
     case accountDeleted = "account_deleted"
 }
 
-/// A device's session: a family of refresh tokens. Each follows from the one before.
+/// A device's session: a sequence of numbered refresh tokens, each replacing the one before.
 ///
-/// Tokens are numbered. Only the newest may be used, with one exception: a device that lost the answer may present the
-/// one before, and gets the same successor again, until that successor has been used. A successor counts as used when
-/// it is presented itself, or when an access token that came with it is: a client that presents the older token after
-/// that has a copy of it.
+/// Only the newest token is accepted, with one exception: a device that lost an answer may present the previous token
+/// and gets the same successor again, as long as the successor was not used. It counts as used when it is presented, or
+/// when the access token issued with it is used. A client that presents the previous token after that must have a copy
+/// of it.
 package struct SessionRecord: Sendable, Equatable {
     package var account: String
     package var id: String
     package var deviceID: String
     package var deviceName: String
-    /// Goes into the tokens, so that neither the server's key alone nor a copy of the database alone makes one.
+    /// Part of each token's signature, so that neither the server's key nor a copy of the database is enough to make
+    /// one.
     package var salt: [UInt8]
     /// The number of the newest refresh token.
     package var generation: Int
-    /// The newest number with an access token that has been used.
+    /// The highest number whose access token has been used.
     package var confirmed: Int
     /// When the newest refresh token was made, in seconds since 1970.
     package var refreshedAt: Double
     package var ended: SessionEnd?
-    /// The time of the sign-in, in seconds since 1970. Nil: before servers noted that.
+    /// The time of the sign-in, in seconds since 1970. Nil if the server did not record it yet at that time.
     package var begunAt: Double?
 
     package init(
@@ -52,16 +53,16 @@ package struct SessionRecord: Sendable, Equatable {
         self.begunAt = begunAt
     }
 
-    /// Decides what becomes of a refresh token, whose signature is right.
+    /// Decides whether to accept a refresh token with a valid signature.
     ///
-    /// A token with a number that this record has not come to was made here too, before the database went back to a
-    /// backup. It is taken, and numbering goes on after it: only the server can make one.
+    /// A token may have a higher number than this record if the database was restored from a backup. It is accepted,
+    /// because only the server can make one, and numbering continues after it.
     ///
     /// - Parameters:
-    ///   - presented: Its number.
+    ///   - presented: The token's number.
     ///   - now: Seconds since 1970.
-    ///   - lifetime: How long a refresh token may lie unused, in seconds.
-    /// - Returns: Whether to answer with tokens of the (possibly new) `generation`. If not, `ended` says why.
+    ///   - lifetime: How long a refresh token may remain unused, in seconds.
+    /// - Returns: Whether to answer with tokens of the (possibly new) `generation`. If not, `ended` has the reason.
     mutating func refresh(presenting presented: Int, now: Double, lifetime: Double) -> Bool {
         if ended != nil { return false }
         if now - refreshedAt > lifetime {

@@ -2,16 +2,16 @@
 
 import COpenSSL
 
-/// The library that hashes.
+/// Access to the OpenSSL library.
 enum OpenSSL {
-    static let lacksSHA256 = "There is no memory, or OpenSSL was built without SHA-256."
+    static let lacksSHA256 = "OpenSSL could not compute SHA-256: the memory is full, or it was built without it."
 
     private static let isPrepared: Bool = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 
-    /// Keeps the library usable until the process has ended: other threads may still hash while `exit` cleans up.
-    static func prepare() { precondition(isPrepared, "OpenSSL does not start.") }
+    /// Disables the library's cleanup at exit, because other threads may still hash during it.
+    static func prepare() { precondition(isPrepared, "OpenSSL could not be initialized.") }
 
-    /// Returns the bytes that `fill` writes. It stops the process if it cannot: a hash that was not made must not be used.
+    /// Returns the bytes that `fill` writes. If it fails, the process stops, because a missing hash must not be used.
     static func hash(_ fill: (UnsafeMutablePointer<UInt8>?) -> Bool) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { hash, count in
             precondition(fill(hash.baseAddress), lacksSHA256)

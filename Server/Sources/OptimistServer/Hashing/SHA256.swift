@@ -2,14 +2,14 @@
 
 import COpenSSL
 
-/// The hash function SHA-256, as OpenSSL has it. Its result has 32 bytes.
+/// The hash function SHA-256, computed by OpenSSL. A hash has 32 bytes.
 ///
 /// > Source: FIPS 180-4; OpenSSL, "EVP_DigestInit".
 package struct SHA256: ~Copyable {
     static let byteCount = 32
     private let context: OpaquePointer
 
-    /// Begins the hash of bytes that come in pieces.
+    /// Starts a hash of bytes that arrive in pieces.
     package init() {
         OpenSSL.prepare()
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
@@ -36,7 +36,7 @@ package struct SHA256: ~Copyable {
     }
 }
 
-/// Passes contiguous bytes to `body`, and copies them only if they are not contiguous.
+/// Passes contiguous bytes to `body`, copying them only if necessary.
 func withContiguousBytes<Result>(
     _ bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
 ) -> Result {

@@ -2,11 +2,12 @@
 
 import COpenSSL
 
-/// The key derivation function scrypt, as OpenSSL has it. It needs much memory, so that guessing passwords is expensive.
+/// The key derivation function scrypt, computed by OpenSSL. It needs a lot of memory, which makes guessing passwords
+/// expensive.
 ///
 /// > Source: RFC 7914; OpenSSL, "EVP_PBE_scrypt".
 enum Scrypt {
-    /// Scrypt does not accept the cost, or there is no memory for it.
+    /// The cost is not valid, or there is not enough memory.
     struct Failure: Error {}
 
     /// - Parameters:
@@ -28,7 +29,7 @@ enum Scrypt {
                     blockSize, parallelism, memory, key.baseAddress, byteCount)
             }
             guard isDone == 1 else {
-                // Otherwise libpq would take the reason for one of its own.
+                // Otherwise libpq would report this error as its own.
                 ERR_clear_error()
                 throw Failure()
             }
@@ -36,7 +37,7 @@ enum Scrypt {
         }
     }
 
-    /// An upper bound of the memory that scrypt needs, in bytes. Nil: too many to count.
+    /// An upper bound of the memory that scrypt needs, in bytes. Nil on overflow.
     private static func memory(rounds: UInt64, blockSize: UInt64, parallelism: UInt64) -> UInt64? {
         let (blocks, isTooMuch) = rounds.addingReportingOverflow(parallelism + 4)
         let (memory, isMore) = blocks.multipliedReportingOverflow(by: 128 * min(blockSize, 1 << 32))
