@@ -3,27 +3,26 @@
 @_spi(Internals) import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// What an operator may read: all of it. Not reachable over the network.
+/// The operator's read access to all data. Not reachable over the network.
 extension OptimistServer {
     /// An account.
     package struct AccountSummary: Hashable, Sendable {
-        /// The account's id, as the protocol has it.
         package let id: String
-        /// The email address that it was made with.
+        /// The email address of the account.
         package let email: String
     }
 
-    /// A row as the server holds it.
+    /// A stored row.
     package struct InspectedRow: Sendable {
         /// The row's id, a lower-case UUID.
         package let id: String
-        /// The transaction that last changed the row.
+        /// The sequence number of the transaction that last changed the row.
         package let seq: Int64
-        /// The row's columns, with their clocks.
+        /// The row's columns with their clocks.
         package let patch: RowPatch
     }
 
-    /// Returns the health of the app that reports it.
+    /// Returns the app's health, summed over the reports of its installations.
     package func health() async throws -> HealthSummary { HealthSummary(try await storage.health.sums(of: nil)) }
 
     /// Returns all accounts, by email address.
@@ -33,13 +32,13 @@ extension OptimistServer {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }
 
-    /// Returns the living rows of one type of an account, in the order in which they last changed.
+    /// Returns the living rows of one type of an account, ordered by their last change.
     ///
     /// - Parameters:
     ///   - account: The account's id.
-    ///   - type: The present name of the type.
-    ///   - limit: The most rows to return. Default: a page.
-    /// - Throws: An error if there is no such account, or if the database fails.
+    ///   - type: The current name of the type.
+    ///   - limit: The most rows to return. Default: one page.
+    /// - Throws: An error if the account does not exist or the database fails.
     package func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
         try await storage.rows.read(account: account) { snapshot in
@@ -51,6 +50,6 @@ extension OptimistServer {
         }
     }
 
-    /// How many connections listen for changes.
+    /// The number of connections that listen for changes.
     package var listenerCount: Int { pokes.count }
 }

@@ -12,14 +12,12 @@ import OptimistWire
 public import ServiceLifecycle
 import Synchronization
 
-/// A sync server, with its data in one directory or in a database that it shares with others.
-///
+/// A sync server. Its data is in a directory, or in a database shared by several servers.
 /// ```swift
 /// let server = try await OptimistServer(configuration: ServerConfiguration(storage: .directory(directory), schema: schema))
 /// try await server.run()          // until the task is cancelled, or the service group shuts down
 /// ```
-///
-/// It is a `Service`, so it can run beside others in a `ServiceGroup`, which also gives it its signals.
+/// It is a `Service`, so it can run in a `ServiceGroup`, which also handles signals.
 public final class OptimistServer: Service {
     private let configuration: ServerConfiguration
     let storage: OpenedStorage
@@ -33,10 +31,10 @@ public final class OptimistServer: Service {
     private let reports: AppReports?
     private let time: ServerTime
 
-    /// Opens the data, or makes it. Nothing is listened to yet.
+    /// Opens the data, or creates it. The server does not listen yet.
     ///
-    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, or as the storage says, in a sentence that says what
-    ///   to do.
+    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, or a code of the storage. The message
+    ///   says what to do.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
@@ -81,12 +79,13 @@ public final class OptimistServer: Service {
             })
     }
 
-    /// Listens and answers until the task is cancelled, ``shutdown()`` is called, or the service group shuts down.
+    /// Listens and answers requests until the task is cancelled, ``shutdown()`` is called, or the service group shuts
+    /// down.
     ///
-    /// It runs once. When it returns or throws, the data is closed, and another server can open it.
+    /// Call it once. When it returns or throws, the data is closed and another server can open it.
     ///
-    /// - Throws: `OptimistError` with code `addressInUse` when the port is taken, or `addressUnavailable` when the machine
-    ///   does not have the address or the user may not use the port.
+    /// - Throws: `OptimistError` with code `addressInUse` if the port is taken, or `addressUnavailable` if the machine
+    ///   does not have the address or the user may not open the port.
     public func run() async throws {
         let group = ServiceGroup(
             configuration: .init(
@@ -138,7 +137,7 @@ public final class OptimistServer: Service {
             now: configuration.dependencies.now)
     }
 
-    /// - Parameter maxConnections: Further ones wait until others end, in the system's queue.
+    /// - Parameter maxConnections: The most open connections. Further ones wait in the system's queue.
     private func application(upTo maxConnections: Int) -> Application<RouterResponder<ServerContext>> {
         let logger = configuration.logger
         return Application(
@@ -150,7 +149,7 @@ public final class OptimistServer: Service {
                 address: .hostname(configuration.host, port: configuration.port), serverName: "Optimist",
                 availableConnectionsDelegate: MaximumAvailableConnections(maxConnections, logger: logger)),
             onServerRunning: { [binding] channel in
-                // Nearest to the socket: NIO's own handler keeps the errors.
+                // First in the pipeline, because NIO's own handler swallows accept errors.
                 let pause = channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: logger), position: .first)
                 }
@@ -160,7 +159,7 @@ public final class OptimistServer: Service {
             logger: logger)
     }
 
-    /// Every route of the server and of the app.
+    /// The router with the routes of the server and of the app.
     func makeRouter() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         routes.add(to: router, beside: configuration.routes)
@@ -168,8 +167,8 @@ public final class OptimistServer: Service {
         return router
     }
 
-    /// How many connections a server may have at once on this machine. Raises the process's limit of open files first, as
-    /// far as the system allows: some begin with 256.
+    /// Returns how many connections a server may have at once on this machine. It first raises the process's limit on
+    /// open files as far as the system allows, because some systems start with 256.
     package static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
 
     private var resetDelivery: [any Service] {
@@ -186,26 +185,26 @@ public final class OptimistServer: Service {
             logger: configuration.logger)
     }
 
-    /// The port that is listened to. Waits until the server has started.
+    /// The port the server listens on. Waits until the server has started.
     ///
-    /// - Throws: What ``run()`` throws, if it does not start.
+    /// - Throws: The error of ``run()`` if the server does not start.
     public var port: Int {
         get async throws { try await binding.port }
     }
 
-    /// The port for the operator, or nil if ``ServerConfiguration/adminPort`` is. Waits until the server has started.
+    /// The operator's port, or nil if ``ServerConfiguration/adminPort`` is nil. Waits until the server has started.
     ///
-    /// - Throws: What ``run()`` throws, if it does not start.
+    /// - Throws: The error of ``run()`` if the server does not start.
     public var adminPort: Int? {
         get async throws { configuration.adminPort == nil ? nil : try await adminBinding.port }
     }
 
-    /// Ends ``run()`` once the requests in flight are answered. Event streams are closed at once, and after five seconds also
-    /// connections whose client does not send its body or does not read its answer.
+    /// Stops ``run()`` once the requests in flight are answered. Event streams close at once. After five seconds the
+    /// server also closes connections whose client does not send its body or read its answer.
     public func shutdown() async { await binding.shutDown() }
 
-    /// A client that leaves in the middle of an answer, and a file that has reached its limit, are errors and no
-    /// signals.
+    /// By default these signals kill the process when a client leaves in the middle of an answer or a file reaches its
+    /// size limit. Ignored, they become errors.
     private static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)

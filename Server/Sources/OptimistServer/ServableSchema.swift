@@ -4,14 +4,15 @@ import OptimistCore
 @_spi(Internals) public import OptimistWire
 
 extension Schema {
-    /// The schema of orders that read no rows.
+    /// The schema for orders that do not read rows.
     package static let ofNoRows = Schema(id: "none", version: 1, types: [:])
 
-    /// Reads a schema that this server can keep its word for.
+    /// Parses a schema that this server can serve.
     ///
     /// - Parameter text: The JSON of a schema file.
-    /// - Throws: ``OptimistError`` with code `schemaConflict` and a sentence for each fault, which names the place: when it is
-    ///   no schema, contradicts itself, or asks for what this version of the server does not know. Nothing is silently ignored.
+    /// - Throws: ``OptimistError`` with code `schemaConflict` if the schema is malformed, contradicts itself, or uses a
+    ///   feature that this version of the server does not support. The message has a sentence for each fault and names
+    ///   its place. Unknown members are errors too, never ignored.
     public init(servable text: some Sequence<UInt8>) throws {
         let bytes = Array(text)
         let json: JSON
@@ -25,7 +26,7 @@ extension Schema {
             faults += unservable
         } catch {
             faults += error.faults
-            // Only so that all of it is initialized: the faults are thrown.
+            // Swift requires an initialized `self`. The faults are thrown below.
             self.init(id: "", types: [:])
         }
         if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
@@ -37,33 +38,33 @@ extension Schema {
         case .malformed(let offset) where offset >= text.count:
             "The file ends in the middle of the schema, after \(text.count) bytes. It seems to be cut off."
         case .malformed(let offset):
-            "The schema is no JSON from line \(text[..<offset].count { $0 == 0x0A } + 1) on."
-        case .duplicateMember(let name): "The schema names the member \"\(name)\" twice in one object."
-        case .tooDeep: "The schema is no schema: it is nested too deeply."
+            "The schema is not valid JSON: the first error is in line \(text[..<offset].count { $0 == 0x0A } + 1)."
+        case .duplicateMember(let name): "The schema has the member \"\(name)\" twice in one object."
+        case .tooDeep: "The file is not a schema: it is nested too deeply."
         }
     }
 
-    /// Checks what can be seen in the schema itself, and that the app's checks are of its types.
+    /// Checks the schema, and that each of the app's checks is for one of its types.
     func checkServable(with validation: RowValidation) throws {
         var faults: [String] = []
         do { try check() } catch { faults = error.faults }
         faults += unservable
         let strangers = validation.types.subtracting(types.keys)
-        faults += strangers.sorted().map { "There is a check for \"\($0)\", which is no type of the schema." }
+        faults += strangers.sorted().map { "There is a check for \"\($0)\", but the schema does not have this type." }
         if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
     }
 
-    /// What this server cannot do, a sentence for each.
+    /// A sentence for each feature that this server does not support.
     private var unservable: [String] {
         var faults: [String] = []
         var names: Set<String> = []
         for (type, definition) in types.sorted(by: { $0.key < $1.key }) {
             let lower = type.lowercased()
             if lower.hasPrefix("optimist_") || lower.hasPrefix("sqlite_") {
-                faults.append("The type \"\(type)\" has a name that the database keeps for itself.")
+                faults.append("The type \"\(type)\" has a name that is reserved for the database.")
             }
             if !names.insert(lower).inserted {
-                faults.append("Two types are called \"\(lower)\": capitals do not tell them apart.")
+                faults.append("Two types are called \"\(lower)\": names must differ by more than upper and lower case.")
             }
             faults += Self.unservable(definition.columns, of: type)
         }
@@ -82,7 +83,7 @@ extension Schema {
         return faults
     }
 
-    // MARK: - What the format has no word for
+    // MARK: - Unknown members
 
     private static let members: Set = ["id", "version", "minClientVersion", "types"]
     private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
@@ -90,7 +91,7 @@ extension Schema {
         "type", "required", "maxBytes", "to", "onDelete", "was",
     ])
 
-    /// The schema without the members that the format does not have. Each of those is a fault.
+    /// Returns the schema without unknown members, and reports each of them as a fault.
     private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {
         guard var schema = known(json, beside: members, "The schema", &faults).object,
             let types = schema["types"]?.object
@@ -127,6 +128,6 @@ extension Schema {
     }
 
     private static func notYet(_ place: String, _ what: String) -> String {
-        "\(place) asks for \(what), which this server cannot do yet."
+        "\(place) uses \(what), which this server does not support yet."
     }
 }

@@ -2,16 +2,15 @@
 
 import Logging
 
-/// The readers of the traffic between the server and its clients.
+/// Who can read the traffic between the server and its clients.
 enum Exposure: Hashable, Sendable {
-    /// This machine only.
     case loopback
-    /// Anyone between a client and the server: it speaks no TLS, and no proxy before it does.
+    /// Anyone on the path: the server does not use TLS, and there is no proxy in front of it.
     case network
-    /// A proxy is said to stand before the server. What reaches the port past it can write any address there.
+    /// A proxy is configured. Clients that bypass it can send any `X-Forwarded-For` address.
     case pastProxy
 
-    /// Says what is at risk, as the server starts.
+    /// Warns of the risk at startup.
     func warn(_ configuration: ServerConfiguration) {
         let place: Logger.Metadata = ["host": "\(configuration.host)", "port": "\(configuration.port)"]
         switch self {
@@ -19,15 +18,15 @@ enum Exposure: Hashable, Sendable {
         case .network:
             configuration.logger.warning(
                 """
-                The server speaks no TLS, and listens beyond this machine. Whoever is on the way can read passwords, \
-                tokens and every row, and can use the tokens. Put a proxy that speaks TLS before it, with \
-                --behind-proxy, and let the server listen on 127.0.0.1
+                The server listens beyond this machine without TLS. Anyone on the network path can read passwords, \
+                tokens and rows, and can use the tokens. Put a TLS proxy in front of it, set \
+                --behind-proxy, and let the server listen on 127.0.0.1.
                 """, metadata: place)
         case .pastProxy:
             configuration.logger.notice(
                 """
-                X-Forwarded-For is believed, and the server listens beyond this machine. Let nothing but the proxy \
-                reach this port: others could choose their address, and so escape the limits on attempts
+                The server trusts X-Forwarded-For and listens beyond this machine. Make sure that only the proxy can \
+                reach this port: other clients could fake their address and so avoid the limits on attempts.
                 """, metadata: place)
         }
     }
@@ -39,7 +38,8 @@ extension ServerConfiguration {
         return isBehindProxy ? .pastProxy : .network
     }
 
-    /// Whether only this machine can reach an address. A name other than `localhost` counts as one that others reach.
+    /// Whether only this machine can reach an address. Every name except `localhost` counts as reachable from
+    /// elsewhere.
     private static func isLoopback(_ host: String) -> Bool {
         ["localhost", "::1"].contains(host.lowercased())
             || host.wholeMatch(of: /127\.\d{1,3}\.\d{1,3}\.\d{1,3}/) != nil

@@ -5,7 +5,7 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 
 extension ServerConfiguration {
-    /// Nil: the app is not told of transactions.
+    /// The reports of transactions to the app. Nil if the app does not want them.
     func reports(on storage: OpenedStorage) -> AppReports? {
         didApply.map {
             AppReports(
@@ -14,19 +14,19 @@ extension ServerConfiguration {
         }
     }
 
-    /// The app's hook, whose failures are also logged.
+    /// The app's hook, with its failures also logged.
     var loggingHook: GroupHook? {
         guard var hook else { return nil }
         hook.onFailure = { [onFailure = hook.onFailure, logger] failure in
             switch failure {
-            case .late: logger.error("The app's willApply took too long. The group was put off.")
+            case .late: logger.error("The app's willApply took too long. The group was deferred.")
             case .threw(let error):
                 logger.error(
-                    "The app's willApply failed. The group was put off.",
+                    "The app's willApply failed. The group was deferred.",
                     metadata: ["error.type": "\(type(of: error))"])
             case .badAmendment(let key):
                 logger.error(
-                    "The app's willApply amended what cannot be amended, or what a check refuses. The group was put off.",
+                    "The app's willApply made an amendment that is not allowed or fails a check. The group was deferred.",
                     metadata: ["row.type": "\(key.type)"])
             }
             onFailure(failure)

@@ -2,24 +2,24 @@
 
 public import OptimistCore
 
-/// Why a server does not start. The message says what to do.
+/// Reasons why a server does not start. The error's message says what to do.
 extension OptimistError.Code {
-    /// The data directory holds something that this server did not write, or that is damaged.
+    /// The data directory contains damaged data or files that this server did not write.
     public static let unreadableData = Self("unreadableData")
-    /// Other users of the machine could read the data, and the server must not change that by itself.
+    /// Other users of the machine can read the data, and the server must not change that itself.
     public static let exposedData = Self("exposedData")
-    /// The disk has no room, or fails.
+    /// The disk is full or fails.
     public static let diskTrouble = Self("diskTrouble")
-    /// The data was written by a later version of the server.
+    /// A later version of the server wrote the data.
     public static let newerData = Self("newerData")
-    /// Another server has the data directory.
+    /// Another server uses the data directory.
     public static let dataInUse = Self("dataInUse")
-    /// The schema contradicts the data, or asks for what the server cannot do.
+    /// The schema contradicts the data or needs a feature that the server does not support.
     public static let schemaConflict = Self("schemaConflict")
-    /// The secret for tokens is missing, cannot be read, or is not the one that the other processes have.
+    /// The secret for tokens is missing, unreadable, or different from the one of the other processes.
     public static let wrongSecret = Self("wrongSecret")
-    /// Another program listens where the server was told to.
+    /// Another program listens on the configured address and port.
     public static let addressInUse = Self("addressInUse")
-    /// The server was told to listen to an address that the machine does not have, or to a port that its user may not use.
+    /// The machine does not have the configured address, or the user may not open the port.
     public static let addressUnavailable = Self("addressUnavailable")
 }

@@ -99,7 +99,7 @@ def orders_reach_devices(folder):
         assert run("vacuum", "--data", folder)[0] == 1
         assert post(address, "/auth/password", {}, token)[1]["reason"] == "account_deleted"
         status, _, problem = run("account", "sessions", "ann@example.org", "--data", folder)
-        assert status == 1 and problem.startswith("optimist account: No account has this address."), problem
+        assert status == 1 and problem.startswith("optimist account: There is no account with this address."), problem
         for event in ("session_ended", "password_changed", "account_deleted"):
             assert program.said.count(f"security.event={event}") >= 1, program.said
         assert secret not in program.said and "example.org" not in program.said
@@ -127,7 +127,7 @@ def orders_without_a_server(folder):
     status, said, problem = run("vacuum", "--data", folder)
     assert status == 0 and "bytes" in said, problem
     status, _, problem = run("account", "list", "--data", folder / "nowhere")
-    assert status == 1 and "There is no server's data" in problem, problem
+    assert status == 1 and "There is no server data" in problem, problem
 
 
 @claims
@@ -161,8 +161,8 @@ def warns_of_plain_text(folder):
         assert "TLS" not in program.said, program.said
     # An address for documentation: no machine has it, so nothing is listened to.
     for options, words in {
-        ("--host", "192.0.2.1"): ("speaks no TLS", "passwords"),
-        ("--host", "192.0.2.1", "--behind-proxy"): ("X-Forwarded-For is believed", "nothing but the proxy"),
+        ("--host", "192.0.2.1"): ("without TLS", "passwords"),
+        ("--host", "192.0.2.1", "--behind-proxy"): ("trusts X-Forwarded-For", "only the proxy"),
     }.items():
         status, _, problem = run("serve", "--port", "0", "--data", folder, *options)
         assert status == 1 and all(word in problem for word in words), problem

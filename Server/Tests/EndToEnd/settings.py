@@ -177,7 +177,7 @@ def no_address(folder):
     """serve says that an address is not the machine's, or a port not for its user, and what to name."""
     for host in "192.0.2.1", "no-such-machine.invalid":
         fails("serve", "--host", host, "--port", "0", "--data", folder / "no-address",
-              saying=[host, "no address of this machine", "--host"])
+              saying=[host, "not an address of this machine", "--host"])
 
 
 @claims

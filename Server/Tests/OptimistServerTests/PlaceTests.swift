@@ -91,10 +91,11 @@ struct PlaceTests {
     }
 
     @Test(arguments: [
-        ("", "\"lat\" is missing"), ("lat=1", "\"lon\" is missing"), ("lat=x&lon=1", "\"lat\" is no number"),
-        ("lat=1&lon=", "\"lon\" is no number"), ("lat=90.01&lon=1", "\"lat\" is a number of degrees from -90 to 90."),
-        ("lat=1&lon=-180.5", "\"lon\" is a number of degrees from -180 to 180."), ("lat=nan&lon=1", "\"lat\""),
-        ("lat=1&lon=inf", "\"lon\""), ("lat=1,5&lon=2", "\"lat\" is no number"),
+        ("", "\"lat\" is missing"), ("lat=1", "\"lon\" is missing"), ("lat=x&lon=1", "\"lat\" is not a number"),
+        ("lat=1&lon=", "\"lon\" is not a number"),
+        ("lat=90.01&lon=1", "\"lat\" must be a number of degrees from -90 to 90."),
+        ("lat=1&lon=-180.5", "\"lon\" must be a number of degrees from -180 to 180."), ("lat=nan&lon=1", "\"lat\""),
+        ("lat=1&lon=inf", "\"lon\""), ("lat=1,5&lon=2", "\"lat\" is not a number"),
     ])
     func `bad input is a problem that names the parameter`(query: String, detail: String) async throws {
         try await serving { http, token in

@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistWire
 
-/// Signing up, signing in, refreshing and revoking.
+/// Routes for signing up and in, refreshing and revoking.
 ///
 /// > Source: RFC 6749 §5 and §6, RFC 7009, RFC 8414.
 extension Routes {
@@ -24,7 +24,7 @@ extension Routes {
             let form = try await form(request, context)
             guard form["grant_type"] == "refresh_token" else {
                 throw AuthRefusal(
-                    status: 400, error: "unsupported_grant_type", description: "Only refresh_token is supported here.")
+                    status: 400, error: "unsupported_grant_type", description: "Only refresh_token is supported.")
             }
             guard let token = form["refresh_token"] else {
                 throw AuthRefusal.invalidRequest("\"refresh_token\" is missing.")
@@ -50,7 +50,9 @@ extension Routes {
 
     func json(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> JSON {
         let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
-        guard let json = try? JSON(parsing: body) else { throw AuthRefusal.invalidRequest("The body is no JSON.") }
+        guard let json = try? JSON(parsing: body) else {
+            throw AuthRefusal.invalidRequest("The body is not valid JSON.")
+        }
         return json
     }
 
@@ -62,16 +64,16 @@ extension Routes {
     private func form(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> [String: String] {
         let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
         guard let text = String(validating: body, as: UTF8.self) else {
-            throw AuthRefusal.invalidRequest("The body is no form.")
+            throw AuthRefusal.invalidRequest("The body is not a valid form.")
         }
         var fields: [String: String] = [:]
         for field in text.split(separator: "&") {
             let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, let name = decoded(sides[0]), let value = decoded(sides[1]) else {
-                throw AuthRefusal.invalidRequest("The body is no form.")
+                throw AuthRefusal.invalidRequest("The body is not a valid form.")
             }
             guard fields.updateValue(value, forKey: name) == nil else {
-                throw AuthRefusal.invalidRequest("A field is given twice.")
+                throw AuthRefusal.invalidRequest("A field occurs twice.")
             }
         }
         return fields
@@ -85,7 +87,7 @@ extension Routes {
             "revocation_endpoint": .string(origin + "/auth/revoke"), "grant_types_supported": ["refresh_token"],
             "response_types_supported": [], "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
-            // Ours: whether an app need show a way to sign up.
+            // An extension: whether apps should offer to sign up.
             "optimist_sign_up": .string(accounts.settings.signUp.rawValue),
         ]
     }

@@ -4,10 +4,9 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// What every answer carries: the request's id, which the log has too, and behind a proxy that speaks TLS the word that
-/// clients are to come by TLS only.
+/// Adds the header fields of every answer: the request's id, which is also in the log, and, behind a TLS proxy, HSTS.
 ///
-/// > Source: RFC 6797 §7.1. A server that is reached without TLS must not say so (§7.2).
+/// > Source: RFC 6797 §7.1. A server reached without TLS must not send it (§7.2).
 struct AnswerFields: RouterMiddleware {
     typealias Context = ServerContext
 
@@ -30,12 +29,12 @@ struct AnswerFields: RouterMiddleware {
 }
 
 extension HTTPField.Name {
-    // It is a token, as RFC 9110 §5.6.2 wants it: never nil.
+    // A valid token by RFC 9110 §5.6.2, so never nil.
     static let requestID = Self("X-Request-Id") ?? .from
 }
 
 extension Hummingbird.Request {
-    /// The id that a proxy has given the request, if it is one that a log line can carry.
+    /// The request id given by a proxy, if it is safe to log.
     fileprivate var proxyID: String? {
         guard let id = headers[.requestID], (1...64).contains(id.utf8.count),
             id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })

@@ -8,18 +8,18 @@ import NIOCore
 @_spi(Internals) import OptimistWire
 
 extension Hummingbird.Response {
-    /// An answer that no cache keeps.
+    /// An answer that must not be cached.
     init(_ status: HTTPResponse.Status = .ok, type: String = "application/json", body: [UInt8]) {
         self.init(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    /// An answer that is written piece by piece, as fast as the client reads it.
+    /// An answer that is written in pieces, as fast as the client reads it.
     ///
     /// - Parameters:
-    ///   - eventLoop: The connection's.
-    ///   - end: Called when the last piece is on its way, or when the client has left.
+    ///   - eventLoop: The connection's event loop.
+    ///   - end: Called when the last piece has been handed over, or when the client has left.
     init(body: [UInt8], on eventLoop: any EventLoop, until end: @escaping @Sendable () -> Void) {
         self.init(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
@@ -49,7 +49,7 @@ extension Hummingbird.Response {
     }
 }
 
-/// Turns the error that a route throws into the answer that the protocol has for it. Details of the error stay inside.
+/// Turns the error of a route into the protocol's answer. Internal details of the error are not sent.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Hummingbird.Request, context: Context,
@@ -67,7 +67,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch let unauthorized as Unauthorized {
             return Response(unauthorized)
         } catch StoreError.noAccount {
-            return Response(Unauthorized(description: "The account is gone.", end: .accountDeleted))
+            return Response(Unauthorized(description: "The account was deleted.", end: .accountDeleted))
         } catch let error as any HTTPResponseError {
             let status = error.status
             return Response(RequestProblem(type: "about:blank", status: status.code, detail: status.reasonPhrase))
@@ -77,17 +77,19 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             response.headers[.retryAfter] = String(error.retryAfterSeconds)
             return response
         } catch is CancellationError {
-            // The server is about to end, or the client has left. One that has closed only its side still reads this.
+            // The server is shutting down, or the client has left. A client that closed only its sending side can still
+            // read this.
             let detail = """
-                The client closed its side of the connection, or the server ends. Nothing was stored: try again, and \
-                keep the connection open until the answer has come.
+                The client closed its side of the connection, or the server is shutting down. Nothing was stored. Try \
+                again, and keep the connection open until the answer arrives.
                 """
             var response = Response(RequestProblem(type: "about:blank", status: 503, detail: detail))
             response.headers[.retryAfter] = "1"
             return response
         } catch {
             context.logger.error("A request failed", metadata: ["error.type": "\(type(of: error))"])
-            return Response(RequestProblem(type: "about:blank", status: 500, detail: "Something went wrong here."))
+            return Response(
+                RequestProblem(type: "about:blank", status: 500, detail: "Something went wrong on the server."))
         }
     }
 }

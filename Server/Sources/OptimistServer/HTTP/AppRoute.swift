@@ -4,29 +4,28 @@ public import HTTPTypes
 public import Hummingbird
 import NIOCore
 
-/// A route of an app's own beside the server's routes, for users who are signed in.
-///
+/// An app's own route in addition to the server's, for signed-in users.
 /// ```swift
 /// configuration.routes = [
 ///     AppRoute("/menu/:day") { call in try await menu.answer(for: call.parameters.require("day")) }
 /// ]
 /// ```
 ///
-/// A request without a valid token gets 401, and the route is not called. The server reads the whole body first, as it reads
-/// the bodies of its own requests: a body with a `Content-Encoding` is 415, a body that is too large 413, and a client that
-/// sends `Expect: 100-continue` is told to go on. Body and answer count for ``ServerConfiguration/memoryLimit``: if there is
+/// A request without a valid token gets 401 and does not reach the route. The server reads the entire body first, by
+/// the same rules as for its own routes: a body with a `Content-Encoding` gets 415, a body that is too large 413, and
+/// `Expect: 100-continue` is supported. Body and answer count towards ``ServerConfiguration/memoryLimit``; if there is
 /// no room for them, the request gets 503 with `Retry-After`.
 ///
-/// If the route throws Hummingbird's `HTTPError`, the server answers with the error's status. Any other error is 500, and the
-/// answer has none of its text.
+/// If the route throws Hummingbird's `HTTPError`, the server answers with its status. Any other error becomes 500,
+/// without the error's text.
 public struct AppRoute: Sendable {
     /// A request of a signed-in user.
     public struct Call: Sendable {
-        /// The request. Its body is there as a whole.
+        /// The request, with its entire body.
         public let request: Request
         /// The values of the path's parameters.
         public let parameters: Parameters
-        /// The id of the account that the token belongs to.
+        /// The id of the token's account.
         public let account: String
     }
 
@@ -38,11 +37,11 @@ public struct AppRoute: Sendable {
     /// Makes a route.
     ///
     /// - Parameters:
-    ///   - path: Must not be one of the server's own paths. That is a precondition when the server starts.
+    ///   - path: A path that is not one of the server's own, a precondition when the server starts.
     ///   - method: Default: GET.
-    ///   - maxBodyBytes: How large a request's body may be. Default: 10 MB.
-    ///   - answer: Called for each request, several at a time. If the answer is 503 for want of memory, the call was made all
-    ///     the same.
+    ///   - maxBodyBytes: The largest request body, in bytes. Default: 10 MB.
+    ///   - answer: Called for each request, concurrently. A client may get 503 for lack of memory even after this was
+    ///     called.
     public init(
         _ path: RouterPath, method: HTTPRequest.Method = .get, maxBodyBytes: Int = 10_000_000,
         answer: @escaping @Sendable (Call) async throws -> Response

@@ -2,7 +2,7 @@
 
 import Hummingbird
 
-/// Identifies the sender before a route of the group behind it is called. A request without a valid token gets 401.
+/// Identifies the sender before a route of its group is called. A request without a valid token gets 401.
 struct Authentication: RouterMiddleware {
     let accounts: Accounts
 
@@ -16,7 +16,7 @@ struct Authentication: RouterMiddleware {
     }
 }
 
-/// A request of a user who is signed in. The routes that need an account take no other.
+/// A request of a signed-in user. Routes that need an account only accept this.
 struct SignedInContext: ChildRequestContext {
     var server: ServerContext
     let identity: Accounts.Identity
@@ -26,7 +26,7 @@ struct SignedInContext: ChildRequestContext {
         set { server.coreContext = newValue }
     }
 
-    /// - Throws: ``Unauthorized`` if no ``Authentication`` stands before the route.
+    /// - Throws: ``Unauthorized`` if the route is not behind ``Authentication``.
     init(context: ServerContext) throws {
         guard let identity = context.identity else { throw Unauthorized() }
         self.identity = identity

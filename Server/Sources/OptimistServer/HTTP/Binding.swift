@@ -3,7 +3,7 @@
 import ServiceLifecycle
 import Synchronization
 
-/// Where a server listens, for those who wait to know.
+/// The port that a server listens on, for callers that wait for it.
 final class Binding: Sendable {
     private struct State {
         var result: Result<Int, any Error>?
@@ -39,7 +39,7 @@ final class Binding: Sendable {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// - Returns: Whether it may run: false if it has been shut down already.
+    /// - Returns: Whether the group may run. False if the server was already shut down.
     func begin(_ group: ServiceGroup) -> Bool {
         state.withLock { state in
             state.group = group

@@ -7,20 +7,20 @@ import NIOCore
 @_spi(Internals) import OptimistWire
 
 extension Hummingbird.Request {
-    /// Reads the whole body. If the client waits to be asked for it, the server asks now.
+    /// Reads the entire body. If the client waits for `100 Continue`, it is sent first.
     ///
     /// - Parameters:
-    ///   - maxBytes: A larger one is refused, before it is read if its length is announced.
-    ///   - deadline: How long the client has to send it. After that the connection is closed.
-    ///   - take: Called with a number of bytes before they are kept. An error from it ends the reading.
-    /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a body with a content coding; with status 400
-    ///   when the body breaks off; any error of `take`.
+    ///   - maxBytes: The largest body. A larger one is refused, without reading it if its length is announced.
+    ///   - deadline: How long the client may take to send the body. After that the connection is closed.
+    ///   - take: Called with a number of bytes before they are buffered. An error from it ends the reading.
+    /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a body with a content coding; with
+    ///   status 400 if the body is incomplete; any error of `take`.
     func body(
         upTo maxBytes: Int, deadline: TimeAmount, _ context: ServerContext,
         taking take: (Int) throws(RequestProblem) -> Void = { _ in }
     ) async throws -> ByteBufferView {
         try checkCoding()
-        let tooLarge = RequestProblem.limit("maxSizeRequest", "A request holds at most \(maxBytes) bytes.")
+        let tooLarge = RequestProblem.limit("maxSizeRequest", "A request may have at most \(maxBytes) bytes.")
         let announced = headers[.contentLength].flatMap { Int($0) }
         if let announced, announced > maxBytes { throw tooLarge }
         let channel = context.channel
@@ -32,7 +32,7 @@ extension Hummingbird.Request {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= maxBytes else { throw tooLarge }
                 try take(part.readableBytes)
-                // Reserve the announced size at once: a buffer that grows holds its bytes twice for a while.
+                // Reserve the announced size once: a buffer that grows temporarily holds its bytes twice.
                 if whole.readableBytes == 0, let announced { whole.reserveCapacity(announced) }
                 whole.writeImmutableBuffer(part)
             }
@@ -42,17 +42,17 @@ extension Hummingbird.Request {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // The body broke off, or its framing is wrong.
-            throw RequestProblem(type: "about:blank", status: 400, detail: "The body cannot be read to its end.")
+            // The body is incomplete or badly framed.
+            throw RequestProblem(type: "about:blank", status: 400, detail: "The body is incomplete or malformed.")
         }
     }
 
-    /// The server cannot decode bodies. It refuses a coded one instead of misreading it.
+    /// Refuses bodies with a content coding, which the server cannot decode.
     private func checkCoding() throws(RequestProblem) {
         let codings = headers[values: .contentEncoding].flatMap { $0.split { $0 == "," || $0 == " " } }
         guard codings.allSatisfy({ $0.lowercased() == "identity" }) else {
             throw RequestProblem(
-                type: "about:blank", status: 415, detail: "A body is sent as it is, without a Content-Encoding.")
+                type: "about:blank", status: 415, detail: "Send the body without a Content-Encoding.")
         }
     }
 }

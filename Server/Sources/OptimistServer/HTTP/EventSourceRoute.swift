@@ -11,7 +11,7 @@ import ServiceLifecycle
 ///
 /// > Source: RFC 8620 §7.3.
 extension Routes {
-    /// How close together two pokes of one connection may be.
+    /// The shortest time between two events of one connection.
     private static let pokeInterval: Duration = .milliseconds(50)
 
     @Sendable
@@ -25,13 +25,13 @@ extension Routes {
             listener: Listener(
                 account: identity.account, session: identity.session,
                 types: types == "*" ? nil : Set(types.split(separator: ",").map(String.init))),
-            // 0 means no pings. No client is pinged more than once a second or less than every five minutes.
+            // 0 turns pings off. Other values are limited to 1 to 300 seconds.
             pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
         return Response(
             status: .ok,
             headers: [
                 .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
-                // It is closed when the stream ends: the client must not send another request on it just then.
+                // The connection closes when the stream ends, so the client must not reuse it.
                 .connection: "close",
             ],
             body: .init { writer in
@@ -50,7 +50,7 @@ extension Routes {
 
     private struct EventStream: Sendable {
         let listener: Listener
-        /// Nil: none.
+        /// Nil for no pings.
         let pingSeconds: Int?
         let closesAfterState: Bool
     }
@@ -62,7 +62,7 @@ extension Routes {
         let listener = stream.listener
         pokes.add(listener)
         defer { pokes.remove(listener) }
-        // Whatever happened between the look at the token and the registration.
+        // The session may have ended between authentication and registration.
         if let end = accounts.end(of: identity) { listener.ended(end.rawValue) }
         listener.changed(Set(service.schema.types.keys), try await service.state(of: identity.account))
         let pinging = pingRegularly(stream)

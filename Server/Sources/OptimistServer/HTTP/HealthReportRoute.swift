@@ -6,55 +6,56 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// `POST /health/reports`: running totals of an installation of the app. It needs no token.
+/// `POST /health/reports`: running totals of an app's installation. It does not require a token.
 ///
-/// The answer says how many totals were kept. Those of days that are long past or still to come are left out: the device
-/// need not send them again.
+/// The answer has the number of kept totals. Totals of days in the distant past or in the future are ignored, and the
+/// device does not need to send them again.
 struct HealthReception: Sendable {
     let store: any HealthStore
     let settings: HealthSettings
     let attempts: any AttemptStore
-    /// How many reports one address may send.
+    /// The limit on reports from one address.
     let rate: AttemptRate
-    /// Tells which days of a report are present.
+    /// Returns the current date, to check the days of a report.
     let now: @Sendable () -> Date
 
-    /// How far ahead of the server's the day of a device may be: its clock may be off, and its day begins earlier.
+    /// How many days a report may be ahead of the server: the device's clock may be wrong, and its time zone may be
+    /// ahead.
     static let daysAhead = 2
 
-    /// - Parameter address: The sender.
+    /// - Parameter address: The sender's address.
     func receive(_ body: some Sequence<UInt8>, from address: String) async throws -> JSON {
         let owner = AddressOwner.name(of: address)
         guard try await attempts.attempt(.health, owner, rate) == nil, try await allows(.healthTotals, of: owner) else {
             throw RequestProblem(
-                type: "about:blank", status: 429, detail: "Too many reports came from this address. Try again later.")
+                type: "about:blank", status: 429, detail: "Too many reports from this address. Try again later.")
         }
-        guard let json = try? JSON(parsing: body) else { throw Self.badReport("The body is no JSON.") }
+        guard let json = try? JSON(parsing: body) else { throw Self.badReport("The body is not valid JSON.") }
         var report: HealthReport
         do { report = try HealthReport(json: json) } catch { throw Self.badReport(error.message) }
         guard report.app == settings.app else {
             throw RequestProblem(
-                type: "about:blank", status: 404, detail: "This server keeps the health of another app.")
+                type: "about:blank", status: 404, detail: "This server collects the health of another app.")
         }
         let given = report.totals.count
         let today = Expiry.day(of: now())
         report.totals.removeAll { !(today - settings.days...today + Self.daysAhead).contains($0.day) }
         var limits = settings
-        // Further signatures count as `other`: one address does not fill the list.
+        // Further signatures count as `other`, so that one address cannot fill the list.
         if try await !allows(.healthSignatures, of: owner) { limits.signatures = 0 }
         guard let addition = try await store.keep(report, limits: limits) else {
             throw RequestProblem(
                 type: "about:blank", status: 503,
-                detail: "The server has no room for further totals of this day. Nothing was kept: try again later.")
+                detail: "The server cannot store more totals of this day. Nothing was stored. Try again later.")
         }
         _ = try await allows(.healthTotals, of: owner, taking: addition.totals)
         _ = try await allows(.healthSignatures, of: owner, taking: addition.signatures)
         return ["kept": .int(Int64(report.totals.count)), "ignored": .int(Int64(given - report.totals.count))]
     }
 
-    /// Whether an address may bring more of a kind today.
+    /// Whether an address may add more of a kind today.
     ///
-    /// - Parameter count: What it has brought just now. Default: nothing.
+    /// - Parameter count: How many it has just added. Default: 0.
     private func allows(_ kind: AttemptKind, of owner: String, taking count: Int = 0) async throws -> Bool {
         let perDay = kind == .healthTotals ? settings.totalsPerAddress : settings.signaturesPerAddress
         let rate = AttemptRate(burst: perDay, interval: .seconds(86_400) / max(1, perDay))
@@ -65,7 +66,7 @@ struct HealthReception: Sendable {
         RequestProblem(type: "about:blank", status: 400, detail: detail)
     }
 
-    /// Removes what is older than the settings say.
+    /// Removes totals that are older than the settings allow.
     func sweep(at date: Date) async throws { try await store.forget(before: Expiry.day(of: date) - settings.days) }
 }
 

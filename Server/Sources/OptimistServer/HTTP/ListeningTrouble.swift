@@ -5,21 +5,21 @@ import NIOCore
 import OptimistCore
 
 extension OptimistError {
-    /// Says why a server cannot listen to an address. Nil: the error is about something else.
+    /// Explains why a server cannot listen on an address. Nil if the error has another cause.
     init?(listeningTo host: String, _ port: Int, _ error: any Error) {
         switch error {
         case let error as IOError where error.errnoCode == EADDRINUSE:
             self.init(
                 .addressInUse,
                 """
-                The port \(port) on \(host) is taken by another program. Stop that, or choose another port with --port.
+                Another program uses port \(port) on \(host). Stop that program, or choose another port with --port.
                 """, cause: error)
         case let error as IOError where error.errnoCode == EACCES:
             self.init(
                 .addressUnavailable,
                 """
-                This user may not listen to the port \(port) on \(host). Choose a port from 1024 on with --port, and let a \
-                proxy stand before it.
+                This user may not listen on port \(port) of \(host). Choose a port from 1024 up with --port, and put a \
+                proxy in front of the server.
                 """, cause: error)
         case let error as IOError where [EADDRNOTAVAIL, EAFNOSUPPORT, EINVAL].contains(error.errnoCode):
             self.init(.addressUnavailable, Self.isElsewhere(host), cause: error)
@@ -31,8 +31,8 @@ extension OptimistError {
 
     private static func isElsewhere(_ host: String) -> String {
         """
-        \(host) is no address of this machine. Name one with --host: 127.0.0.1 for this machine only, or 0.0.0.0 for all its \
-        addresses.
+        \(host) is not an address of this machine. Choose one with --host: 127.0.0.1 for this machine only, or 0.0.0.0 \
+        for all its addresses.
         """
     }
 }

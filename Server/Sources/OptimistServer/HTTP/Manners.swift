@@ -4,9 +4,8 @@ import HTTPTypes
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// Answers `HEAD` as `GET` is answered, without the body: also where the answer is an error.
-///
-/// A body after the answer to `HEAD` would be read as the next answer.
+/// Answers `HEAD` like `GET`, but without a body, also for errors. A client would take the body for the start of the
+/// next answer.
 struct HeadMiddleware: RouterMiddleware {
     func handle(
         _ request: Hummingbird.Request, context: ServerContext,
@@ -17,7 +16,7 @@ struct HeadMiddleware: RouterMiddleware {
     }
 }
 
-/// Refuses requests that two programs on the way would understand differently, and methods that HTTP does not have.
+/// Refuses requests that a proxy and the server could interpret differently, and unknown methods.
 ///
 /// > Source: RFC 9112 §3.2, RFC 9110 §9.1.
 struct RequestCheck: RouterMiddleware {
@@ -29,15 +28,16 @@ struct RequestCheck: RouterMiddleware {
     ) async throws -> Hummingbird.Response {
         guard let host = request.head.authority, !request.hasSecondHost, Self.isHost(host) else {
             throw RequestProblem(
-                type: "about:blank", status: 400, detail: "A request has one Host header, with a name and no more.")
+                type: "about:blank", status: 400,
+                detail: "A request must have exactly one Host header with a valid host.")
         }
         guard Self.methods.contains(request.method) else {
-            throw RequestProblem(type: "about:blank", status: 501, detail: "The server does not know this method.")
+            throw RequestProblem(type: "about:blank", status: 501, detail: "The server does not support this method.")
         }
         return try await next(request, context)
     }
 
-    /// Whether a text is a name or an address, perhaps with a port: it becomes part of URLs.
+    /// Whether a text is a name or an address, optionally with a port. It becomes part of URLs.
     static func isHost(_ text: String) -> Bool {
         text.utf8.count <= 255
             && text.utf8.allSatisfy { byte in
@@ -52,12 +52,13 @@ struct RequestCheck: RouterMiddleware {
 }
 
 extension Hummingbird.Request {
-    /// The first one is the authority. Others stay among the fields.
+    /// The first Host header becomes the authority. Any others remain among the fields.
     fileprivate var hasSecondHost: Bool { headers.contains { $0.name.canonicalName == "host" } }
 }
 
 extension Routes {
-    /// Answers the methods that a path does not have with 405 and those that it has. Called once all routes are added.
+    /// Answers methods that a path does not support with 405 and the list of supported ones. Call it after all routes
+    /// are added.
     static func refuseOtherMethods(on router: Router<ServerContext>) {
         for (_, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var present = routes.map(\.method)
@@ -66,7 +67,8 @@ extension Routes {
             for method in RequestCheck.methods where !present.contains(method) {
                 router.on(routes[0].path, method: method) { _, _ in
                     var response = Response(
-                        RequestProblem(type: "about:blank", status: 405, detail: "Here is only: \(allowed)."))
+                        RequestProblem(type: "about:blank", status: 405, detail: "This path supports only: \(allowed).")
+                    )
                     response.headers[.allow] = allowed
                     return response
                 }

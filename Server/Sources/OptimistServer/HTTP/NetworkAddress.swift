@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// The addresses that proxies write into `X-Forwarded-For`.
+/// Parses the addresses in `X-Forwarded-For`.
 enum NetworkAddress {
-    /// Returns the address without its port, in the form in which the system writes it. Some proxies add the port, which
-    /// differs from connection to connection, and brackets around an IPv6 address. Nil: the text is no address.
+    /// Returns the address without its port, in the system's notation, or nil if the text is not an address. Some
+    /// proxies add a port, which differs from connection to connection, or brackets around an IPv6 address.
     ///
     /// > Source: RFC 7239 §6, RFC 3986 §3.2.2.
     static func text(of entry: some StringProtocol) -> String? {

@@ -4,30 +4,30 @@ import HTTPTypes
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// The server's HTTP interface as a document for machines, which `GET /openapi.json` answers: `openapi.json` beside this file.
+/// The OpenAPI document of the server's HTTP interface, which `GET /openapi.json` returns. Its source is `openapi.json`
+/// in this folder.
 ///
-/// The routes themselves are made elsewhere. Tests compare: no route is missing in the document, nothing else is in it, and
-/// the server gives no status that is not in it.
+/// The routes are defined elsewhere. Tests check that routes and document agree, and that the server only answers with
+/// documented statuses.
 ///
 /// > Source: OpenAPI Specification 3.1.1.
 enum OpenAPI {
-    /// One method of one path.
     struct Operation: Sendable {
         let method: HTTPRequest.Method
         /// With its parameters in braces.
         let path: String
-        /// Whether it needs no token.
+        /// Whether it works without a token.
         let isPublic: Bool
-        /// Every status that it may have.
+        /// All statuses that it may return.
         let statuses: Set<Int>
     }
 
-    /// The path that only a server has which keeps an app's health.
+    /// The path that exists only on servers that collect health reports.
     private static let health = "/health/reports"
 
     private static let file: JSONObject = {
         guard let document = (try? JSON(parsing: PackageResources.openapi_json))?.object else {
-            preconditionFailure("openapi.json of the server is no JSON object: build the server again from its sources")
+            preconditionFailure("The server's openapi.json is not a JSON object: rebuild the server from its sources")
         }
         return document
     }()
@@ -44,8 +44,8 @@ enum OpenAPI {
     }
 
     /// - Parameters:
-    ///   - apps: Routes of the app's own, whose answers only the app knows.
-    ///   - keepsHealth: Whether the server takes reports of an app's health.
+    ///   - apps: The app's own routes, whose answers only the app knows.
+    ///   - keepsHealth: Whether the server collects health reports.
     static func document(beside apps: [AppRoute] = [], keepsHealth: Bool = false) -> JSON {
         var all = JSONObject(paths(keepsHealth: keepsHealth))
         for app in apps {
@@ -64,7 +64,7 @@ enum OpenAPI {
 }
 
 extension AppRoute {
-    /// The route as the document has it.
+    /// The route's entry in the document.
     fileprivate var json: JSON {
         let names = path.description.split(separator: "/").filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
         let parameters = names.map { name in
@@ -74,9 +74,10 @@ extension AppRoute {
             ] as JSON
         }
         return [
-            "summary": "A route of the app's own.", "parameters": .array(parameters),
+            "summary": "A route of the app.", "parameters": .array(parameters),
             "responses": [
-                "401": ["description": "There is no token."], "default": ["description": "As the app says."],
+                "401": ["description": "The token is missing or not valid."],
+                "default": ["description": "The app's answer."],
             ],
         ]
     }

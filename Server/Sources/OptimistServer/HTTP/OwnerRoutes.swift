@@ -3,7 +3,7 @@
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// What the owner of an account asks for: sessions, passwords, and the end of the account.
+/// Routes for an account's owner: sessions, passwords, deleting the account.
 extension Routes {
     func addOwnerRoutes(to users: RouterGroup<SignedInContext>) {
         users.get("/auth/sessions") { _, context in
@@ -18,7 +18,7 @@ extension Routes {
                 by: caller(request, context.server))
             guard isThere else {
                 throw RequestProblem(
-                    type: "about:blank", status: 404, detail: "The account has no such session.")
+                    type: "about:blank", status: 404, detail: "The account does not have this session.")
             }
             return Response(body: Self.done)
         }
@@ -39,7 +39,7 @@ extension Routes {
         }
     }
 
-    /// A user who has forgotten the password has no token.
+    /// These routes do not require a token, because the user has forgotten the password.
     func addResetRoutes(to router: Router<ServerContext>) {
         router.post("/auth/forgot-password") { request, context in
             let body = try await json(request, context)
@@ -58,7 +58,7 @@ extension Routes {
 }
 
 extension JSON {
-    /// A member that must be there.
+    /// Returns a required member.
     fileprivate func text(_ name: String) throws(AuthRefusal) -> String {
         guard let text = self[name]?.string, text.utf8.count <= 4096 else {
             throw .invalidRequest("\"\(name)\" is missing.")

@@ -5,12 +5,12 @@ import Hummingbird
 import OptimistGazetteer
 @_spi(Internals) import OptimistWire
 
-/// What a request to `/places` asks for.
+/// The parameters of a request to `/places`.
 struct PlaceQuestion {
     let coordinate: Coordinate
-    /// The best one first, and each once. Those after the eighth are left out.
+    /// Without duplicates, the preferred one first. At most eight are used.
     let languages: [LanguageCode]
-    /// Whether the languages are those of `Accept-Language`, since the query has no `lang`.
+    /// Whether the languages come from `Accept-Language`, because the query does not have `lang`.
     let followsHeader: Bool
 
     /// - Throws: ``RequestProblem`` with status 400 that names the parameter.
@@ -19,7 +19,7 @@ struct PlaceQuestion {
         let latitude = try Self.degrees("lat", query["lat"], within: 90)
         let longitude = try Self.degrees("lon", query["lon"], within: 180)
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw Self.problem("\"lat\" and \"lon\" are nowhere on Earth.")
+            throw Self.problem("\"lat\" and \"lon\" are not a place on Earth.")
         }
         self.coordinate = coordinate
         followsHeader = query["lang"] == nil
@@ -29,15 +29,14 @@ struct PlaceQuestion {
         }
     }
 
-    /// Names the answer among all that this URL may have: languages that are written differently and are the same have the
-    /// same one.
+    /// Returns the entity tag for this question. Different spellings of the same languages give the same tag.
     func entityTag(version: String) -> String { "\"\(([version] + languages.map(\.text)).joined(separator: "."))\"" }
 
     private static func degrees(_ name: String, _ text: Substring?, within limit: Int) throws -> Double {
         guard let text else { throw problem("The parameter \"\(name)\" is missing.") }
-        guard let value = Double(text) else { throw problem("The parameter \"\(name)\" is no number.") }
+        guard let value = Double(text) else { throw problem("The parameter \"\(name)\" is not a number.") }
         guard abs(value) <= Double(limit) else {
-            throw problem("The parameter \"\(name)\" is a number of degrees from \(-limit) to \(limit).")
+            throw problem("The parameter \"\(name)\" must be a number of degrees from \(-limit) to \(limit).")
         }
         return value
     }
@@ -49,14 +48,14 @@ struct PlaceQuestion {
 
 /// The header `Accept-Language`.
 enum AcceptLanguage {
-    /// Returns the tags that are wanted, the most wanted first, and those that are wanted alike as they were written.
+    /// Returns the accepted tags, the most preferred first. Tags with equal weight keep their order.
     static func tags(_ header: String) -> [Substring] {
         header.split(separator: ",").compactMap(weigh).enumerated()
             .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
             .map(\.element.tag)
     }
 
-    /// Reads `en-GB;q=0.8`. Nil for a language that is not wanted at all, or for text that makes no sense.
+    /// Parses `en-GB;q=0.8`. Nil for a language that is not accepted or for malformed text.
     private static func weigh(_ entry: Substring) -> (tag: Substring, weight: Double)? {
         let parts = entry.split(separator: ";").map { $0.drop { $0 == " " } }
         guard let tag = parts.first?.prefix(while: { $0 != " " }) else { return nil }

@@ -6,13 +6,13 @@ import NIOCore
 import OptimistGazetteer
 @_spi(Internals) import OptimistWire
 
-/// `GET /places?lat=35.68&lon=139.76&lang=ja,en`: what the nearest populated place is called.
+/// `GET /places?lat=35.68&lon=139.76&lang=ja,en`: the name of the nearest populated place.
 ///
-/// The answer is the same for all callers, and changes with the gazetteer only: caches may keep it, also shared ones.
+/// The answer is the same for all callers and changes only with the gazetteer, so shared caches may store it.
 ///
 /// > Source: RFC 9110 §12.5.4 and §13.1.2, RFC 9111 §5.2.2.9.
 extension Routes {
-    /// For how long an answer is good without asking again: a day, in seconds.
+    /// How long a cache may use an answer: a day, in seconds.
     private static let placeMaxAge = 86_400
 
     @Sendable
@@ -21,8 +21,8 @@ extension Routes {
             throw RequestProblem(
                 type: "about:blank", status: 404,
                 detail: """
-                    This server has no gazetteer. Make one with `optimist gazetteer import`, and start the server with \
-                    --gazetteer FILE.
+                    This server does not have a gazetteer. Make one with `optimist gazetteer import` and start the \
+                    server with --gazetteer FILE.
                     """)
         }
         let question = try PlaceQuestion(request)
@@ -50,7 +50,7 @@ extension NamedPlace {
 }
 
 extension Hummingbird.Request {
-    /// Whether the client says that it has what this tag names.
+    /// Whether the client already has the version with this tag.
     fileprivate func hasCopy(_ tag: String) -> Bool {
         let fitting: Set = ["*", tag, "W/" + tag]
         return headers[values: .ifNoneMatch].contains { value in

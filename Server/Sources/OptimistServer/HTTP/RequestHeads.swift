@@ -3,13 +3,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// What clients of HTTP/1 say in the head of a request about the connection, which the router does not see.
+/// Handles the parts of HTTP/1 request heads that concern the connection and that the router does not see.
 ///
-/// - `Expect: 100-continue`: the client sends its body once it is told to. If it is refused instead, the connection is
-///   closed after the answer, as the client may send the body or not.
-/// - `Upgrade` and `CONNECT`: the server speaks no other protocol, and its decoder takes what follows for one and never
-///   reads the connection again. So the connection ends with the answer, and no proxy keeps it for other users.
-/// - HTTP/1.0: such a request needs no `Host`, and the connection ends with the answer unless it asks to be kept.
+/// - `Expect: 100-continue`: the client sends its body when the server asks for it. If the request is refused instead,
+///   the connection closes after the answer, because the client may or may not send the body.
+/// - `Upgrade` and `CONNECT`: the server does not support other protocols, but its decoder treats what follows as one
+///   and stops reading. So the connection closes after the answer, and proxies do not reuse it for other users.
+/// - HTTP/1.0: the `Host` field is optional, and the connection closes after the answer unless the client asks to keep
+///   it.
 ///
 /// > Source: RFC 9110 §7.8, §9.3.6 and §10.1.1, RFC 9112 §3.2 and §9.3.
 final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
@@ -18,7 +19,7 @@ final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Sent down the pipeline when a route begins to read the body.
+    /// An outbound event, sent when a route starts to read the body.
     struct BodyIsAwaited: Sendable {}
 
     private var awaitsContinue = false
@@ -26,7 +27,7 @@ final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else {
-            // The body comes without having been asked for.
+            // The client sends the body without waiting.
             awaitsContinue = false
             return context.fireChannelRead(data)
         }

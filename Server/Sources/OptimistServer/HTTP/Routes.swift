@@ -8,28 +8,28 @@ import OptimistGazetteer
 @_spi(Internals) import OptimistWire
 import Tracing
 
-/// What the routes need.
+/// The server's routes and their dependencies.
 struct Routes: Sendable {
     let service: JMAPService
     let accounts: Accounts
     let pokes: Pokes
-    /// Nil: the server names no places.
+    /// Nil if the server does not look up places.
     let gazetteer: Gazetteer?
     let dependencies: Dependencies
     let slots = RequestSlots()
-    /// What all requests together may hold.
+    /// The memory that all requests share.
     let memory: MemoryRoom
     let isBehindProxy: Bool
-    /// Nil: the one that a request came to.
+    /// Nil to use the origin of each request.
     let publicOrigin: String?
     let bodyDeadline: TimeAmount
-    /// Tries whether the data can be written. Returns a sentence about the trouble, or nil if there is none.
+    /// Tests whether the data can be written. Returns a sentence about the problem, or nil.
     let trouble: @Sendable () async -> String?
-    /// Nil: no figures are collected.
+    /// Nil if no metrics are collected.
     var metrics: ServerMetrics?
-    /// Nil: no operator looks at them.
+    /// Nil if there is no operator's port.
     var refusals: RecentRefusals?
-    /// Takes reports of an app's health. Nil: the server keeps none.
+    /// Receives health reports. Nil if the server does not collect them.
     var health: HealthReception?
 
     /// Adds every route of the server and of the app.
@@ -51,7 +51,7 @@ struct Routes: Sendable {
         for app in apps { add(app, to: users) }
     }
 
-    /// The routes that need no account. Every other route is in the group that ``Authentication`` guards.
+    /// Adds the routes that do not require an account. All others are in the group guarded by ``Authentication``.
     private func addPublic(to router: Router<ServerContext>) {
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
         router.get("/readyz") { _, _ in
@@ -74,7 +74,7 @@ struct Routes: Sendable {
         users.get("/places", use: place)
     }
 
-    /// The address under which clients know the server, without a slash at its end.
+    /// Returns the origin at which clients reach the server, without a trailing slash.
     func origin(of request: Hummingbird.Request) -> String {
         publicOrigin ?? request.origin(isBehindProxy: isBehindProxy)
     }
@@ -102,7 +102,7 @@ struct Routes: Sendable {
         }
     }
 
-    /// Reads the body, and carries it out if what it is parsed into has room and its client stays.
+    /// Reads the body, and carries it out if there is room for its parsed form and the client stays.
     private func answer(
         _ request: Hummingbird.Request, _ share: MemoryShare, account: String, _ context: ServerContext
     ) async throws -> [UInt8] {
@@ -117,7 +117,7 @@ struct Routes: Sendable {
     /// Whether the process has bootstrapped a tracer.
     private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
-    /// The reading, the work in the database and its commit, as one span.
+    /// Traces reading, database work and commit as one span.
     private func exchange(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)?
     ) async throws -> JMAPService.Outcome {
@@ -127,15 +127,15 @@ struct Routes: Sendable {
         }
     }
 
-    /// Carries out a request, and tells those who listen to the account what it changed.
+    /// Carries out a request, and notifies the account's listeners of its changes.
     func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> [UInt8] {
         let outcome: JMAPService.Outcome
         do { outcome = try await exchange(body, account: account, room: room) } catch StoreError.noAccount {
-            // A database that went back may lack an account that was not deleted.
+            // A restored database may lack an account that was never deleted.
             let isDeleted = try await accounts.store.isDeleted(account: account)
-            throw Unauthorized(description: "The account is gone.", end: isDeleted ? .accountDeleted : .revoked)
+            throw Unauthorized(description: "The account was deleted.", end: isDeleted ? .accountDeleted : .revoked)
         }
         metrics?.carriedOut(outcome.report)
         refusals?.add(outcome.report, account: account)

@@ -4,13 +4,14 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What the server knows of a request beside the request.
+/// The server's context of a request.
 struct ServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
     /// The sender of the request. Nil until ``Authentication`` has checked the token.
     var identity: Accounts.Identity?
-    /// What the request is called in its answer and in the log. Not from the log's metadata: a log that keeps none has none.
+    /// The request's id in the answer and the log. It does not come from the logger's metadata, which a logger may
+    /// drop.
     var requestID = RequestID().description
 
     init(source: ApplicationRequestContextSource) {
@@ -18,24 +19,25 @@ struct ServerContext: RequestContext {
         channel = source.channel
     }
 
-    /// The address of the other end of the connection: a proxy's, if there is one.
+    /// The address of the connection's other end: the proxy's, if there is one.
     var peerAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 }
 
 extension Hummingbird.Request {
-    /// The address that the proxy before the server saw: the last one it added. The others anybody can write there. Nil: the
-    /// proxy names none.
+    /// The client's address as seen by the proxy in front of the server. That is the last entry; any client can forge
+    /// the others. Nil if there is none.
     var forwardedAddress: String? {
         lastHeader("x-forwarded-for")?.split(separator: ",").last.flatMap { NetworkAddress.text(of: $0) }
     }
 
-    /// The address under which clients know the server.
+    /// Returns the origin at which clients reach the server.
     func origin(isBehindProxy: Bool) -> String {
         let authority = head.authority ?? ""
         return "\(isBehindProxy && cameByTLS ? "https" : "http")://\(authority.isEmpty ? "localhost" : authority)"
     }
 
-    /// Whether the proxy before the server says that the client speaks TLS to it. Without one anybody can say so.
+    /// Whether the client reached the proxy over TLS, as reported by the proxy. Without a proxy any client can set
+    /// this.
     var cameByTLS: Bool { lastHeader("x-forwarded-proto") == "https" }
 
     /// The token of `Authorization: Bearer …`.
