@@ -3,42 +3,35 @@
 @_spi(Internals) import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// The operator's read access to all data. Not reachable over the network.
+/// The operator's read access. Not reachable over the network.
 extension OptimistServer {
-    /// An account.
     package struct AccountSummary: Hashable, Sendable {
         package let id: String
-        /// The email address of the account.
         package let email: String
     }
 
-    /// A stored row.
     package struct InspectedRow: Sendable {
-        /// The row's id, a lower-case UUID.
         package let id: String
-        /// The sequence number of the transaction that last changed the row.
+        /// The transaction that last changed the row.
         package let seq: Int64
-        /// The row's columns with their clocks.
+        /// The columns with their clocks.
         package let patch: RowPatch
     }
 
-    /// Returns the app's health, summed over the reports of its installations.
     package func health() async throws -> HealthSummary { HealthSummary(try await storage.health.sums(of: nil)) }
 
     /// Returns all accounts, by email address.
-    ///
-    /// - Throws: The database's error.
     package func accounts() async throws -> [AccountSummary] {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }
 
-    /// Returns the living rows of one type of an account, ordered by their last change.
+    /// Returns living rows, ordered by their last change.
     ///
     /// - Parameters:
     ///   - account: The account's id.
     ///   - type: The current name of the type.
     ///   - limit: The most rows to return. Default: one page.
-    /// - Throws: An error if the account does not exist or the database fails.
+    /// - Throws: `StoreError.noAccount`, or an error of the database.
     package func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
         try await storage.rows.read(account: account) { snapshot in
@@ -50,6 +43,5 @@ extension OptimistServer {
         }
     }
 
-    /// The number of connections that listen for changes.
     package var listenerCount: Int { pokes.count }
 }

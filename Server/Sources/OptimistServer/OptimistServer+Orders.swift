@@ -3,13 +3,12 @@
 package import OptimistWire
 
 extension OptimistServer {
-    /// Carries out an operator's order on the accounts, as `optimist account` does. Not reachable over the network.
+    /// Carries out an operator's order. Not reachable over the network. If it ends sessions, their connected devices
+    /// are notified at once.
     ///
-    /// If the order ends sessions, their connected devices are notified at once.
-    ///
-    /// - Returns: The result. For an invitation: `invitation` and `expiresAt`; for a reset: `token` and `expiresAt`;
-    ///   for a deletion: `deleted` and `receipt`; otherwise `accounts`, `sessions`, `ended` or `receipts`. Invitations
-    ///   and tokens are secret.
+    /// - Returns: For an invitation: `invitation` and `expiresAt`; for a reset: `token` and `expiresAt`; for a
+    ///   deletion: `deleted` and `receipt`; otherwise `accounts`, `sessions`, `ended` or `receipts`. Invitations and
+    ///   tokens are secret.
     /// - Throws: `OptimistError` with code `account.notFound`, or an error of the database.
     package func carryOut(_ order: AccountOrder) async throws -> JSON { try await registry.carryOut(order) }
 }

@@ -13,10 +13,12 @@ public import ServiceLifecycle
 import Synchronization
 
 /// A sync server. Its data is in a directory, or in a database shared by several servers.
+///
 /// ```swift
 /// let server = try await OptimistServer(configuration: ServerConfiguration(storage: .directory(directory), schema: schema))
 /// try await server.run()          // until the task is cancelled, or the service group shuts down
 /// ```
+///
 /// It is a `Service`, so it can run in a `ServiceGroup`, which also handles signals.
 public final class OptimistServer: Service {
     private let configuration: ServerConfiguration
@@ -137,7 +139,7 @@ public final class OptimistServer: Service {
             now: configuration.dependencies.now)
     }
 
-    /// - Parameter maxConnections: The most open connections. Further ones wait in the system's queue.
+    /// - Parameter maxConnections: Further connections wait in the system's queue.
     private func application(upTo maxConnections: Int) -> Application<RouterResponder<ServerContext>> {
         let logger = configuration.logger
         return Application(
@@ -159,7 +161,6 @@ public final class OptimistServer: Service {
             logger: logger)
     }
 
-    /// The router with the routes of the server and of the app.
     func makeRouter() -> Router<ServerContext> {
         let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
         routes.add(to: router, beside: configuration.routes)
@@ -167,8 +168,8 @@ public final class OptimistServer: Service {
         return router
     }
 
-    /// Returns how many connections a server may have at once on this machine. It first raises the process's limit on
-    /// open files as far as the system allows, because some systems start with 256.
+    /// Returns how many connections a server may have. It first raises the process's limit on open files as far as the
+    /// system allows, because some systems start with 256.
     package static func maxConnections() -> Int { FileLimit.connections(under: FileLimit.raise()) }
 
     private var resetDelivery: [any Service] {

@@ -4,15 +4,13 @@ import OptimistCore
 @_spi(Internals) public import OptimistWire
 
 extension Schema {
-    /// The schema for orders that do not read rows.
     package static let ofNoRows = Schema(id: "none", version: 1, types: [:])
 
     /// Parses a schema that this server can serve.
     ///
     /// - Parameter text: The JSON of a schema file.
     /// - Throws: ``OptimistError`` with code `schemaConflict` if the schema is malformed, contradicts itself, or uses a
-    ///   feature that this version of the server does not support. The message has a sentence for each fault and names
-    ///   its place. Unknown members are errors too, never ignored.
+    ///   feature or member that this server does not support. The message names the place of each fault.
     public init(servable text: some Sequence<UInt8>) throws {
         let bytes = Array(text)
         let json: JSON
@@ -44,7 +42,7 @@ extension Schema {
         }
     }
 
-    /// Checks the schema, and that each of the app's checks is for one of its types.
+    /// Also checks that each of the app's checks is for one of the schema's types.
     func checkServable(with validation: RowValidation) throws {
         var faults: [String] = []
         do { try check() } catch { faults = error.faults }
@@ -54,7 +52,6 @@ extension Schema {
         if !faults.isEmpty { throw OptimistError(.schemaConflict, SchemaError(faults).description) }
     }
 
-    /// A sentence for each feature that this server does not support.
     private var unservable: [String] {
         var faults: [String] = []
         var names: Set<String> = []
@@ -91,7 +88,7 @@ extension Schema {
         "type", "required", "maxBytes", "to", "onDelete", "was",
     ])
 
-    /// Returns the schema without unknown members, and reports each of them as a fault.
+    /// Returns the schema without unknown members, each of which is a fault.
     private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {
         guard var schema = known(json, beside: members, "The schema", &faults).object,
             let types = schema["types"]?.object

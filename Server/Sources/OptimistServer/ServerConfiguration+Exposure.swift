@@ -2,15 +2,13 @@
 
 import Logging
 
-/// Who can read the traffic between the server and its clients.
 enum Exposure: Hashable, Sendable {
     case loopback
-    /// Anyone on the path: the server does not use TLS, and there is no proxy in front of it.
+    /// Without TLS, and without a proxy in front of the server.
     case network
-    /// A proxy is configured. Clients that bypass it can send any `X-Forwarded-For` address.
+    /// Behind a proxy, but clients that bypass it can send any `X-Forwarded-For` address.
     case pastProxy
 
-    /// Warns of the risk at startup.
     func warn(_ configuration: ServerConfiguration) {
         let place: Logger.Metadata = ["host": "\(configuration.host)", "port": "\(configuration.port)"]
         switch self {
@@ -38,8 +36,7 @@ extension ServerConfiguration {
         return isBehindProxy ? .pastProxy : .network
     }
 
-    /// Whether only this machine can reach an address. Every name except `localhost` counts as reachable from
-    /// elsewhere.
+    /// Any name except `localhost` counts as reachable from elsewhere.
     private static func isLoopback(_ host: String) -> Bool {
         ["localhost", "::1"].contains(host.lowercased())
             || host.wholeMatch(of: /127\.\d{1,3}\.\d{1,3}\.\d{1,3}/) != nil

@@ -5,7 +5,7 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 
 extension ServerConfiguration {
-    /// The reports of transactions to the app. Nil if the app does not want them.
+    /// Nil if the app does not want reports.
     func reports(on storage: OpenedStorage) -> AppReports? {
         didApply.map {
             AppReports(
@@ -14,7 +14,7 @@ extension ServerConfiguration {
         }
     }
 
-    /// The app's hook, with its failures also logged.
+    /// The app's hook. Its failures are also logged.
     var loggingHook: GroupHook? {
         guard var hook else { return nil }
         hook.onFailure = { [onFailure = hook.onFailure, logger] failure in

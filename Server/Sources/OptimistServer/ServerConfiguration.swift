@@ -42,8 +42,8 @@ public struct ServerConfiguration: Sendable {
     /// Who may create an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// Delivers a reset token to a user who forgot the password, for example by mail. Calls do not overlap, and errors
-    /// are logged. Default: nil. `POST /auth/forgot-password` then answers that it is not supported; use `optimist
-    /// account reset` to create tokens.
+    /// are logged. Default: nil. `POST /auth/forgot-password` then answers that resets are not available; `optimist
+    /// account reset` still creates tokens.
     public var deliverReset: (@Sendable (PasswordReset) async throws -> Void)?
     /// Whether your proxy is in front of the server. If true, the server trusts `X-Forwarded-For` and
     /// `X-Forwarded-Proto`. If false behind a proxy, all clients share one limit on attempts. Default: false.
@@ -95,25 +95,21 @@ public struct ServerConfiguration: Sendable {
     /// `optimist.server`.
     public var logger: Logger
 
-    /// Returns the time since a fixed moment, by a monotonic clock. Tests advance it by hand. Nil uses the clock of the
-    /// dependencies.
+    /// A monotonic clock. Tests advance it by hand. Nil uses the clock of the dependencies.
     var elapsed: (@Sendable () -> Duration)?
-    /// How long one request may block all other writers. Tests change it.
+    /// How long one request may block all other writers.
     var workBudget: WorkBudget = .standard
     /// Tests lengthen them on a database that counts attempts by its own clock.
     var attemptIntervals = AttemptIntervals()
     /// How long a client may delay the server's shutdown.
     var endPatience: Duration = .seconds(5)
-    /// Receives the server's metrics. Nil uses the process's `MetricsSystem`. Tests set their own.
+    /// Nil uses the process's `MetricsSystem`.
     var metrics: (any MetricsFactory)?
-    /// The cost of a password hash. Tests lower it.
     var passwordCost: Passwords.Cost = .ofThisProcess
 
-    /// The default of `tombstoneDays`, from the protocol.
     @usableFromInline static let standardTombstoneDays = RowSync.Limit.tombstoneDays
 
-    /// Makes a configuration without checking it: the server does that when it starts. Each property documents its
-    /// default.
+    /// Makes a configuration. The server checks it when it starts. Each property documents its default.
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema,
         acceptedChanges: [SchemaChange] = [], rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil,

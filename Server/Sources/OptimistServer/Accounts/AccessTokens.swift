@@ -7,17 +7,16 @@ import Synchronization
 /// Makes and checks access tokens: JSON Web Tokens signed with HMAC-SHA256 that are valid for minutes.
 ///
 /// Other programs do not read them, so there is exactly one algorithm and one header. Verified tokens are cached by
-/// their hash while they are valid.
+/// their hash.
 ///
 /// > Source: RFC 7515 §3.1, compact serialization; RFC 7519.
 final class AccessTokens: Sendable {
-    /// The claims of a token.
     struct Claims: Codable, Hashable {
         /// The account.
         var sub: String
         /// The session.
         var sid: String
-        /// The number of the refresh token that was issued with it.
+        /// The number of the refresh token issued with it.
         var gen: Int
         /// In seconds since 1970.
         var iat: Int
@@ -27,7 +26,7 @@ final class AccessTokens: Sendable {
     let lifetime: Int
     private let key: SecretKey
     private let verified = Mutex<[[UInt8]: Claims]>([:])
-    /// Tokens that are refused before their expiry. Forgotten at a restart.
+    /// Refused before their expiry. Forgotten at a restart.
     private let expired = Mutex<[[UInt8]: Claims]>([:])
     private let maxVerified = 50_000
 
@@ -47,16 +46,15 @@ final class AccessTokens: Sendable {
 
     private static let header = Base64URL.encode(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
 
-    /// Returns the claims of a token, or nil if this server did not issue it or it has expired.
+    /// Returns nil if this server did not issue the token or it has expired.
     func claims(of token: String, now: Date) -> Claims? {
         guard let (claims, digest) = genuine(token, now), claims.lives(at: now) else { return nil }
         return expired.withLock { $0[digest] } == nil ? claims : nil
     }
 
-    /// Returns the claims of a token that this server issued, even if it has expired.
+    /// Also accepts expired tokens.
     func claims(ofAnyAge token: String, now: Date) -> Claims? { genuine(token, now)?.claims }
 
-    /// Treats a token as expired from now on.
     func expire(_ token: String, now: Date) {
         guard let (claims, digest) = genuine(token, now) else { return }
         expired.withLock { expired in
@@ -74,7 +72,6 @@ final class AccessTokens: Sendable {
         return (claims, digest)
     }
 
-    /// Returns the claims of a token, or nil if it is not signed with this server's key.
     private func signedClaims(of token: String) -> Claims? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, Self.isOurs(header: parts[0]), let signature = Base64URL.decode(parts[2]),
@@ -84,7 +81,7 @@ final class AccessTokens: Sendable {
         return try? JSONDecoder().decode(Claims.self, from: Data(claims))
     }
 
-    /// Whether a token's header names this server's algorithm and no critical extension.
+    /// Whether the header names this server's algorithm and no critical extension.
     ///
     /// > Source: RFC 8725 §3.1, on `alg`; RFC 7515 §4.1.11, on `crit`.
     private static func isOurs(header text: String) -> Bool {

@@ -8,13 +8,13 @@ import OptimistServing
 package import OptimistWire
 import ServiceLifecycle
 
-/// Carries out an operator's orders on accounts, whether or not a server is running.
+/// Carries out an operator's orders, whether or not a server is running.
 ///
 /// Only one process can use a data directory. If no server uses it, the order opens it directly. A running server takes
-/// orders at a socket in its directory, which only the directory's owner can open. It then notifies the devices that
-/// listen to it at once.
+/// orders at a socket in its directory, which only the directory's owner can open, and notifies the devices that listen
+/// to it at once.
 package enum AccountOffice {
-    /// Where a running server takes orders: HTTP over a Unix socket, `POST /orders`.
+    /// HTTP over a Unix socket, `POST /orders`.
     package static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
 
     /// Carries out an order in a directory that is not used by a server.
@@ -40,7 +40,6 @@ package enum AccountOffice {
         return try await carryOut(order, in: storage, dependencies)
     }
 
-    /// Carries out an order in open data.
     package static func carryOut(
         _ order: AccountOrder, in storage: OpenedStorage, _ dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
@@ -56,7 +55,6 @@ package enum AccountOffice {
     }
 }
 
-/// Takes an operator's orders while the server runs.
 struct ControlSocket: Service {
     let accounts: Accounts
     let file: URL

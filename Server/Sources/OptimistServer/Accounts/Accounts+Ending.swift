@@ -3,7 +3,6 @@
 import Foundation
 import OptimistWire
 
-/// Refreshing and ending sessions.
 extension Accounts {
     func refresh(_ text: String, from caller: Caller? = nil) async throws -> JSON {
         guard let token = RefreshToken(text) else { throw AuthRefusal.invalidGrant("This is not a refresh token.") }
@@ -16,7 +15,7 @@ extension Accounts {
             return (isGranted, record.ended != nil && !wasOver)
         }
         guard let (record, verdict) = change, let verdict else {
-            // The token can no longer be verified. The account's id only reveals that the account was deleted.
+            // The token can no longer be verified, so the answer only reveals whether the account was deleted.
             let isDeleted = try await store.isDeleted(account: token.account)
             throw AuthRefusal.invalidGrant(
                 "This server did not issue this refresh token.", isDeleted ? .accountDeleted : nil)
@@ -32,7 +31,7 @@ extension Accounts {
         try await store.forgetTokens(endedBefore: time)
     }
 
-    /// Ends the session of a token. An unknown token is not an error.
+    /// An unknown token is not an error.
     ///
     /// > Source: RFC 7009.
     func revoke(_ text: String, from caller: Caller? = nil) async throws {
@@ -60,20 +59,17 @@ extension Accounts {
         return change?.value != nil
     }
 
-    /// Ends a session for an operator or for another device of the account.
-    ///
     /// - Returns: False if the account does not have this session.
     @discardableResult
     func revoke(account: String, session: String, by caller: Caller? = nil) async throws -> Bool {
         try await end(account: account, session: session, caller) { _ in true }
     }
 
-    /// Treats an access token as expired from now on. Its session stays valid.
     func expire(accessToken text: String) { access.expire(text, now: now()) }
 
     /// Refuses a session's tokens from now on, notifies its device, and logs the end.
     ///
-    /// - Parameter caller: The caller who ended it, or nil for an operator.
+    /// - Parameter caller: Nil for an operator.
     func announce(_ account: String, _ session: String, _ reason: SessionEnd, _ caller: Caller?) {
         hear(account, session, reason)
         pokes.announce(.ended(account: account, session: session, reason: reason))
@@ -82,7 +78,6 @@ extension Accounts {
             end: reason)
     }
 
-    /// Records that a process ended a session, and notifies the session's listeners in this process.
     func hear(_ account: String, _ session: String, _ reason: SessionEnd) {
         directory.end(session, reason)
         pokes.ended(account: account, session: session, reason: reason)

@@ -4,23 +4,21 @@ import Foundation
 package import OptimistCore
 import OptimistWire
 
-/// An operator's order on a server's data, from `optimist account …` and `optimist health --remove`.
+/// An operator's order, from `optimist account …` or `optimist health --remove`.
 package enum AccountOrder: Codable, Hashable, Sendable {
-    /// Lists all accounts with the number of their sessions.
     case list
     /// Makes an invitation to sign up, valid for a number of days.
     case invite(days: Int)
-    /// Makes a token that resets the password once, within an hour.
+    /// The token resets the password once, within an hour.
     case reset(email: String)
-    /// Lists the sessions of an account.
     case sessions(email: String)
-    /// Ends one session of an account, or all, with the reason `revoked`.
+    /// With the reason `revoked`. Nil for all sessions.
     case endSessions(email: String, session: String?)
-    /// Deletes an account with its rows and sessions, and keeps a receipt.
+    /// Keeps a receipt.
     case delete(email: String)
-    /// Lists the receipts of deleted accounts that are still kept, oldest first.
+    /// Oldest first.
     case receipts
-    /// Removes a signature and its totals from an app's stored health.
+    /// Also removes its totals.
     case removeSignature(app: String, id: String)
 }
 
@@ -30,8 +28,6 @@ extension OptimistError.Code {
 }
 
 extension Accounts {
-    /// Carries out an operator's order.
-    ///
     /// - Throws: ``OptimistError`` with code `account.notFound`.
     func carryOut(_ order: AccountOrder) async throws -> JSON {
         switch order {

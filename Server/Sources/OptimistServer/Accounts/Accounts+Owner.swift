@@ -3,11 +3,8 @@
 import Foundation
 import OptimistWire
 
-/// A signed-in user's actions on the account: changing the password, listing sessions, deleting the account.
 extension Accounts {
-    /// Checks the user's password again, in case someone else has the device.
-    ///
-    /// A wrong password counts like one at sign-in.
+    /// Checks the password again, in case someone else has the device. A wrong one counts like one at sign-in.
     private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
         try await limit(caller)
         guard let account = try await store.account(id: identity.account) else { throw deleted }
@@ -19,7 +16,7 @@ extension Accounts {
 
     private var deleted: Unauthorized { Unauthorized(description: "The account was deleted.", end: .accountDeleted) }
 
-    /// Changes the password. The requesting session continues; all others end with `password_changed`.
+    /// The requesting session continues; all others end with `password_changed`.
     func changePassword(
         _ identity: Identity, from old: String, to new: String, _ caller: Caller
     ) async throws {
@@ -35,7 +32,7 @@ extension Accounts {
         }
     }
 
-    /// Deletes the account with its rows and sessions. All its devices learn `account_deleted`.
+    /// All devices of the account learn `account_deleted`.
     func deleteAccount(_ identity: Identity, password: String, _ caller: Caller) async throws {
         try await refusing(as: .passwordRefused, caller, about: Subject(identity)) { _ in
             let account = try await confirm(identity, password: password, caller)
@@ -52,19 +49,17 @@ extension Accounts {
         return true
     }
 
-    /// Continues the erasures that a stop of the server interrupted, and forgets accounts whose receipts have expired.
+    /// Continues interrupted erasures, and forgets accounts whose receipts have expired.
     func eraseDeleted() async throws {
         for account in try await store.accountsToErase() { try await store.erase(account: account) }
         try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
     }
 
-    /// How long a deleted account's receipt is kept, in seconds. Devices do not ask about the account for longer.
+    /// In seconds. Devices do not ask about a deleted account for longer.
     var receiptLifetime: Double { 2 * settings.refreshLifetimeSeconds }
 
     // MARK: - Sessions
 
-    /// Returns the sessions of an account, for its owner.
-    ///
     /// - Parameter session: The session that asks.
     func sessions(of account: String, asking session: String?) async throws -> [JSON] {
         try await store.sessions(of: account, refreshedSince: time - settings.refreshLifetimeSeconds).map { record in

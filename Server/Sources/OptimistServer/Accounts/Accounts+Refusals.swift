@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Refusals, which the operator must be able to see.
 extension Accounts {
     /// The account and session that a request is about, as far as they are known.
     struct Subject: Sendable {
@@ -10,7 +9,7 @@ extension Accounts {
 
     /// Runs an operation that may be refused.
     ///
-    /// Every refusal writes one line to the security log here, and only here. So each account operation must run inside
+    /// Every refusal writes one line to the security log here, and only here, so each account operation must run inside
     /// this function.
     ///
     /// - Parameters:

@@ -3,12 +3,11 @@
 import Foundation
 import OptimistWire
 
-/// Password resets.
 extension Accounts {
-    /// How long a reset token is valid: an hour, in seconds.
+    /// One hour, in seconds.
     static let resetLifetime = 3600.0
 
-    /// Requests delivery of a reset token to an address. The caller does not learn whether the address has an account.
+    /// Requests delivery of a reset token. The caller does not learn whether the address has an account.
     ///
     /// - Throws: ``AuthRefusal`` if the server does not deliver tokens, if the text is not an address, or after too
     ///   many requests.
@@ -22,8 +21,6 @@ extension Accounts {
         }
     }
 
-    /// Makes a token that resets an account's password once.
-    ///
     /// - Returns: Nil if there is no account with the address.
     func makeReset(email: String) async throws -> PasswordReset? {
         guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
@@ -35,9 +32,8 @@ extension Accounts {
         return PasswordReset(email: account.email, token: token.text, expiresAt: Date(timeIntervalSince1970: end))
     }
 
-    /// Sets a new password for the account of a reset token, and ends all its sessions with `password_changed`.
-    ///
-    /// If the new password is refused, the token remains valid.
+    /// Ends all sessions of the account with `password_changed`. If the new password is refused, the token remains
+    /// valid.
     func reset(_ text: String, to password: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { subject in
             try await limit(caller)

@@ -4,7 +4,6 @@ import Foundation
 import OptimistWire
 
 extension Accounts {
-    /// The input of a sign-up or sign-in, and the device.
     struct Entry: Sendable {
         var email: String
         var password: String
@@ -82,8 +81,7 @@ extension Accounts {
 
     func limit(_ caller: Caller) async throws { try await limit(.address, caller.throttleKey) }
 
-    /// - Parameter email: An address. The limit also applies if it does not have an account, so it does not reveal
-    ///   that.
+    /// The limit also applies to addresses without an account, so it does not reveal them.
     func limit(account email: String) async throws { try await limit(.account, email.lowercased()) }
 
     func limit(_ kind: AttemptKind, _ key: String) async throws {

@@ -5,11 +5,9 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// Signs users up and in, and identifies the sender of a request.
 final class Accounts: Sendable {
     struct Settings: Sendable {
         var refreshLifetimeSeconds: Double
-        /// Whether signing in on one device ends all other sessions.
         var allowsOneDeviceOnly: Bool
         var signUp: SignUpMode
         var attempts: [AttemptKind: AttemptRate]
@@ -27,13 +25,12 @@ final class Accounts: Sendable {
     let makeID: @Sendable () -> UUID
     let directory: SessionDirectory
     let log: SecurityLog
-    /// The users who have asked for a reset token. Nil if the app does not deliver tokens.
+    /// Nil if the app does not deliver reset tokens.
     let forgetful: ForgottenPasswords?
 
     /// - Parameters:
-    ///   - storage: The data with the accounts.
     ///   - forgetful: Nil if only operators hand out reset tokens.
-    ///   - now: Returns the time that expires sessions and tokens. Nil uses the time of the dependencies.
+    ///   - now: The time that expires sessions and tokens. Nil uses the time of the dependencies.
     init(
         storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
         forgetful: ForgottenPasswords?, log: SecurityLog, dependencies: Dependencies,
@@ -66,7 +63,6 @@ final class Accounts: Sendable {
 // MARK: - Identifying the sender
 
 extension Accounts {
-    /// The sender of a request.
     struct Identity: Hashable, Sendable {
         var account: String
         var session: String
@@ -93,13 +89,13 @@ extension Accounts {
         return (record, access.claims(of: text, now: now()) != nil && record.ended == nil)
     }
 
-    /// Looks up in the database why a session ended. Nil if it has not.
+    /// Asks the database.
     func end(session: String, of account: String) async throws -> SessionEnd? {
         if let record = try await store.session(account: account, id: session) { return record.ended }
         return try await store.isDeleted(account: account) ? .accountDeleted : .revoked
     }
 
-    /// Returns why a session ended, or nil, as far as this process knows.
+    /// As far as this process knows.
     func end(of identity: Identity) -> SessionEnd? { directory[identity.session]?.ended }
 
     private func standing(_ claims: AccessTokens.Claims) async throws -> SessionDirectory.Standing {
@@ -111,7 +107,7 @@ extension Accounts {
         return directory.learn(record)
     }
 
-    /// Notes that the device has received this token, so that the previous refresh token is no longer accepted.
+    /// The device has received this token, so the previous refresh token is no longer accepted.
     private func confirm(_ claims: AccessTokens.Claims) async throws {
         _ = try await store.change(account: claims.sub, session: claims.sid) { record in
             record.confirmed = max(record.confirmed, claims.gen)
@@ -121,7 +117,7 @@ extension Accounts {
 }
 
 extension UUID {
-    /// Its hexadecimal digits in lower case.
+    /// Hexadecimal digits in lower case.
     var plainText: String { uuidString.lowercased().replacing("-", with: "") }
 }
 

@@ -9,7 +9,7 @@ package struct AuthRefusal: Error, Hashable, Sendable {
     var status: Int
     var error: String
     var description: String
-    /// A code that a device can act on: why its session has ended, or which input is wrong.
+    /// A code for the device: why its session has ended, or which input is wrong.
     var reason: String?
     var retryAfterSeconds: Int?
 
@@ -23,7 +23,7 @@ package struct AuthRefusal: Error, Hashable, Sendable {
 
     static let wrongPassword = invalidGrant("The address or the password is wrong.")
 
-    /// The user is already signed in and mistyped the password for confirmation.
+    /// The user is signed in and mistyped the password for confirmation.
     static let wrongOwnPassword = Self(
         status: 400, error: "invalid_grant", description: "The password is wrong.", reason: "wrong_password")
 
@@ -68,7 +68,7 @@ package struct AuthRefusal: Error, Hashable, Sendable {
     }
 }
 
-/// Why a request was answered with status 401.
+/// A request was answered with status 401.
 ///
 /// > Source: RFC 6750 §3.
 struct Unauthorized: Error, Hashable, Sendable {

@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// Detects the passwords that attackers try first: common words with or without digits, keyboard rows and repetitions.
-///
 /// Rules find more than a list could hold: "Football12!" is refused because of its word.
 ///
 /// > Source: the top words of the UK National Cyber Security Centre's list of the 100,000 most used passwords in
@@ -30,7 +29,7 @@ enum CommonPasswords {
         }
     }
 
-    /// A part of a keyboard row or the alphabet in either direction, followed by at most four other characters.
+    /// A part of a keyboard row or the alphabet, in either direction, followed by at most four other characters.
     private static func isOnKeyboard(_ password: String) -> Bool {
         (0...4).contains { rest in
             let part = password.dropLast(rest)

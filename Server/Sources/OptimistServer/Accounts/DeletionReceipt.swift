@@ -3,17 +3,17 @@
 import Foundation
 import OptimistWire
 
-/// The server's record of a deleted account. It contains neither the address nor anything that the user wrote.
+/// The server's record of a deleted account, without its address or data.
 package struct DeletionReceipt: Hashable, Sendable {
-    /// The account's id. It lets devices learn that the account was deleted.
+    /// Lets devices learn that the account was deleted.
     package var account: String
     /// In seconds since 1970.
     package var deletedAt: Double
-    /// The number of the account's rows, including tombstones.
+    /// Including tombstones.
     package var rows: Int
-    /// The number of the account's sessions, including ended ones.
+    /// Including ended ones.
     package var sessions: Int
-    /// Whether all rows and sessions are removed. If not, the server continues.
+    /// Whether all data is removed. If not, the server continues.
     package var isErased: Bool
 
     package init(account: String, deletedAt: Double, rows: Int, sessions: Int, isErased: Bool) {
@@ -24,7 +24,7 @@ package struct DeletionReceipt: Hashable, Sendable {
         self.isErased = isErased
     }
 
-    /// - Parameter lifetime: How long the server keeps a receipt, in seconds.
+    /// - Parameter lifetime: In seconds.
     func json(keptFor lifetime: Double) -> JSON {
         [
             "account": .string(account), "deletedAt": .string(Date(timeIntervalSince1970: deletedAt).utcText),

@@ -2,16 +2,14 @@
 
 import Foundation
 
-/// An email address in the form that the server stores and compares, so that all stores find accounts by the same rule.
-///
-/// The text is in Unicode normal form C. A domain with non-ASCII letters is converted to its ASCII form, `xn--…`. The
-/// stores compare the rest without regard to the case of ASCII letters.
+/// An email address in normalized form: Unicode normal form C, with a non-ASCII domain as `xn--…`. The stores compare
+/// it without regard to the case of ASCII letters.
 ///
 /// > Source: RFC 5321 §4.5.3.1, RFC 6532 §3.1, RFC 5891 §4.
 package struct EmailAddress: Hashable, Sendable {
     package let text: String
 
-    /// Parses an address that a user or operator typed. Surrounding white space is ignored.
+    /// Parses an address. Surrounding white space is ignored.
     ///
     /// Nil if it is not two parts around one `@`, contains white space or invisible characters, is longer than 254
     /// bytes, or has a domain without an ASCII form.
@@ -25,8 +23,6 @@ package struct EmailAddress: Hashable, Sendable {
         guard self.text.utf8.count <= 254 else { return nil }
     }
 
-    /// Parses an address that a user entered.
-    ///
     /// - Throws: ``AuthRefusal`` with the reason `invalid_email`.
     init(entered text: String) throws(AuthRefusal) {
         guard let address = EmailAddress(text) else {
@@ -35,7 +31,7 @@ package struct EmailAddress: Hashable, Sendable {
         self = address
     }
 
-    /// Returns the domain in ASCII, or nil if the text is not a domain.
+    /// Returns the domain in ASCII.
     private static func domain(_ text: String) -> String? {
         if text.isEmpty { return nil }
         if text.utf8.allSatisfy({ $0 < 128 }) { return text }

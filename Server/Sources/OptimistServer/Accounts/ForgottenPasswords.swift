@@ -27,7 +27,6 @@ final class ForgottenPasswords: Sendable {
     func add(_ email: String) { queue.yield(email) }
 }
 
-/// Delivers reset tokens one by one while the server runs.
 struct ResetDelivery: Service {
     let forgetful: ForgottenPasswords
     let accounts: Accounts

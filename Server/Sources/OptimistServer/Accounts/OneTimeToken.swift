@@ -3,19 +3,16 @@
 package import Foundation
 @_spi(Internals) import OptimistWire
 
-/// A single-use token: an invitation to sign up, or permission to choose a new password.
-///
-/// It consists of 256 random bits. The database stores only its hash, so a copy of the database does not contain a
-/// usable token.
+/// A single-use token of 256 random bits: an invitation to sign up, or permission to choose a new password. The
+/// database stores only its hash.
 package struct OneTimeToken: Hashable, Sendable {
     package enum Purpose: String, Sendable {
         case invitation = "i1"
         case reset = "p1"
     }
 
-    /// The text that its owner receives.
     package let text: String
-    /// The account whose password it resets. Empty for an invitation.
+    /// Empty for an invitation.
     package let account: String
 
     package init(for purpose: Purpose, account: String = "") {
@@ -23,7 +20,7 @@ package struct OneTimeToken: Hashable, Sendable {
         text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
     }
 
-    /// Parses a token. Nil if it is malformed. A well-formed token may still be unknown to this server.
+    /// Returns nil if the token is malformed. A well-formed one may still be unknown to this server.
     init?(_ text: String, for purpose: Purpose) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)
@@ -34,6 +31,5 @@ package struct OneTimeToken: Hashable, Sendable {
         account = String(parts[1])
     }
 
-    /// The hash to store.
     package var hash: Data { Data(SHA256.hash(text.utf8)) }
 }

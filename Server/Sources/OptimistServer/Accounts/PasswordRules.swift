@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The rules for new passwords. Passwords chosen before a rule existed stay valid.
+/// The rules for new passwords. Older passwords stay valid.
 ///
 /// > Source: NIST SP 800-63B-4 §3.1.1.2: at least 8 characters, not a common password, nothing from the account itself;
 /// > no composition rules.
@@ -25,7 +25,7 @@ enum PasswordRules {
         }
     }
 
-    /// Limits the size of a password, so that clients cannot make the server hash large inputs.
+    /// Keeps clients from making the server hash large inputs.
     static func checkLength(_ password: String) throws(AuthRefusal) {
         guard password.utf8.count <= 1024 else {
             throw .invalidRequest("The password must have at most 1024 bytes.", reason: "invalid_password")

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Hashes passwords with scrypt on separate threads. A hash takes a quarter of a second and 32 MB.
 final class Passwords: Sendable {
-    /// The cost of a hash. It is stored with each hash, so that old ones stay valid when it is raised.
+    /// Stored with each hash, so that old hashes stay valid when it is raised.
     struct Cost: Sendable, Hashable {
         /// A power of two.
         var rounds: Int
@@ -24,7 +24,7 @@ final class Passwords: Sendable {
         /// For tests only.
         static let trivial = Cost(rounds: 16, blockSize: 1, parallelism: 1)
 
-        /// The standard cost, or the trivial one in a debug build under test, because tests sign in hundreds of times.
+        /// Trivial in a debug build under test, because tests sign in hundreds of times.
         static let ofThisProcess: Cost = {
             #if DEBUG
                 let form = ProcessInfo.processInfo.environment["OPTIMIST_TESTS"] ?? ""
@@ -34,7 +34,6 @@ final class Passwords: Sendable {
         }()
     }
 
-    /// Too many hashes are waiting.
     struct Busy: Error {}
 
     private let cost: Cost
@@ -49,8 +48,8 @@ final class Passwords: Sendable {
         queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     }
 
-    /// Returns the text to store for a password. It hashes the Unicode normal form C, because keyboards may encode the
-    /// same letters differently.
+    /// Returns the text to store. It hashes the Unicode normal form C, because keyboards may encode the same letters
+    /// differently.
     ///
     /// > Source: NIST SP 800-63B-4 §3.1.1.2; RFC 8265 §4.2.2.
     func hash(_ password: String) async throws -> String {
@@ -63,8 +62,8 @@ final class Passwords: Sendable {
         }
     }
 
-    /// Whether a password matches the stored hash, in its normal form or, as early versions hashed it, as entered.
-    /// Without a stored hash it does the same work and returns false.
+    /// Compares the password in its normal form and, as early versions hashed it, as entered. Without a stored hash
+    /// this does the same work and returns false.
     func verify(_ password: String, against stored: String?) async throws -> Bool {
         let cost = cost
         let normal = password.normalForm
@@ -121,13 +120,12 @@ extension String {
     fileprivate var normalForm: String { precomposedStringWithCanonicalMapping }
 }
 
-/// Returns bytes from the system's secure random source.
+/// From the system's secure random source.
 func randomBytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
 }
 
-/// Compares in a time that does not depend on where the bytes differ.
 func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     a.count == b.count && zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
 }

@@ -3,18 +3,17 @@
 import Foundation
 @_spi(Internals) import OptimistWire
 
-/// A refresh token: its session, its number, and a signature.
+/// A refresh token, derived from its session, its number and the server's key.
 ///
-/// It is derived, not stored. The same session and number always give the same token, so a lost answer can be repeated.
-/// A copy of the database does not contain a usable token: making one requires the server's key, which is in a separate
-/// file, and the session's salt from the database.
+/// The same session and number always give the same token, so a lost answer can be repeated. A copy of the database
+/// does not contain a usable token: making one requires the server's key, which is in a separate file, and the
+/// session's salt from the database.
 struct RefreshToken: Hashable, Sendable {
     var account: String
     var session: String
     var number: Int
     private var signature: [UInt8]
 
-    /// Makes a token of a session.
     init(_ record: SessionRecord, number: Int, key: SecretKey) {
         account = record.account
         session = record.id
@@ -23,7 +22,7 @@ struct RefreshToken: Hashable, Sendable {
         signature = HMACSHA256.code(for: signed(salt: record.salt), key: key)
     }
 
-    /// Parses a token. Nil if it is malformed. Check it with ``isGenuine(for:key:)``.
+    /// Returns nil if the token is malformed. Check it with ``isGenuine(for:key:)``.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0] == "r1", let number = Int(parts[3]), text.utf8.count < 300,
@@ -36,7 +35,7 @@ struct RefreshToken: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// Whether this token belongs to the session. A wrong signature is compared in constant time.
+    /// Whether the token belongs to the session, in constant time for the signature.
     func isGenuine(for record: SessionRecord, key: SecretKey) -> Bool {
         record.account == account && record.id == session
             && HMACSHA256.isValid(signature, for: signed(salt: record.salt), key: key)
@@ -48,7 +47,7 @@ struct RefreshToken: Hashable, Sendable {
 }
 
 extension Substring {
-    /// Whether the text is a possible id of an account or a session: only ASCII letters and digits.
+    /// Whether the text may be the id of an account or a session.
     var isPlainID: Bool {
         utf8.allSatisfy { byte in
             switch byte {

@@ -2,8 +2,8 @@
 
 import Logging
 
-/// The log of security events for the operator. Each event is one line with ids and the address, never with a password,
-/// token or email address.
+/// Logs security events for the operator: one line each, with ids and the address, never with a password, token or
+/// email address.
 struct SecurityLog: Sendable {
     enum Event: String, Sendable, CaseIterable {
         case signInRefused = "sign_in_refused"
@@ -18,10 +18,8 @@ struct SecurityLog: Sendable {
     }
 
     let logger: Logger
-    /// Counts the events. Nil if no metrics are collected.
     var metrics: ServerMetrics?
 
-    /// - Parameter end: Why a session has ended.
     func note(
         _ event: Event, _ caller: Caller?, account: String? = nil, session: String? = nil, end: SessionEnd? = nil
     ) {
@@ -32,7 +30,7 @@ struct SecurityLog: Sendable {
         metadata["account.id"] = account.map { "\($0)" }
         metadata["session.id"] = session.map { "\($0)" }
         metadata["session.end"] = end.map { "\($0.rawValue)" }
-        // A replaced token was presented, so someone may have copied it.
+        // Someone may have copied the replaced token.
         logger.log(level: event == .tokenReused ? .warning : .notice, "Security", metadata: metadata)
     }
 }

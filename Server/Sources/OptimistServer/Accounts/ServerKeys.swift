@@ -15,11 +15,10 @@ public struct ServerKeys: Sendable {
 
     /// Parses a secret: the result of ``make()``, or the content of a data directory's `keys.json`.
     ///
-    /// Surrounding white space is ignored. Whether the other processes use the same secret is checked when a server
-    /// opens the database.
+    /// Whether the other processes use the same secret is checked when a server opens the database.
     ///
     /// - Parameter text: 64 bytes as base64url without padding, or a JSON object whose `access` and `refresh` together
-    ///   contain them.
+    ///   contain them. Surrounding white space is ignored.
     /// - Throws: `OptimistError` with code `wrongSecret` if the text is anything else.
     public init(secret text: String) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -34,9 +33,10 @@ public struct ServerKeys: Sendable {
         self.init(access: Array(bytes.prefix(32)), refresh: Array(bytes.suffix(32)))
     }
 
-    /// Reads a secret from a file with the content that ``init(secret:)`` accepts. It blocks the thread.
+    /// Reads a secret from a file. Blocks the thread.
     ///
-    /// - Parameter file: The file, for example `keys.json` of a data directory. Its permissions are not checked.
+    /// - Parameter file: A file that ``init(secret:)`` can parse, for example `keys.json` of a data directory. Its
+    ///   permissions are not checked.
     /// - Throws: `OptimistError` with code `wrongSecret` if the file cannot be read or its content is not a secret.
     public init(at file: URL) throws {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
@@ -47,15 +47,13 @@ public struct ServerKeys: Sendable {
         try self.init(secret: text)
     }
 
-    /// Makes a new secret and returns it as text: 64 random bytes as base64url without padding, 86 characters.
-    ///
-    /// It is not stored: the caller must keep it. Call it from any thread.
+    /// Returns a new secret: 64 random bytes as base64url without padding, 86 characters. It is not stored: the caller
+    /// must keep it. Call it from any thread.
     public static func make() -> String { Base64URL.encode(randomBytes(64)) }
 
     /// Reads the keys of a data directory, or creates them if the file is missing.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` if the file cannot be read or written, or if its content is
-    ///   not a secret.
+    /// - Throws: `OptimistError` with code `unreadableData` if the file cannot be read or written, or is not a secret.
     init(directory: URL) throws {
         let file = directory.appending(path: "keys.json")
         guard FileManager.default.fileExists(atPath: file.path) else {
@@ -76,7 +74,7 @@ public struct ServerKeys: Sendable {
         self.refresh = SecretKey(refresh)
     }
 
-    /// A hash that identifies the secret without revealing it: 96 bits of SHA-256, as base64url.
+    /// Identifies the secret without revealing it: 96 bits of SHA-256, as base64url.
     package var fingerprint: String {
         Base64URL.encode(Array(SHA256.hash(access.bytes + refresh.bytes).prefix(12)))
     }

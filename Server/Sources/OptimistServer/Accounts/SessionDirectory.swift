@@ -2,10 +2,8 @@
 
 import Synchronization
 
-/// A cache of session states: whether each has ended, and its confirmed token number.
-///
-/// Every end is recorded here before it is answered, so an access token stops working immediately instead of when it
-/// expires.
+/// A cache of session states. Every end is recorded here before it is answered, so an access token stops working
+/// immediately instead of when it expires.
 ///
 /// If several processes share the data, another one may end a session, so a cached state is used only for a limited
 /// time.
@@ -13,9 +11,9 @@ final class SessionDirectory: Sendable {
     struct Standing: Hashable, Sendable {
         var confirmed: Int
         var ended: SessionEnd?
-        /// When it was read from the database, as time since a fixed moment.
+        /// Since a fixed moment.
         var readAt: Duration = .zero
-        /// The database's epoch when it was read. A database that was restored since then may lack the session.
+        /// The database's epoch. A database that was restored since then may lack the session.
         var epoch = ""
     }
 
@@ -27,7 +25,7 @@ final class SessionDirectory: Sendable {
     private let epoch: @Sendable () -> String
 
     /// - Parameters:
-    ///   - lifetime: How long a state is used after it was read. Nil means without limit.
+    ///   - lifetime: How long a state is used. Nil means without limit.
     ///   - elapsed: Returns the time since a fixed moment.
     ///   - epoch: Returns the current epoch of the database.
     init(
@@ -39,7 +37,7 @@ final class SessionDirectory: Sendable {
         self.epoch = epoch
     }
 
-    /// The state of a session. Nil if the database must be asked. An ended session stays ended without a time limit.
+    /// Nil if the database must be asked. An ended session stays ended without a time limit.
     subscript(session: String) -> Standing? {
         guard let known = standings.withLock({ $0[session] }) else { return nil }
         return isInUse(known) ? known : nil
@@ -50,9 +48,7 @@ final class SessionDirectory: Sendable {
         return elapsed() - standing.readAt < lifetime && standing.epoch == epoch()
     }
 
-    /// Caches a record from the database, unless the cache has a state that is still valid and therefore newer.
-    ///
-    /// - Returns: The state to use.
+    /// Caches a record from the database, unless the cache has a valid state, which is newer. Returns the state to use.
     func learn(_ record: SessionRecord) -> Standing {
         standings.withLock { standings in
             if let known = standings[record.id], isInUse(known) { return known }

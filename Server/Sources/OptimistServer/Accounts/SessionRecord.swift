@@ -6,25 +6,22 @@ package enum SessionEnd: String, Sendable {
     case signedInElsewhere = "signed_in_elsewhere"
     case revoked
     case reuseDetected = "reuse_detected"
-    /// The password was changed or reset, by another device of the account or with a reset token.
+    /// By another device of the account, or with a reset token.
     case passwordChanged = "password_changed"
-    /// The account and all its data were deleted.
     case accountDeleted = "account_deleted"
 }
 
-/// A device's session: a sequence of numbered refresh tokens, each replacing the one before.
+/// A device's session: a sequence of numbered refresh tokens.
 ///
 /// Only the newest token is accepted, with one exception: a device that lost an answer may present the previous token
-/// and gets the same successor again, as long as the successor was not used. It counts as used when it is presented, or
-/// when the access token issued with it is used. A client that presents the previous token after that must have a copy
-/// of it.
+/// and gets the same successor again, until the successor was used. It counts as used when it is presented, or when the
+/// access token issued with it is used. A client that presents the previous token after that must have a copy of it.
 package struct SessionRecord: Sendable, Equatable {
     package var account: String
     package var id: String
     package var deviceID: String
     package var deviceName: String
-    /// Part of each token's signature, so that neither the server's key nor a copy of the database is enough to make
-    /// one.
+    /// Part of each signature, so that neither the server's key nor a copy of the database is enough to make a token.
     package var salt: [UInt8]
     /// The number of the newest refresh token.
     package var generation: Int
@@ -33,7 +30,7 @@ package struct SessionRecord: Sendable, Equatable {
     /// When the newest refresh token was made, in seconds since 1970.
     package var refreshedAt: Double
     package var ended: SessionEnd?
-    /// The time of the sign-in, in seconds since 1970. Nil if the server did not record it yet at that time.
+    /// When the user signed in, in seconds since 1970. Nil if an earlier version of the server made the session.
     package var begunAt: Double?
 
     package init(
@@ -55,8 +52,8 @@ package struct SessionRecord: Sendable, Equatable {
 
     /// Decides whether to accept a refresh token with a valid signature.
     ///
-    /// A token may have a higher number than this record if the database was restored from a backup. It is accepted,
-    /// because only the server can make one, and numbering continues after it.
+    /// After a restore the token may have a higher number than this record. It is accepted, because only the server can
+    /// make one, and numbering continues after it.
     ///
     /// - Parameters:
     ///   - presented: The token's number.

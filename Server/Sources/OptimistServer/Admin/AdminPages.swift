@@ -3,7 +3,7 @@
 import Hummingbird
 import OptimistLoopback
 
-/// The files of the operator's pages, embedded in the program so that it can be deployed as a single file.
+/// The operator's pages, embedded so that the program is a single file.
 enum AdminPages {
     private static let script = "text/javascript; charset=utf-8"
 

@@ -7,7 +7,6 @@ import OptimistLoopback
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// The accounts, their sessions, and their rows with clocks.
 extension AdminRoutes {
     private static let pageSize = 50
     private static let maxPageSize = 200
@@ -61,7 +60,7 @@ extension AdminRoutes {
         ]
     }
 
-    /// Returns rows ordered by their last change, oldest first and including deleted ones, or a single row.
+    /// Returns one row, or rows ordered by their last change, oldest first and including deleted ones.
     private func rows(_ account: String, _ request: Request) async throws -> JSON {
         let query = request.uri.queryParameters
         guard let type = query["type"].map({ String($0) }), schema.types[type] != nil else {
@@ -96,8 +95,7 @@ extension AdminRoutes {
         }
     }
 
-    /// Ends a session, the only change that these routes make. A page of another site cannot send this content type
-    /// without the server's consent.
+    /// A page of another site cannot send this content type without the server's consent.
     private func end(session: String, of account: String, _ request: Request) async throws -> Response {
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
             throw RequestProblem(type: "about:blank", status: 415, detail: "Send {} as application/json.")

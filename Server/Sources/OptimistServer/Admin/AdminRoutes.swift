@@ -7,21 +7,19 @@ import OptimistLoopback
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// The operator's routes on a running server: `/metrics`, pages under `/admin`, their data as JSON under `/admin/api`,
-/// and the app's health.
+/// The operator's routes: `/metrics`, pages under `/admin`, their data as JSON under `/admin/api`, and the app's
+/// health.
 ///
-/// Every user of this machine may read all of it. The routes do not show passwords, hashes or tokens, and the only
-/// change they can make is to end a session.
+/// Every user of this machine may read all of it. It does not include passwords, hashes or tokens. The only change it
+/// allows is to end a session.
 struct AdminRoutes: Sendable {
     let storage: OpenedStorage
     let accounts: Accounts
     let pokes: Pokes
     let schema: Schema
-    /// Nil if refusals are not recorded.
     let refusals: RecentRefusals?
     /// Nil if the process uses another metrics backend, or none.
     let metrics: PrometheusMetrics?
-    /// Nil if no metrics are collected.
     let watch: FigureWatch?
     let now: @Sendable () -> Date
 
@@ -69,7 +67,7 @@ struct AdminRoutes: Sendable {
         ]
     }
 
-    /// Totals of this process since it started.
+    /// Totals since the process started.
     private static func totals(_ metrics: PrometheusMetrics) -> JSON {
         func total(_ name: String) -> JSON { .int(metrics.total(of: "optimist_\(name)_total")) }
         return [

@@ -4,8 +4,7 @@ import Foundation
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// A row for the operator: each column with the clock of its last write, and the row's history as far as the server
-/// remembers it.
+/// A row with the clock of each column and the history that the server remembers.
 struct AdminRow {
     private let id: String
     private let place: LogPosition

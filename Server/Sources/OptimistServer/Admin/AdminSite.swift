@@ -9,10 +9,9 @@ import OptimistCore
 import OptimistLoopback
 import ServiceLifecycle
 
-/// The operator's endpoints on a local port, see ``ServerConfiguration/adminPort``.
+/// The operator's port, see ``ServerConfiguration/adminPort``.
 struct AdminSite: Service {
     let routes: AdminRoutes
-    /// Zero chooses a free port.
     let port: Int
     let connections: WatchedChannel.Settings
     let binding: Binding
@@ -43,8 +42,7 @@ struct AdminSite: Service {
     }
 }
 
-/// Adds the header fields of every answer to the operator. Other sites cannot embed a page, and pages load resources
-/// from this server only.
+/// Other sites cannot embed a page, and pages load resources from this server only.
 ///
 /// > Source: Content Security Policy Level 3, W3C.
 struct AdminAnswerFields: RouterMiddleware {

@@ -6,8 +6,7 @@ import Hummingbird
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The latest refusals of this process, for the operator. They hold ids and codes, never values that users wrote. They
-/// are in memory and bounded.
+/// The latest refusals of this process. They contain ids and codes, never values that users wrote.
 final class RecentRefusals: Sendable {
     struct Refusal: Sendable {
         var time: Date
@@ -15,21 +14,19 @@ final class RecentRefusals: Sendable {
         var account: String?
         /// The route's template.
         var route: String
-        /// The row's type and id. Nil if the entire request was refused.
+        /// Nil if the entire request was refused.
         var row: RowKey?
-        /// The type of the error, as sent to the client.
         var code: String
-        /// The status of the answer. It is 200 if the request was carried out but the row refused.
+        /// 200 if the request was carried out but the row refused.
         var status: Int
     }
 
     private struct Ring {
         var refusals: [Refusal] = []
-        /// The index to overwrite next, once the ring is full.
+        /// The index to overwrite once the ring is full.
         var next = 0
     }
 
-    /// The most refusals to keep. The oldest are dropped.
     static let limit = 500
     /// Clients choose ids and apps choose codes, so longer texts are truncated.
     private static let maxText = 100
@@ -73,8 +70,7 @@ final class RecentRefusals: Sendable {
     private static func cut(_ text: String) -> String { String(text.prefix(maxText)) }
 }
 
-/// Records requests that are refused entirely, except those with an expired token, because every device refreshes its
-/// token regularly.
+/// Records requests that are refused entirely, except those with an expired token, which every device sends regularly.
 struct RefusalWatch: RouterMiddleware {
     let refusals: RecentRefusals
 

@@ -5,10 +5,8 @@ import GRDB
 import OptimistCore
 package import OptimistWire
 
-/// Writes one account as lines of JSON: the account, its sessions, its rows, and a last line with their counts. An
-/// export without the last line was cut short.
-///
-/// Rows and sessions are written as stored, including tombstones. Password hashes and token secrets are left out.
+/// Writes an account as lines of JSON: the account, its sessions, its rows, and a last line with their counts. Without
+/// the last line, the export was cut short. It includes tombstones, but not password hashes and token secrets.
 package struct AccountExport {
     private let write: (JSON) throws -> Void
     private var rows: Int64 = 0
@@ -37,7 +35,7 @@ package struct AccountExport {
         ])
     }
 
-    /// - Parameter row: A row. Content that is not JSON becomes null; `optimist check` finds such rows.
+    /// - Parameter row: Content that is not JSON becomes null; `optimist check` finds such rows.
     package mutating func row(_ row: EmbeddedExport.StoredBytes) throws {
         rows += 1
         try write([
@@ -56,15 +54,14 @@ package struct AccountExport {
 }
 
 extension AccountExport {
-    /// Exports an account from a data directory. All lines show the same moment, even while a server runs on the
-    /// directory. It blocks the thread and changes nothing.
+    /// Exports an account as of one moment, even while a server runs on the directory. Blocks the thread.
     ///
     /// - Parameters:
     ///   - email: The account's address.
     ///   - directory: The data directory.
     ///   - write: Receives each line.
-    /// - Throws: Rethrows the error of `write`. `OptimistError` with code `account.notFound`, or with `unreadableData`
-    ///   if there is no data or another version of the server wrote it.
+    /// - Throws: The error of `write`. `OptimistError` with code `account.notFound`, or with `unreadableData` if there
+    ///   is no data or another version of the server wrote it.
     package static func read(
         _ email: String, in directory: URL, at now: Date = Date(), _ write: @escaping (JSON) throws -> Void
     ) throws {

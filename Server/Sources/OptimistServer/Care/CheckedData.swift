@@ -8,22 +8,19 @@ package protocol CheckedData {
     func texts(_ query: CheckedQuery) throws -> [String]
     /// Calls `body` for each row, ordered by account, type and id, until it returns false.
     func forEachRow(_ body: (AuditedRow) throws -> Bool) throws
-    /// Returns the index entries of an account's rows of one type, by row id.
+    /// By row id.
     func entries(of account: String, type: String) throws -> [String: Set<IndexEntry>]
-    /// Returns the schema of an account's index, or nil if the index was not made for the current schema.
+    /// Returns nil if the account's index was not made for the current schema.
     func schema(of account: String) throws -> Schema?
-    /// Returns an entry in the form the store saves it in.
     func stored(_ entry: IndexEntry) -> IndexEntry
 }
 
-/// A query that both stores can run.
 package struct CheckedQuery: Sendable {
-    /// A short, unique name.
+    /// Unique.
     package var name: String
     package var sql: String
 }
 
-/// A row as stored, alive or deleted.
 package struct AuditedRow: Sendable {
     package var account: String
     package var type: String
@@ -56,7 +53,7 @@ struct RowCheck<Source: CheckedData> {
     private var type: String?
     private var schema: Schema?
     private var definition: TypeSchema?
-    /// The index entries of the current account and type, by row id.
+    /// For the current account and type, by row id.
     private var entries: [String: Set<IndexEntry>] = [:]
 
     init(_ data: Source) { self.data = data }

@@ -6,31 +6,27 @@ import OptimistCore
 
 /// Backs up a server's data directory, even while the server runs, and restores backups.
 package enum DataBackup {
-    /// A finished copy.
     package struct Report: Sendable {
-        /// The number of accounts in the copy.
         package var accounts: Int
-        /// The number of rows in the copy, including deleted ones.
+        /// Including deleted rows.
         package var rows: Int
-        /// The size of the database, in bytes.
         package var bytes: Int
     }
 
     private static let database = DirectoryManifest.database
 
-    /// Copies a data directory as of one moment. A running server can keep writing; the copy does not include those
-    /// writes.
+    /// Copies a data directory as of one moment, even while the server runs. Blocks the thread.
     ///
-    /// The copy is a directory that only its owner can read. It contains the database, the keys, the schema, and
-    /// `backup.json` with their checksums. The copy is opened and checked before it gets its final name, so an
-    /// interrupted copy leaves nothing under that name. A killed program may leave a hidden directory next to it; the
-    /// next backup to the same place removes that. It blocks the thread.
+    /// The copy is a directory that only its owner can read: the database, the keys, the schema, and `backup.json` with
+    /// their checksums. It gets its final name after it passed a check, so an interrupted copy leaves nothing under
+    /// that name. A killed program may leave a hidden directory next to it, which the next backup to the same place
+    /// removes.
     ///
     /// - Parameters:
     ///   - directory: A server's data directory.
     ///   - target: The directory to make, outside the data directory.
-    ///   - begun: Receives the hidden directory that is being filled. A program that is asked to stop should remove it.
-    ///     Default: does nothing.
+    ///   - begun: Receives the hidden directory, which a program that is asked to stop should remove. Default: does
+    ///     nothing.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data, if the target exists or is inside the
     ///   data directory, or if the copy fails its check; `diskTrouble` if the disk is full or fails.
     package static func backUp(
@@ -58,10 +54,10 @@ package enum DataBackup {
         }
     }
 
-    /// Restores a backup as the data directory of a new server. The backup itself is unchanged.
+    /// Restores a backup as the data directory of a new server.
     ///
-    /// Each file's checksum and the database are checked before the directory gets its name. When the server next
-    /// starts, it begins a new epoch: devices then compare their rows and upload whatever the backup lacks.
+    /// All checksums and the database are checked before the directory gets its name. The server's next start begins a
+    /// new epoch: devices compare their rows and upload whatever the backup lacks.
     ///
     /// - Parameters:
     ///   - backup: A directory made by ``backUp(_:to:begun:)``.
@@ -74,7 +70,7 @@ package enum DataBackup {
         let manifest = try DirectoryManifest(of: backup)
         try refuse(directory, inside: backup)
         return try DraftDirectory.make(directory, begun: begun) { draft in
-            // The keys are copied last, so that an interrupted copy does not contain them.
+            // The keys last, so that an interrupted copy lacks them.
             for name in [database] + DirectoryManifest.besides where manifest.files[name] != nil {
                 let digest = try RegularFile.copy(
                     backup.appending(path: name), to: draft.appending(path: name))
@@ -92,7 +88,7 @@ package enum DataBackup {
             "\(target.path) is in \(source.path), the directory being copied. Choose a directory outside it.")
     }
 
-    /// The components of a path, with the links in its existing part resolved.
+    /// Resolves the links in the part that exists.
     private static func resolved(_ url: URL) -> [String] {
         var (present, rest): (URL, [String]) = (url.absoluteURL.standardizedFileURL, [])
         while !FileManager.default.fileExists(atPath: present.path), present.pathComponents.count > 1 {

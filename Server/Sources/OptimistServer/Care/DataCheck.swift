@@ -6,9 +6,9 @@ import OptimistCore
 
 /// Checks a server's data: the file, its tables and indexes, and whether the tables agree.
 package enum DataCheck {
-    /// Checks the data in a directory, even while the server runs. It blocks the thread and changes nothing.
+    /// Checks the data in a directory, even while the server runs. Blocks the thread.
     ///
-    /// - Returns: A sentence for each problem, at most 100. Empty if the data is sound.
+    /// - Returns: A sentence for each problem, at most 100.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data or no database.
     package static func problems(of directory: URL) throws -> [String] {
         try problems(in: ServerDatabase.existingFile(in: directory))
@@ -34,8 +34,6 @@ package enum DataCheck {
         }
     }
 
-    /// Checks every row, and whether the tables agree.
-    ///
     /// - Returns: A sentence for each problem, at most 100.
     package static func problems(in data: some CheckedData) throws -> [String] {
         var problems: [String] = []
@@ -45,12 +43,10 @@ package enum DataCheck {
         return Array((problems + rows.problems).prefix(mostProblems))
     }
 
-    /// Reports a trigger or similar object that could alter the server's writes.
     package static func foreign(_ kind: String, _ name: String) -> String {
         "The database has a \(kind) that the server did not create: \(name)."
     }
 
-    /// A condition that holds between two tables.
     private struct Claim {
         var query: CheckedQuery
         var sentence: String

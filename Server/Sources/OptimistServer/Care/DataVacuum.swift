@@ -4,15 +4,13 @@ package import Foundation
 import GRDB
 import OptimistCore
 
-/// Rewrites a server's database so that deleted data leaves no trace in its files.
 package enum DataVacuum {
-    /// Rewrites the database of a stopped server, so that its files no longer contain deleted data. It blocks the
-    /// thread and temporarily needs twice the space of the database.
+    /// Rewrites the database of a stopped server, so that its files no longer contain deleted data. Blocks the thread
+    /// and temporarily needs twice the space of the database.
     ///
     /// - Returns: The size of the database and its write-ahead log before and after, in bytes.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, `unreadableData` if there
-    ///   is no data or it cannot be read, `diskTrouble` if the disk is full or fails. After an error the data is
-    ///   unchanged.
+    ///   is no data or it cannot be read, `diskTrouble` if the disk is full or fails. The data is then unchanged.
     package static func run(at directory: URL) throws -> (before: Int, after: Int) {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
@@ -22,7 +20,7 @@ package enum DataVacuum {
             do {
                 let queue = try ServerDatabase.queue(file.path, isReadOnly: false)
                 try queue.writeWithoutTransaction { db in
-                    // The log keeps deleted content until it is truncated, so empty it before and after.
+                    // The log keeps deleted content until it is truncated.
                     try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
                 }
                 try queue.close()

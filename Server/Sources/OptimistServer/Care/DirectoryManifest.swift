@@ -3,20 +3,18 @@
 import Foundation
 import OptimistCore
 
-/// The manifest of a backup, `backup.json`: its files and their checksums.
+/// The content of `backup.json`.
 struct DirectoryManifest: Codable, Equatable {
     static let file = "backup.json"
     static let database = "optimist.sqlite"
     /// The other files that a backup may contain. The keys are copied last.
     static let besides = ["schema.json", "keys.json"]
 
-    /// The SHA-256 of each file, in hexadecimal digits.
+    /// SHA-256 in hexadecimal digits, by file name.
     var files: [String: String]
 
     init(files: [String: String]) { self.files = files }
 
-    /// Reads the manifest of a backup.
-    ///
     /// - Throws: `OptimistError` with code `unreadableData`.
     init(of backup: URL) throws {
         guard FileManager.default.fileExists(atPath: backup.appending(path: Self.database).path) else {
@@ -52,7 +50,7 @@ struct DirectoryManifest: Codable, Equatable {
         }
     }
 
-    /// - Throws: `OptimistError` with code `unreadableData` if the digest differs from the manifest's.
+    /// - Throws: `OptimistError` with code `unreadableData` if the digest differs.
     func check(_ name: String, _ digest: String, in backup: URL) throws {
         if files[name] == digest { return }
         throw OptimistError(

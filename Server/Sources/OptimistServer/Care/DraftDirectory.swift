@@ -5,10 +5,10 @@ import OptimistCore
 
 /// Fills a directory under a hidden name and renames it when it is complete.
 ///
-/// Each hidden name is used once, so two programs with the same target do not collide. A killed program leaves its
-/// draft but not the draft's lock, so the next program that makes a directory in the same place removes the draft.
+/// Hidden names are unique, so two programs with the same target do not collide. A killed program leaves its draft but
+/// not the draft's lock, so the next program in the same place removes the draft.
 package enum DraftDirectory {
-    /// Makes a directory. It blocks the thread.
+    /// Makes a directory. Blocks the thread.
     ///
     /// - Parameters:
     ///   - target: The directory. It must not exist, or must be empty.
@@ -76,7 +76,6 @@ package enum DraftDirectory {
 
     private static let ending = ".partial"
 
-    /// Removes the drafts of programs that no longer run.
     private static func removeAbandoned(in parent: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         for name in names where name.wholeMatch(of: /\..+\.[0-9a-f]{8}\.partial/) != nil {
@@ -87,7 +86,7 @@ package enum DraftDirectory {
         }
     }
 
-    /// Locks a directory. Returns nil if it does not exist or another program holds the lock.
+    /// Returns nil if the directory does not exist or another program holds the lock.
     private static func lock(_ directory: URL, _ operation: Int32) -> Int32? {
         let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -96,7 +95,7 @@ package enum DraftDirectory {
         return nil
     }
 
-    /// Gives the draft its final name. The system replaces an empty directory, but no other.
+    /// The system replaces an empty directory, but no other.
     private static func name(_ draft: URL, _ target: URL) throws {
         if rename(draft.path, target.path) == 0 { return }
         switch errno {

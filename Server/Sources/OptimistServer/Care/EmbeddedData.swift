@@ -4,11 +4,9 @@ import GRDB
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// The data of the embedded store, within one read transaction.
 struct EmbeddedData: CheckedData {
     private let db: Database
-    /// The schema that the index was made for. Nil if an earlier version of the server made the index, or if no server
-    /// has started yet.
+    /// Nil if an earlier version made the index, or if no server has started yet.
     private let schema: Schema?
 
     init(_ db: Database) throws {

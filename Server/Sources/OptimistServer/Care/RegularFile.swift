@@ -20,7 +20,7 @@ package enum RegularFile {
         return digest
     }
 
-    /// Reads a small file into memory.
+    /// Reads a small file.
     ///
     /// - Throws: As `copy`.
     package static func content(of source: URL) throws -> Data {

@@ -2,9 +2,8 @@
 
 import Synchronization
 
-/// Counts the connections of each address, and refuses those above the limit.
 final class AddressLimit: Sendable {
-    /// Nil for no limit, as behind a proxy, where all connections have the same address.
+    /// Nil behind a proxy, where all connections have the same address.
     private let limit: Int?
     private let counts = Mutex<[String: Int]>([:])
 

@@ -3,7 +3,6 @@
 import Foundation
 import NIOCore
 
-/// The owner of an address, for limits per person.
 enum AddressOwner {
     /// Returns an IPv4 address, or the network of an IPv6 address. Any other text is returned unchanged.
     ///
@@ -25,6 +24,5 @@ enum AddressOwner {
 }
 
 extension SocketAddress {
-    /// The owner of the connection, judged by its address.
     var connectionOwner: String { AddressOwner.name(of: ipAddress ?? "unknown") }
 }

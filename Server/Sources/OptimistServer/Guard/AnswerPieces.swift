@@ -6,11 +6,11 @@ import NIOCore
 
 /// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier ones.
 ///
-/// The base writer passes a piece to the connection's event loop and returns before it is written, so it learns too
-/// late that the client is not reading. To prevent an entire answer from queueing in memory while the event loop is
-/// busy, this writer waits for the event loop after every few pieces.
+/// The base writer returns before the event loop has written a piece, so it learns too late that the client is not
+/// reading. This writer therefore waits for the event loop after every few pieces. Otherwise an entire answer could
+/// queue in memory while the event loop is busy.
 struct AnswerPieces: ResponseBodyWriter {
-    /// The connection buffers two or three pieces. The next one waits.
+    /// The connection buffers two or three pieces.
     static let bytes = 32_768
     /// How many bytes may be queued on the event loop.
     static let bytesAhead = 4 * bytes
@@ -41,11 +41,7 @@ struct AnswerPieces: ResponseBodyWriter {
 }
 
 extension ResponseBody {
-    /// Returns the same body, written in pieces.
-    ///
-    /// - Parameters:
-    ///   - eventLoop: The connection's event loop.
-    ///   - end: Called when the last piece has been handed over, or when the client has left.
+    /// - Parameter end: Called when the last piece has been handed over, or when the client has left.
     func inPieces(on eventLoop: any EventLoop, until end: @escaping @Sendable () -> Void) -> ResponseBody {
         ResponseBody(contentLength: contentLength) { writer in
             defer { end() }

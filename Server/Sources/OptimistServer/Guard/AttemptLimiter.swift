@@ -9,15 +9,13 @@ struct AttemptLimiter: Sendable {
         var updated: Duration
     }
     private var buckets: [String: Bucket] = [:]
-    /// The most keys to remember. The least loaded are forgotten first.
+    /// Beyond this, the least loaded keys are forgotten first.
     private let maxKeys = 10_000
 
     init(_ rate: AttemptRate) { self.rate = rate }
 
-    /// Counts an attempt, unless it is refused.
-    ///
     /// - Parameters:
-    ///   - count: How many attempts it counts as, if it is allowed. Default: 1.
+    ///   - count: How many attempts it counts as, if it is allowed.
     ///   - now: The time since any fixed moment.
     /// - Returns: How long to wait, or nil if the attempt is allowed.
     mutating func attempt(_ key: String, count: Int = 1, now: Duration) -> Duration? {
@@ -31,7 +29,6 @@ struct AttemptLimiter: Sendable {
         return free >= 1 ? nil : rate.interval * (1 - free)
     }
 
-    /// Forgets a key's attempts, after a successful one.
     mutating func forgive(_ key: String) { buckets[key] = nil }
 
     private mutating func forget(_ now: Duration) {

@@ -6,20 +6,18 @@ import NIOHTTP1
 /// Closes a connection whose client reads its answers too slowly or, while the server shuts down, does not send its
 /// body.
 ///
-/// It counts the bytes that the connection has accepted. The channel's writability is too coarse: it changes only after
-/// tens of kilobytes.
+/// It counts the bytes that the connection has accepted. The channel's writability changes only after tens of
+/// kilobytes.
 final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Whether its address may have another connection.
+    /// Whether the address may have another connection.
     private let mayStay: Bool
     private var pace: ReadingPace
-    /// Checks the pace when the client's patience may have run out.
     private var look: Scheduled<Void>?
-    /// How long a client may delay the server after a request to shut down.
     private let endPatience: TimeAmount
     private var isBodyUnderWay = false
     private var end: Scheduled<Void>?
@@ -75,7 +73,6 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// Schedules a check for when the patience may run out.
     private func lookLater(_ context: ChannelHandlerContext) {
         guard look == nil, let end = pace.end else { return }
         look = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
@@ -90,7 +87,7 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Checks after a time, and then every second, because an answer may begin later.
+    /// Checks again every second, because an answer may begin later.
     private func closeIfWaiting(_ context: ChannelHandlerContext, in time: TimeAmount) {
         end = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
             guard !isBodyUnderWay, !pace.isWaiting else { return context.close(promise: nil) }

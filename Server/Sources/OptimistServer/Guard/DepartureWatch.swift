@@ -3,14 +3,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// Detects that the client of a connection has left, and stops the server's work for it, because the client will not
-/// read the answer.
+/// Detects that a client has left, and stops the server's work for it.
 ///
 /// A client leaves by closing its connection or only its sending side. The server cannot distinguish the two before it
 /// writes, which is too late. Hummingbird keeps working in both cases, and its own detection closes the connection
 /// afterwards.
 ///
-/// The server detects this only while it reads from the connection. It reads while it works on a request, unless the
+/// Detection works only while the server reads from the connection. It does so while it works on a request, unless the
 /// client has pipelined several more.
 final class DepartureWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -52,14 +51,13 @@ final class DepartureWatch: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension Channel {
-    /// Works for the client at the other end, in a task that is cancelled when the client leaves or the caller is
-    /// cancelled.
+    /// Runs `work` in a task that is cancelled when the client leaves or the caller is cancelled.
     ///
     /// - Throws: The error of `work`, which may ignore its cancellation.
     func whileClientStays<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // An unstructured task, because the connection must be able to cancel it. It does not outlive this call.
+        // Unstructured, because the connection must be able to cancel it. It does not outlive this call.
         let task = Task { try await work() }
         let begun = eventLoop.makePromise(of: Void.self)
         // The connection has closed and removed the watch.

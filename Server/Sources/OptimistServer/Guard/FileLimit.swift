@@ -2,17 +2,13 @@
 
 import Foundation
 
-/// The limit on open files, including connections, of the process.
 enum FileLimit {
-    /// More than one machine's connections. A higher limit would slow down programs that close all possible descriptors
-    /// when they start.
+    /// A higher limit would slow down programs that close all possible descriptors when they start.
     private static let most = 65_536
     /// For the database, its readers and the event loops.
     private static let reserved = 128
 
-    /// Raises the limit as far as the system allows without special rights.
-    ///
-    /// - Returns: The new limit.
+    /// Raises the limit as far as the system allows without special rights, and returns it.
     @discardableResult
     static func raise() -> Int {
         var limit = rlimit()
@@ -28,7 +24,6 @@ enum FileLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Returns how many connections fit under a limit on open files.
     static func connections(under limit: Int) -> Int { limit - min(reserved, limit / 2) }
 
     #if canImport(Glibc)

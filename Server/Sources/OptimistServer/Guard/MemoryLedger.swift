@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Divides the memory for all requests among the accounts. All amounts are in bytes.
+/// Divides the memory for all requests among the accounts, in bytes.
 ///
 /// An account may hold at most as much as it leaves free: a lone account gets half, two accounts get a third each.
 /// Accounts that arrive later get less, but never less than their allowance. A lone request is always accepted,
@@ -9,7 +9,7 @@
 /// > Source: Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, 1998.
 struct MemoryLedger {
     let limit: Int
-    /// How much an account may hold even if others use up the limit. It is in addition to the limit.
+    /// How much an account may hold even if others use up the limit. Not part of the limit.
     let allowance: Int
     private(set) var total = 0
     private var held: [String: Int] = [:]
@@ -19,16 +19,13 @@ struct MemoryLedger {
         self.allowance = allowance
     }
 
-    /// Returns how much more an account may take now.
     func room(for account: String) -> Int {
         let held = held[account, default: 0]
         return max((limit - total - held) / 2, allowance - held, 0)
     }
 
-    /// Takes memory for an account.
-    ///
     /// - Parameter own: How much the requesting request already holds.
-    /// - Returns: False if there is no room; nothing is taken then.
+    /// - Returns: False, without taking any, if there is no room.
     mutating func take(_ bytes: Int, for account: String, own: Int) -> Bool {
         guard total == own || bytes <= room(for: account) else { return false }
         add(bytes, to: account)

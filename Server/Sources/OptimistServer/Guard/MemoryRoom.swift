@@ -4,33 +4,29 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The memory shared by the bodies, parsed requests and answers of all sessions.
+/// The memory that bodies, parsed requests and answers share while they may wait for a client.
 ///
-/// It counts everything that may wait for a client. Evaluations have separate memory: few run at a time and each ends
-/// soon, and slow readers cannot use up their part.
+/// Evaluations have separate memory: few run at a time and each ends soon. Slow readers cannot use up their part.
 final class MemoryRoom: Sendable {
-    /// The most that evaluations need: a page for each database reader, and the answers to one writing request.
+    /// A page for each database reader, and the answers to one writing request.
     static let evaluations = 128_000_000
-    /// The least that a server can work with: half for evaluations, half for waiting bodies and answers.
     static let least = 2 * evaluations
-    /// The minimum for each account: enough for a small request, and about the size of its connection's buffers.
+    /// Enough for a small request, and about the size of its connection's buffers.
     static let allowance = 256_000
 
     private let ledger: Mutex<MemoryLedger>
 
-    /// - Parameter memory: The memory for evaluations and waiting data, in bytes. SQLite and the connections need more
-    ///   in addition.
+    /// - Parameter memory: In bytes, including evaluations. SQLite and the connections need more in addition.
     init(memory: Int) {
         precondition(memory >= Self.least, "The memory limit must be at least \(Self.least) bytes.")
         ledger = Mutex(MemoryLedger(limit: memory - Self.evaluations, allowance: Self.allowance))
     }
 
-    /// How much all accounts together may hold, without their allowances.
+    /// Without the accounts' allowances.
     var limit: Int { ledger.withLock { $0.limit } }
 
     var total: Int { ledger.withLock { $0.total } }
 
-    /// Starts to count the memory of a request of the account.
     func share(of account: String) -> MemoryShare { MemoryShare(room: self, account: account) }
 
     fileprivate func withLedger<Value: Sendable>(_ body: (inout MemoryLedger) -> Value) -> Value {
@@ -38,8 +34,8 @@ final class MemoryRoom: Sendable {
     }
 }
 
-/// The memory of one request: its body, then the parsed body, then its answer. All of it is returned after ``leave()``
-/// or on deallocation.
+/// The memory of one request: its body, then the parsed body, then its answer. Returned after ``leave()`` or on
+/// deallocation.
 final class MemoryShare: AnswerRoom {
     private struct Held {
         var request = 0
@@ -61,8 +57,8 @@ final class MemoryShare: AnswerRoom {
     /// - Throws: ``RequestProblem`` with status 503 if there is no room.
     func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request, outcome: Self.nothingWasStored) }
 
-    /// Returns a quarter of the account's room: the text of a page may be larger than its rows, and both exist at the
-    /// same time.
+    /// Returns a quarter of the account's room, because a page's text may be larger than its rows, and both exist at
+    /// the same time.
     func beginAnswer() -> Int {
         held.withLock { held in
             let answer = held.answer
@@ -95,7 +91,7 @@ final class MemoryShare: AnswerRoom {
         }
     }
 
-    /// Keeps only the answer of a finished request. This is never refused.
+    /// Keeps only the answer of a finished request. Never refused.
     func keep(answer bytes: Int) {
         held.withLock { held in
             let change = bytes - held.total

@@ -3,7 +3,6 @@
 import Synchronization
 
 /// Limits how many reading connections an account uses at a time, so that the others stay free for other accounts.
-/// Further reads wait for the account's own.
 package final class ReadTurns: Sendable {
     private struct Line {
         var running = 0
@@ -11,7 +10,6 @@ package final class ReadTurns: Sendable {
     }
 
     private struct State {
-        /// The accounts with running reads.
         var lines: [String: Line] = [:]
         var lastID = 0
     }
@@ -19,7 +17,7 @@ package final class ReadTurns: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// - Parameter connections: The number of reading connections. An account may use half of them, and at least one.
+    /// - Parameter connections: An account may use half of them, and at least one.
     package init(connections: Int) { limit = max(1, connections / 2) }
 
     /// Runs `read` when the account has a free turn.
@@ -33,10 +31,8 @@ package final class ReadTurns: Sendable {
         return try await read()
     }
 
-    /// The number of reads that wait for another one of their account.
     var waitingCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// The number of running reads.
     var runningCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.running } } }
 
     private func begin(_ account: String) async throws {
@@ -64,7 +60,6 @@ package final class ReadTurns: Sendable {
         }
     }
 
-    /// Passes the turn to the account's next read, or frees it.
     private func end(_ account: String) {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard var line = state.lines[account] else { return nil }
@@ -76,7 +71,6 @@ package final class ReadTurns: Sendable {
         next?.resume()
     }
 
-    /// Ends the wait of a cancelled caller, if it still waits.
     private func leave(_ id: Int, _ account: String) {
         let turn = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard let index = state.lines[account]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }

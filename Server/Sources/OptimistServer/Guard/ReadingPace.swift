@@ -4,10 +4,10 @@ import NIOCore
 
 /// Decides how long the server still waits for a client to read its answers.
 ///
-/// The server starts with full patience. Patience runs down while bytes wait, and each ``bytesPerSecond`` bytes that
-/// the connection accepts restore one second, up to the full amount. A client that keeps up is never closed, even if
-/// its system accepts bytes in rare, large chunks. A slower client can hold an answer for the patience plus one second
-/// for each ``bytesPerSecond`` bytes of it.
+/// Patience runs down while bytes wait, and each ``bytesPerSecond`` bytes that the connection accepts restore one
+/// second, up to the full amount. A client that keeps up is never closed, even if its system accepts bytes in rare,
+/// large chunks. A slower client can hold an answer for the patience plus one second for each ``bytesPerSecond`` bytes
+/// of it.
 ///
 /// Bytes count only when the entire write that contains them is accepted, so large answers are written in pieces.
 struct ReadingPace {
@@ -26,20 +26,16 @@ struct ReadingPace {
         left = patience
     }
 
-    /// Whether any bytes wait for the client.
     var isWaiting: Bool { waiting > 0 }
 
     /// When the patience runs out if the client does not read more. Nil while no bytes wait.
     var end: NIODeadline? { since.map { $0 + left } }
 
-    /// Notes that the server wrote something, which waits until the connection accepts it.
     mutating func wrote(at now: NIODeadline) {
         if waiting == 0 { since = now }
         waiting += 1
     }
 
-    /// Notes that the connection accepted a write.
-    ///
     /// - Parameter endsAnswer: Whether it was the last part of an answer. The next answer starts with full patience.
     mutating func took(_ bytes: Int, endsAnswer: Bool, at now: NIODeadline) {
         let used = since.map { now - $0 } ?? .zero

@@ -9,7 +9,7 @@ final class RequestSlots: Sendable {
     private let inFlight = Mutex<[String: Int]>([:])
     private let limit = RowSync.Limit.concurrentRequests
 
-    /// One request's slot. It is freed by ``leave()`` or on deallocation.
+    /// Freed by ``leave()`` or on deallocation.
     final class Slot: Sendable {
         private let free: @Sendable () -> Void
         private let isTaken = Mutex(true)
@@ -27,9 +27,7 @@ final class RequestSlots: Sendable {
         }
     }
 
-    /// Takes one of the session's slots.
-    ///
-    /// - Throws: ``RequestProblem`` `limit` with status 429 if all are taken.
+    /// - Throws: ``RequestProblem`` `limit` with status 429 if all of the session's slots are taken.
     func enter(_ session: String) throws -> Slot {
         let isFree = inFlight.withLock { inFlight in
             let count = inFlight[session, default: 0]

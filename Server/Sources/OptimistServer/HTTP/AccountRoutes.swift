@@ -4,8 +4,6 @@ import Foundation
 import Hummingbird
 import OptimistWire
 
-/// Routes for signing up and in, refreshing and revoking.
-///
 /// > Source: RFC 6749 §5 and §6, RFC 7009, RFC 8414.
 extension Routes {
     func addAccountRoutes(to router: Router<ServerContext>) {

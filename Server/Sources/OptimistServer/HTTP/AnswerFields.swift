@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Adds the header fields of every answer: the request's id, which is also in the log, and, behind a TLS proxy, HSTS.
+/// Adds the request's id, which is also in the log, and, behind a TLS proxy, HSTS.
 ///
 /// > Source: RFC 6797 §7.1. A server reached without TLS must not send it (§7.2).
 struct AnswerFields: RouterMiddleware {
@@ -34,7 +34,7 @@ extension HTTPField.Name {
 }
 
 extension Hummingbird.Request {
-    /// The request id given by a proxy, if it is safe to log.
+    /// Nil if the proxy's id is not safe to log.
     fileprivate var proxyID: String? {
         guard let id = headers[.requestID], (1...64).contains(id.utf8.count),
             id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })

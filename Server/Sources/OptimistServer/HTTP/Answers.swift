@@ -8,7 +8,6 @@ import NIOCore
 @_spi(Internals) import OptimistWire
 
 extension Hummingbird.Response {
-    /// An answer that must not be cached.
     init(_ status: HTTPResponse.Status = .ok, type: String = "application/json", body: [UInt8]) {
         self.init(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"],
@@ -17,9 +16,7 @@ extension Hummingbird.Response {
 
     /// An answer that is written in pieces, as fast as the client reads it.
     ///
-    /// - Parameters:
-    ///   - eventLoop: The connection's event loop.
-    ///   - end: Called when the last piece has been handed over, or when the client has left.
+    /// - Parameter end: Called when the last piece has been handed over, or when the client has left.
     init(body: [UInt8], on eventLoop: any EventLoop, until end: @escaping @Sendable () -> Void) {
         self.init(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
@@ -49,7 +46,7 @@ extension Hummingbird.Response {
     }
 }
 
-/// Turns the error of a route into the protocol's answer. Internal details of the error are not sent.
+/// Turns the error of a route into the protocol's answer, without internal details.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Hummingbird.Request, context: Context,

@@ -5,6 +5,7 @@ public import Hummingbird
 import NIOCore
 
 /// An app's own route in addition to the server's, for signed-in users.
+///
 /// ```swift
 /// configuration.routes = [
 ///     AppRoute("/menu/:day") { call in try await menu.answer(for: call.parameters.require("day")) }
@@ -12,9 +13,9 @@ import NIOCore
 /// ```
 ///
 /// A request without a valid token gets 401 and does not reach the route. The server reads the entire body first, by
-/// the same rules as for its own routes: a body with a `Content-Encoding` gets 415, a body that is too large 413, and
-/// `Expect: 100-continue` is supported. Body and answer count towards ``ServerConfiguration/memoryLimit``; if there is
-/// no room for them, the request gets 503 with `Retry-After`.
+/// its own rules: a body with a `Content-Encoding` gets 415, a body that is too large 413, and `Expect: 100-continue`
+/// is supported. Body and answer count towards ``ServerConfiguration/memoryLimit``; if there is no room for them, the
+/// request gets 503 with `Retry-After`.
 ///
 /// If the route throws Hummingbird's `HTTPError`, the server answers with its status. Any other error becomes 500,
 /// without the error's text.

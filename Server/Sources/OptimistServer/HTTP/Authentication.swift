@@ -2,7 +2,7 @@
 
 import Hummingbird
 
-/// Identifies the sender before a route of its group is called. A request without a valid token gets 401.
+/// Identifies the sender of a request. Without a valid token the answer is 401.
 struct Authentication: RouterMiddleware {
     let accounts: Accounts
 
@@ -16,7 +16,7 @@ struct Authentication: RouterMiddleware {
     }
 }
 
-/// A request of a signed-in user. Routes that need an account only accept this.
+/// A request of a signed-in user.
 struct SignedInContext: ChildRequestContext {
     var server: ServerContext
     let identity: Accounts.Identity

@@ -39,7 +39,7 @@ final class Binding: Sendable {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// - Returns: Whether the group may run. False if the server was already shut down.
+    /// - Returns: False if the server was already shut down.
     func begin(_ group: ServiceGroup) -> Bool {
         state.withLock { state in
             state.group = group

@@ -10,8 +10,8 @@ extension Hummingbird.Request {
     /// Reads the entire body. If the client waits for `100 Continue`, it is sent first.
     ///
     /// - Parameters:
-    ///   - maxBytes: The largest body. A larger one is refused, without reading it if its length is announced.
-    ///   - deadline: How long the client may take to send the body. After that the connection is closed.
+    ///   - maxBytes: A larger body is refused, without reading it if its length is announced.
+    ///   - deadline: How long the client may take before the connection is closed.
     ///   - take: Called with a number of bytes before they are buffered. An error from it ends the reading.
     /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a body with a content coding; with
     ///   status 400 if the body is incomplete; any error of `take`.
@@ -42,12 +42,11 @@ extension Hummingbird.Request {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // The body is incomplete or badly framed.
             throw RequestProblem(type: "about:blank", status: 400, detail: "The body is incomplete or malformed.")
         }
     }
 
-    /// Refuses bodies with a content coding, which the server cannot decode.
+    /// The server cannot decode content codings.
     private func checkCoding() throws(RequestProblem) {
         let codings = headers[values: .contentEncoding].flatMap { $0.split { $0 == "," || $0 == " " } }
         guard codings.allSatisfy({ $0.lowercased() == "identity" }) else {

@@ -25,7 +25,7 @@ extension Routes {
             listener: Listener(
                 account: identity.account, session: identity.session,
                 types: types == "*" ? nil : Set(types.split(separator: ",").map(String.init))),
-            // 0 turns pings off. Other values are limited to 1 to 300 seconds.
+            // Zero turns pings off.
             pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
         return Response(
             status: .ok,
@@ -50,7 +50,6 @@ extension Routes {
 
     private struct EventStream: Sendable {
         let listener: Listener
-        /// Nil for no pings.
         let pingSeconds: Int?
         let closesAfterState: Bool
     }

@@ -6,7 +6,7 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// `POST /health/reports`: running totals of an app's installation. It does not require a token.
+/// Handles `POST /health/reports`: running totals of an app's installation, without a token.
 ///
 /// The answer has the number of kept totals. Totals of days in the distant past or in the future are ignored, and the
 /// device does not need to send them again.
@@ -14,16 +14,13 @@ struct HealthReception: Sendable {
     let store: any HealthStore
     let settings: HealthSettings
     let attempts: any AttemptStore
-    /// The limit on reports from one address.
+    /// For one address.
     let rate: AttemptRate
-    /// Returns the current date, to check the days of a report.
     let now: @Sendable () -> Date
 
-    /// How many days a report may be ahead of the server: the device's clock may be wrong, and its time zone may be
-    /// ahead.
+    /// The device's clock may be wrong, and its time zone may be ahead.
     static let daysAhead = 2
 
-    /// - Parameter address: The sender's address.
     func receive(_ body: some Sequence<UInt8>, from address: String) async throws -> JSON {
         let owner = AddressOwner.name(of: address)
         guard try await attempts.attempt(.health, owner, rate) == nil, try await allows(.healthTotals, of: owner) else {
@@ -53,9 +50,7 @@ struct HealthReception: Sendable {
         return ["kept": .int(Int64(report.totals.count)), "ignored": .int(Int64(given - report.totals.count))]
     }
 
-    /// Whether an address may add more of a kind today.
-    ///
-    /// - Parameter count: How many it has just added. Default: 0.
+    /// - Parameter count: How many totals or signatures the address has just added.
     private func allows(_ kind: AttemptKind, of owner: String, taking count: Int = 0) async throws -> Bool {
         let perDay = kind == .healthTotals ? settings.totalsPerAddress : settings.signaturesPerAddress
         let rate = AttemptRate(burst: perDay, interval: .seconds(86_400) / max(1, perDay))
@@ -66,7 +61,6 @@ struct HealthReception: Sendable {
         RequestProblem(type: "about:blank", status: 400, detail: detail)
     }
 
-    /// Removes totals that are older than the settings allow.
     func sweep(at date: Date) async throws { try await store.forget(before: Expiry.day(of: date) - settings.days) }
 }
 

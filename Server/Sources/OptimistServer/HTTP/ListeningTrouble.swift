@@ -5,7 +5,7 @@ import NIOCore
 import OptimistCore
 
 extension OptimistError {
-    /// Explains why a server cannot listen on an address. Nil if the error has another cause.
+    /// Nil if the error has another cause.
     init?(listeningTo host: String, _ port: Int, _ error: any Error) {
         switch error {
         case let error as IOError where error.errnoCode == EADDRINUSE:

@@ -37,7 +37,7 @@ struct RequestCheck: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// Whether a text is a name or an address, optionally with a port. It becomes part of URLs.
+    /// Whether a text is a name or an address, optionally with a port, and safe in a URL.
     static func isHost(_ text: String) -> Bool {
         text.utf8.count <= 255
             && text.utf8.allSatisfy { byte in
@@ -57,8 +57,7 @@ extension Hummingbird.Request {
 }
 
 extension Routes {
-    /// Answers methods that a path does not support with 405 and the list of supported ones. Call it after all routes
-    /// are added.
+    /// Answers methods that a path does not support with 405. Call it after all routes are added.
     static func refuseOtherMethods(on router: Router<ServerContext>) {
         for (_, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var present = routes.map(\.method)

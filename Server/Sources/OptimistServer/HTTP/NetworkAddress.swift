@@ -2,10 +2,9 @@
 
 import Foundation
 
-/// Parses the addresses in `X-Forwarded-For`.
 enum NetworkAddress {
-    /// Returns the address without its port, in the system's notation, or nil if the text is not an address. Some
-    /// proxies add a port, which differs from connection to connection, or brackets around an IPv6 address.
+    /// Returns an address of `X-Forwarded-For` without its port, in the system's notation. Some proxies add a port,
+    /// which differs from connection to connection, or brackets around an IPv6 address.
     ///
     /// > Source: RFC 7239 §6, RFC 3986 §3.2.2.
     static func text(of entry: some StringProtocol) -> String? {

@@ -4,11 +4,9 @@ import HTTPTypes
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// The OpenAPI document of the server's HTTP interface, which `GET /openapi.json` returns. Its source is `openapi.json`
-/// in this folder.
+/// The OpenAPI document, which `GET /openapi.json` returns. Its source is `openapi.json` in this folder.
 ///
-/// The routes are defined elsewhere. Tests check that routes and document agree, and that the server only answers with
-/// documented statuses.
+/// Tests check that routes and document agree, and that the server only answers with documented statuses.
 ///
 /// > Source: OpenAPI Specification 3.1.1.
 enum OpenAPI {
@@ -18,11 +16,10 @@ enum OpenAPI {
         let path: String
         /// Whether it works without a token.
         let isPublic: Bool
-        /// All statuses that it may return.
         let statuses: Set<Int>
     }
 
-    /// The path that exists only on servers that collect health reports.
+    /// Exists only on servers that collect health reports.
     private static let health = "/health/reports"
 
     private static let file: JSONObject = {
@@ -43,9 +40,7 @@ enum OpenAPI {
         }
     }
 
-    /// - Parameters:
-    ///   - apps: The app's own routes, whose answers only the app knows.
-    ///   - keepsHealth: Whether the server collects health reports.
+    /// - Parameter apps: The app's own routes, whose answers only the app knows.
     static func document(beside apps: [AppRoute] = [], keepsHealth: Bool = false) -> JSON {
         var all = JSONObject(paths(keepsHealth: keepsHealth))
         for app in apps {
@@ -64,7 +59,6 @@ enum OpenAPI {
 }
 
 extension AppRoute {
-    /// The route's entry in the document.
     fileprivate var json: JSON {
         let names = path.description.split(separator: "/").filter { $0.hasPrefix("{") && $0.hasSuffix("}") }
         let parameters = names.map { name in

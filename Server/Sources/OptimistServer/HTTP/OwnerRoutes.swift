@@ -3,7 +3,6 @@
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// Routes for an account's owner: sessions, passwords, deleting the account.
 extension Routes {
     func addOwnerRoutes(to users: RouterGroup<SignedInContext>) {
         users.get("/auth/sessions") { _, context in
@@ -39,7 +38,7 @@ extension Routes {
         }
     }
 
-    /// These routes do not require a token, because the user has forgotten the password.
+    /// The user has forgotten the password, so these routes do not require a token.
     func addResetRoutes(to router: Router<ServerContext>) {
         router.post("/auth/forgot-password") { request, context in
             let body = try await json(request, context)
@@ -58,7 +57,6 @@ extension Routes {
 }
 
 extension JSON {
-    /// Returns a required member.
     fileprivate func text(_ name: String) throws(AuthRefusal) -> String {
         guard let text = self[name]?.string, text.utf8.count <= 4096 else {
             throw .invalidRequest("\"\(name)\" is missing.")

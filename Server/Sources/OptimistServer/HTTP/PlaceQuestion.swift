@@ -5,7 +5,6 @@ import Hummingbird
 import OptimistGazetteer
 @_spi(Internals) import OptimistWire
 
-/// The parameters of a request to `/places`.
 struct PlaceQuestion {
     let coordinate: Coordinate
     /// Without duplicates, the preferred one first. At most eight are used.
@@ -29,7 +28,7 @@ struct PlaceQuestion {
         }
     }
 
-    /// Returns the entity tag for this question. Different spellings of the same languages give the same tag.
+    /// Different spellings of the same languages give the same tag.
     func entityTag(version: String) -> String { "\"\(([version] + languages.map(\.text)).joined(separator: "."))\"" }
 
     private static func degrees(_ name: String, _ text: Substring?, within limit: Int) throws -> Double {
@@ -46,16 +45,15 @@ struct PlaceQuestion {
     }
 }
 
-/// The header `Accept-Language`.
 enum AcceptLanguage {
-    /// Returns the accepted tags, the most preferred first. Tags with equal weight keep their order.
+    /// The most preferred first. Tags with equal weight keep their order.
     static func tags(_ header: String) -> [Substring] {
         header.split(separator: ",").compactMap(weigh).enumerated()
             .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
             .map(\.element.tag)
     }
 
-    /// Parses `en-GB;q=0.8`. Nil for a language that is not accepted or for malformed text.
+    /// Parses `en-GB;q=0.8`. Nil for a language that is not accepted.
     private static func weigh(_ entry: Substring) -> (tag: Substring, weight: Double)? {
         let parts = entry.split(separator: ";").map { $0.drop { $0 == " " } }
         guard let tag = parts.first?.prefix(while: { $0 != " " }) else { return nil }

@@ -12,7 +12,7 @@ import OptimistGazetteer
 ///
 /// > Source: RFC 9110 §12.5.4 and §13.1.2, RFC 9111 §5.2.2.9.
 extension Routes {
-    /// How long a cache may use an answer: a day, in seconds.
+    /// One day, in seconds.
     private static let placeMaxAge = 86_400
 
     @Sendable
@@ -50,7 +50,6 @@ extension NamedPlace {
 }
 
 extension Hummingbird.Request {
-    /// Whether the client already has the version with this tag.
     fileprivate func hasCopy(_ tag: String) -> Bool {
         let fitting: Set = ["*", tag, "W/" + tag]
         return headers[values: .ifNoneMatch].contains { value in

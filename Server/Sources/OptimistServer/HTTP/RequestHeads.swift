@@ -3,7 +3,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Handles the parts of HTTP/1 request heads that concern the connection and that the router does not see.
+/// Handles the parts of HTTP/1 request heads that concern the connection.
 ///
 /// - `Expect: 100-continue`: the client sends its body when the server asks for it. If the request is refused instead,
 ///   the connection closes after the answer, because the client may or may not send the body.
@@ -19,7 +19,7 @@ final class RequestHeads: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// An outbound event, sent when a route starts to read the body.
+    /// Sent as an outbound event when a route starts to read the body.
     struct BodyIsAwaited: Sendable {}
 
     private var awaitsContinue = false

@@ -8,31 +8,25 @@ import OptimistGazetteer
 @_spi(Internals) import OptimistWire
 import Tracing
 
-/// The server's routes and their dependencies.
 struct Routes: Sendable {
     let service: JMAPService
     let accounts: Accounts
     let pokes: Pokes
-    /// Nil if the server does not look up places.
     let gazetteer: Gazetteer?
     let dependencies: Dependencies
     let slots = RequestSlots()
-    /// The memory that all requests share.
     let memory: MemoryRoom
     let isBehindProxy: Bool
     /// Nil to use the origin of each request.
     let publicOrigin: String?
     let bodyDeadline: TimeAmount
-    /// Tests whether the data can be written. Returns a sentence about the problem, or nil.
+    /// Returns a sentence about why the data cannot be written, or nil.
     let trouble: @Sendable () async -> String?
-    /// Nil if no metrics are collected.
     var metrics: ServerMetrics?
-    /// Nil if there is no operator's port.
     var refusals: RecentRefusals?
-    /// Receives health reports. Nil if the server does not collect them.
+    /// Nil if the server does not collect health reports.
     var health: HealthReception?
 
-    /// Adds every route of the server and of the app.
     func add(to router: Router<ServerContext>, beside apps: [AppRoute]) {
         if Self.isTraced { router.add(middleware: TracingMiddleware()) }
         if let metrics { router.add(middleware: RequestMetrics(metrics: metrics)) }
@@ -51,7 +45,7 @@ struct Routes: Sendable {
         for app in apps { add(app, to: users) }
     }
 
-    /// Adds the routes that do not require an account. All others are in the group guarded by ``Authentication``.
+    /// All other routes are in the group guarded by ``Authentication``.
     private func addPublic(to router: Router<ServerContext>) {
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
         router.get("/readyz") { _, _ in
@@ -74,7 +68,7 @@ struct Routes: Sendable {
         users.get("/places", use: place)
     }
 
-    /// Returns the origin at which clients reach the server, without a trailing slash.
+    /// Where clients reach the server, without a trailing slash.
     func origin(of request: Hummingbird.Request) -> String {
         publicOrigin ?? request.origin(isBehindProxy: isBehindProxy)
     }
@@ -114,7 +108,6 @@ struct Routes: Sendable {
         }
     }
 
-    /// Whether the process has bootstrapped a tracer.
     private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
     /// Traces reading, database work and commit as one span.

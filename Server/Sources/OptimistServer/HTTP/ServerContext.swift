@@ -4,14 +4,12 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The server's context of a request.
 struct ServerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// The sender of the request. Nil until ``Authentication`` has checked the token.
+    /// Nil until ``Authentication`` has checked the token.
     var identity: Accounts.Identity?
-    /// The request's id in the answer and the log. It does not come from the logger's metadata, which a logger may
-    /// drop.
+    /// Not from the logger's metadata, which a logger may drop.
     var requestID = RequestID().description
 
     init(source: ApplicationRequestContextSource) {
@@ -19,28 +17,24 @@ struct ServerContext: RequestContext {
         channel = source.channel
     }
 
-    /// The address of the connection's other end: the proxy's, if there is one.
+    /// The proxy's address, if there is one.
     var peerAddress: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 }
 
 extension Hummingbird.Request {
-    /// The client's address as seen by the proxy in front of the server. That is the last entry; any client can forge
-    /// the others. Nil if there is none.
+    /// The client's address as seen by the proxy. It is the last entry; any client can forge the others.
     var forwardedAddress: String? {
         lastHeader("x-forwarded-for")?.split(separator: ",").last.flatMap { NetworkAddress.text(of: $0) }
     }
 
-    /// Returns the origin at which clients reach the server.
     func origin(isBehindProxy: Bool) -> String {
         let authority = head.authority ?? ""
         return "\(isBehindProxy && cameByTLS ? "https" : "http")://\(authority.isEmpty ? "localhost" : authority)"
     }
 
-    /// Whether the client reached the proxy over TLS, as reported by the proxy. Without a proxy any client can set
-    /// this.
+    /// As reported by the proxy. Without a proxy any client can set this.
     var cameByTLS: Bool { lastHeader("x-forwarded-proto") == "https" }
 
-    /// The token of `Authorization: Bearer …`.
     var bearerToken: String? {
         guard let value = headers[.authorization]?.utf8, value.count > 7 else { return nil }
         let scheme = value.prefix(7)

@@ -2,7 +2,7 @@
 
 import COpenSSL
 
-/// HMAC with SHA-256, computed by OpenSSL. A code has 32 bytes, and only a holder of the key can make or check one.
+/// HMAC with SHA-256, computed by OpenSSL. A code has 32 bytes.
 ///
 /// > Source: RFC 2104; OpenSSL, "HMAC".
 enum HMACSHA256 {
@@ -15,7 +15,7 @@ enum HMACSHA256 {
         }
     }
 
-    /// Whether a code belongs to the bytes. Codes of the same length are compared in constant time.
+    /// Compares in constant time.
     static func isValid(_ code: [UInt8], for bytes: some Sequence<UInt8>, key: SecretKey) -> Bool {
         isEqualInConstantTime(code, self.code(for: bytes, key: key))
     }

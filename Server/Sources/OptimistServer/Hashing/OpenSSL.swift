@@ -2,7 +2,6 @@
 
 import COpenSSL
 
-/// Access to the OpenSSL library.
 enum OpenSSL {
     static let lacksSHA256 = "OpenSSL could not compute SHA-256: the memory is full, or it was built without it."
 

@@ -2,14 +2,13 @@
 
 import COpenSSL
 
-/// The hash function SHA-256, computed by OpenSSL. A hash has 32 bytes.
+/// SHA-256, computed by OpenSSL.
 ///
 /// > Source: FIPS 180-4; OpenSSL, "EVP_DigestInit".
 package struct SHA256: ~Copyable {
     static let byteCount = 32
     private let context: OpaquePointer
 
-    /// Starts a hash of bytes that arrive in pieces.
     package init() {
         OpenSSL.prepare()
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
@@ -36,7 +35,7 @@ package struct SHA256: ~Copyable {
     }
 }
 
-/// Passes contiguous bytes to `body`, copying them only if necessary.
+/// Copies the bytes only if necessary.
 func withContiguousBytes<Result>(
     _ bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
 ) -> Result {

@@ -2,8 +2,7 @@
 
 import COpenSSL
 
-/// The key derivation function scrypt, computed by OpenSSL. It needs a lot of memory, which makes guessing passwords
-/// expensive.
+/// The key derivation function scrypt, computed by OpenSSL. It needs a lot of memory, which makes guessing expensive.
 ///
 /// > Source: RFC 7914; OpenSSL, "EVP_PBE_scrypt".
 enum Scrypt {
@@ -37,7 +36,7 @@ enum Scrypt {
         }
     }
 
-    /// An upper bound of the memory that scrypt needs, in bytes. Nil on overflow.
+    /// An upper bound in bytes. Nil on overflow.
     private static func memory(rounds: UInt64, blockSize: UInt64, parallelism: UInt64) -> UInt64? {
         let (blocks, isTooMuch) = rounds.addingReportingOverflow(parallelism + 4)
         let (memory, isMore) = blocks.multipliedReportingOverflow(by: 128 * min(blockSize, 1 << 32))

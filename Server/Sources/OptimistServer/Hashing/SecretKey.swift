@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The bytes of a key. They do not appear in descriptions of the key or of values that contain it.
+/// The bytes of a key, which descriptions and reflection do not show.
 struct SecretKey: Sendable, CustomStringConvertible, CustomReflectable {
     let bytes: [UInt8]
 

@@ -3,16 +3,13 @@
 import GRDB
 
 extension EmbeddedExport {
-    /// A row of one of the health tables.
     package enum HealthRow: Sendable {
-        /// The totals of an installation for a version, build and day: launches, abrupt ends, unsent ends, crashes,
-        /// hangs.
+        /// Launches, abrupt ends, unsent ends, crashes and hangs.
         case totals(HealthKey, numbers: [Int])
         case signature(app: String, key: String, content: String, lastDay: Int)
         case signatureTotal(HealthKey, signature: String, count: Int, unsent: Int)
     }
 
-    /// The subject of totals.
     package struct HealthKey: Sendable {
         package var app: String
         package var day: Int
@@ -22,8 +19,6 @@ extension EmbeddedExport {
     }
 
     /// Calls `body` with every row of the health tables.
-    ///
-    /// - Throws: An error of the database or of `body`.
     package func health(_ body: (HealthRow) throws -> Void) throws {
         try database.pool.read { db in
             let key = "app, day, version, build, install"

@@ -2,7 +2,6 @@
 
 import OptimistWire
 
-/// The summary as an HTML page without scripts.
 struct HealthPage {
     let summary: HealthSummary
 

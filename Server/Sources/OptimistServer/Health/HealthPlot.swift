@@ -1,10 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// An SVG plot of crash-free people by version: a dot and an interval for each.
+/// A dot with an interval for each version, as SVG.
 package struct HealthPlot: Sendable {
     private let versions: [HealthSums.Version]
 
-    /// The most versions to draw.
     private static let maxVersions = 12
 
     package init(_ versions: [HealthSums.Version]) { self.versions = Array(versions.prefix(Self.maxVersions)) }
@@ -17,7 +16,7 @@ package struct HealthPlot: Sendable {
         static let head = 46.0
     }
 
-    /// The left end of the axis: the lowest interval rounded down to a twentieth, at most 0.95.
+    /// The lowest interval rounded down to a twentieth, at most 0.95.
     private var lowest: Double {
         let least = versions.map(\.crashFreePeople.interval.lowerBound).min() ?? 0
         return min(0.95, (least * 20).rounded(.down) / 20)

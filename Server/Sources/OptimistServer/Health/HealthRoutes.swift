@@ -5,10 +5,8 @@ public import Hummingbird
 import NIOCore
 import OptimistWire
 
-/// The routes that show an app's health: `GET /health`, a page with a plot, and `GET /health.json`.
-///
-/// They are for the server's operator and do not check a token, so add them only to a router that only operators can
-/// reach.
+/// The routes that show an app's health: `GET /health`, a page with a plot, and `GET /health.json`. They do not check a
+/// token, so add them only to a router that only operators can reach.
 public struct HealthRoutes: Sendable {
     private let store: any HealthStore
 

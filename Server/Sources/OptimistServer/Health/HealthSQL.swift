@@ -1,8 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The queries of health sums, which all stores can run.
 package enum HealthSQL {
-    /// The sums by version. An installation with two builds of a version counts once.
+    /// An installation with two builds of a version counts once.
     ///
     /// - Parameter app: The placeholder for the app's name.
     package static func versions(_ app: String) -> String {
@@ -18,7 +17,7 @@ package enum HealthSQL {
         """
     }
 
-    /// The sums by signature, those that affect the most people first.
+    /// Those that affect the most people first.
     package static func signatures(_ app: String) -> String {
         """
         SELECT t.signature, s.content, count(DISTINCT t.install), sum(t.count), sum(t.unsent), min(t.day), max(t.day)
@@ -28,7 +27,6 @@ package enum HealthSQL {
         """
     }
 
-    /// The versions in which each signature occurred.
     package static func versionsOfSignatures(_ app: String) -> String {
         """
         SELECT DISTINCT signature, version FROM optimist_health_signature_totals WHERE app = \(app)

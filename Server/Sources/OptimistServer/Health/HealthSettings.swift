@@ -3,7 +3,7 @@
 /// Which app's health a server collects, and how much of it.
 ///
 /// Reports are not authenticated, because an app cannot keep a secret. The limits bound how much a stranger can make
-/// the server store. When a limit is reached, the server answers 503 and keeps its data, and devices try again later.
+/// the server store. When a day is full, the server answers 503, and devices try again later.
 public struct HealthSettings: Hashable, Sendable {
     package var app: String
     package var totalsPerDay: Int

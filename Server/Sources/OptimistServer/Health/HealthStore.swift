@@ -4,51 +4,37 @@
 
 /// Stores reports of an app's health. It keeps the largest value of each running total.
 package protocol HealthStore: Sendable {
-    /// Stores the larger of each stored and given number. If there is no room for all, nothing is stored.
+    /// Stores the larger of each stored and given number, or nothing if there is no room for all.
     ///
     /// - Returns: The number of new totals and signatures, or nil if there was no room.
-    /// - Throws: An error of the database.
     func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
-    /// Removes a signature and its totals by its key.
-    ///
     /// - Returns: False if the app does not have this signature.
-    /// - Throws: An error of the database.
     func remove(signature key: String, of app: String) async throws -> Bool
-    /// Returns the sums of an app.
-    ///
     /// - Parameter app: Nil for the first app by name.
-    /// - Throws: An error of the database.
     func sums(of app: String?) async throws -> HealthSums
-    /// Removes totals of days before this one.
-    ///
-    /// - Throws: An error of the database.
     func forget(before day: Int) async throws
 }
 
-/// How much a report added to the stored totals and signatures.
 package struct HealthAddition: Hashable, Sendable {
     /// New combinations of installation, version, build and day.
     package var totals = 0
-    /// New signatures.
     package var signatures = 0
 
     package init() {}
 }
 
-/// The sums over all installations.
 package struct HealthSums: Hashable, Sendable {
-    /// The apps that have totals, by name.
+    /// Sorted.
     package var apps: [String]
-    /// The app of the sums. Nil if nothing is stored.
+    /// Nil if nothing is stored.
     package var app: String?
     package var versions: [Version] = []
     package var signatures: [Signature] = []
 
-    /// The sums of a version, over its builds and days.
+    /// Over builds and days.
     package struct Version: Hashable, Sendable {
         package var version: String
         package var people: Int
-        /// How many people had a crash.
         package var crashedPeople: Int
         package var launches: Int
         package var abruptEnds: Int
@@ -75,11 +61,11 @@ package struct HealthSums: Hashable, Sendable {
         }
     }
 
-    /// The sums of a signature, over all versions.
+    /// Over all versions.
     package struct Signature: Hashable, Sendable {
         /// The key under which it is stored.
         package var id: String
-        /// The JSON text that was stored first.
+        /// The JSON that was stored first.
         package var content: String
         package var people: Int
         package var count: Int

@@ -4,7 +4,6 @@ import Foundation
 import OptimistWire
 
 extension HealthSummary {
-    /// The summary as lines for a terminal.
     package var lines: [String] {
         guard let app, !versions.isEmpty else { return ["No device has reported its health yet."] }
         var lines = [

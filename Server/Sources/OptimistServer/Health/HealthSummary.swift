@@ -3,11 +3,9 @@
 import Foundation
 @_spi(Internals) package import OptimistWire
 
-/// An app's health by version, for an operator.
 package struct HealthSummary: Sendable {
-    /// The apps that have totals.
     package var apps: [String]
-    /// The app of the summary. Nil if nothing is stored.
+    /// Nil if nothing is stored.
     package var app: String?
     /// Latest version first.
     package var versions: [HealthSums.Version]
@@ -18,7 +16,6 @@ package struct HealthSummary: Sendable {
         package var signature: CrashSignature
         package var sums: HealthSums.Signature
 
-        /// The id for removing the signature.
         package var id: String { sums.id }
     }
 
@@ -38,7 +35,6 @@ package struct HealthSummary: Sendable {
     }
 }
 
-/// A share with its confidence interval.
 package struct Share: Hashable, Sendable {
     package var part: Int
     package var whole: Int
@@ -64,27 +60,24 @@ package struct Share: Hashable, Sendable {
 }
 
 extension HealthSums.Version {
-    /// The people without a crash.
     package var crashFreePeople: Share { Share(people - crashedPeople, of: people) }
-    /// The launches that did not end in a crash.
     package var crashFreeLaunches: Share { Share(launches - crashes, of: launches) }
-    /// How often the app was killed in the foreground.
+    /// Of the app in the foreground.
     package var kills: Int { abruptEnds - crashes }
 }
 
 extension HealthSummary {
-    /// Returns a day as `2026-11-26`.
+    /// As `2026-11-26`.
     package static func text(day: Int) -> String {
         Date(timeIntervalSince1970: Double(day) * 86_400).formatted(.iso8601.year().month().day())
     }
 
-    /// Returns a signature's first line: the error and its place.
+    /// The error and its place.
     package static func title(_ signature: CrashSignature) -> String {
         let what = signature.message.isEmpty ? signature.kind : "\(signature.kind): \(signature.message)"
         return signature.frames.first.map { "\(what) in \(place($0))" } ?? what
     }
 
-    /// Returns a frame as text.
     package static func place(_ frame: CrashSignature.Frame) -> String {
         let name = frame.function ?? "\(frame.image.prefix(8))+0x\(String(frame.offset, radix: 16))"
         guard let file = frame.file else { return name }

@@ -4,7 +4,6 @@ package import Foundation
 import GRDB
 @_spi(Internals) package import OptimistWire
 
-/// The health reports in the embedded database.
 package struct SQLiteHealthStore: HealthStore {
     let reader: any DatabaseReader
     /// Nil for reading only.
@@ -59,7 +58,6 @@ package struct SQLiteHealthStore: HealthStore {
         }
     }
 
-    /// Counts one more total of a day.
     private func takeRoom(_ app: String, _ day: Int, _ limits: HealthSettings, _ db: Database) throws {
         try db.execute(
             sql: """
@@ -69,7 +67,7 @@ package struct SQLiteHealthStore: HealthStore {
         if db.changesCount == 0 { throw NoRoom() }
     }
 
-    /// Returns the key of a signature, stored if there is room. Otherwise returns the key of `other`.
+    /// Returns the key of a signature, or of `other` if there is no room for it.
     private func key(
         of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings,
         _ addition: inout HealthAddition, _ db: Database
@@ -137,7 +135,6 @@ package struct SQLiteHealthStore: HealthStore {
 extension SQLiteHealthStore {
     /// Opens a server's data for reading, whether or not the server is running.
     ///
-    /// - Parameter directory: The data directory.
     /// - Throws: `OptimistError` with code `unreadableData` if there is no data of this version, or an error of the
     ///   database.
     package static func reading(_ directory: URL) throws -> SQLiteHealthStore {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The tables of health reports, which do not belong to accounts.
+/// These tables do not belong to accounts.
 extension ServerDatabase {
     static let healthTables = """
         CREATE TABLE optimist_health_totals (

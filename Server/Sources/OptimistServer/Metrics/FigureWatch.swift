@@ -27,8 +27,8 @@ struct FigureWatch: Service {
         }
     }
 
-    /// Records the current values. A value that cannot be read keeps its last state. A value that the storage does not
-    /// have is left out, because zero would be misleading.
+    /// A value that cannot be read keeps its last state. A value that the storage does not have is left out, because
+    /// zero would be misleading.
     func look() async {
         record("optimist.streams.open", pokes.count)
         guard let figures = try? await figures() else { return }

@@ -3,18 +3,16 @@
 import CoreMetrics
 import Synchronization
 
-/// A counter, which only increases.
 final class CounterSeries: CounterHandler {
     private let number = Atomic<Int64>(0)
 
     var count: Int64 { number.load(ordering: .relaxed) }
 
-    /// Wraps around to the smallest number after the largest.
+    /// Wraps around after the largest number.
     func increment(by amount: Int64) { number.wrappingAdd(amount, ordering: .relaxed) }
     func reset() { number.store(0, ordering: .relaxed) }
 }
 
-/// The last value of a gauge.
 final class GaugeSeries: MeterHandler, RecorderHandler {
     private let number = Mutex(0.0)
 
@@ -28,15 +26,14 @@ final class GaugeSeries: MeterHandler, RecorderHandler {
     func record(_ value: Double) { set(value) }
 }
 
-/// Counts of values up to each of some bounds.
 final class HistogramSeries: RecorderHandler, TimerHandler {
-    /// Bounds for durations, in seconds.
+    /// In seconds.
     static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-    /// Bounds for sizes and ages: powers of four up to four million. In seconds that is 48 days.
+    /// Powers of four up to four million. In seconds that is 48 days.
     static let sizes = (0...11).map { Double(1 << (2 * $0)) }
 
     private struct Counts {
-        /// The count of each interval. The last one is unbounded.
+        /// The last interval is unbounded.
         var intervals: [UInt64]
         var sum = 0.0
     }

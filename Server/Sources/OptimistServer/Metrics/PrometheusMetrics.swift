@@ -4,6 +4,7 @@ public import CoreMetrics
 import Synchronization
 
 /// A backend for swift-metrics that keeps metrics in memory and writes them in Prometheus' text format.
+///
 /// ```swift
 /// let metrics = PrometheusMetrics()
 /// MetricsSystem.bootstrap(metrics)    // once, before the server is made
@@ -12,20 +13,17 @@ import Synchronization
 /// The server then answers `GET /metrics` on its ``ServerConfiguration/adminPort``. If the process bootstraps another
 /// backend instead, the server's metrics go to that one.
 ///
-/// Timers become histograms from 1 ms to 60 s, recorders become histograms from 1 to 4 million. Names and labels may
-/// contain any characters; those that Prometheus does not allow in names become `_`. The memory is bounded: after
-/// ``maxSeries`` combinations of name and labels, new combinations are dropped and counted in
-/// `optimist_metrics_dropped_total`. It is safe to use from any thread.
+/// Timers become histograms from 1 ms to 60 s, recorders histograms from 1 to 4 million. Characters that Prometheus
+/// does not allow in names become `_`. The memory is bounded: after ``maxSeries`` combinations of name and labels, new
+/// ones are dropped and counted in `optimist_metrics_dropped_total`. It is safe to use from any thread.
 ///
 /// > Source: Prometheus, "Exposition formats", text-based format 0.0.4.
 public final class PrometheusMetrics: MetricsFactory {
-    /// The most combinations of name and labels.
     package static let maxSeries = 5_000
 
-    /// A name and labels, as the text writes them.
     struct SeriesKey: Hashable {
         var name: String
-        /// Without braces. Empty if there are none.
+        /// Without braces.
         var labels: String
     }
 
@@ -72,7 +70,7 @@ public final class PrometheusMetrics: MetricsFactory {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns the sum of all counters with a name, over all labels.
+    /// Over all labels.
     func total(of name: String) -> Int64 {
         state.withLock { $0.series.filter { $0.key.name == name }.values.reduce(0) { $0 + ($1.counter?.count ?? 0) } }
     }
@@ -150,7 +148,7 @@ extension PrometheusMetrics.SeriesKey {
         labels = dimensions.map { "\(Self.name($0.0))=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
     }
 
-    /// Returns a name of ASCII letters, digits and `_` that does not start with a digit.
+    /// ASCII letters, digits and `_`, without a leading digit.
     private static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == false ? name : "_" + name

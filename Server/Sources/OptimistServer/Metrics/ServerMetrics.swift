@@ -7,9 +7,7 @@ import Metrics
 import Synchronization
 
 /// The metrics that a server reports to swift-metrics. Every label comes from a small set, never from a path, id or
-/// address.
-///
-/// `Documentation/Operating.md` lists the metrics for operators.
+/// address. `Documentation/Operating.md` lists them for operators.
 final class ServerMetrics: Sendable {
     private struct RequestKey: Hashable {
         var route: String
@@ -95,14 +93,13 @@ final class ServerMetrics: Sendable {
 }
 
 extension ServerConfiguration {
-    /// Receives the server's metrics. Nil if the process does not have a backend; the server then collects none.
+    /// Nil if the process does not have a backend; the server then collects no metrics.
     package var metricsReceiver: (any MetricsFactory)? {
         let factory = metrics ?? MetricsSystem.factory
         return factory is NOOPMetricsHandler ? nil : factory
     }
 }
 
-/// Metrics of the embedded database's commits.
 package struct CommitMetrics: Sendable {
     private let writes: Recorder
     private let wait: Timer
@@ -113,6 +110,6 @@ package struct CommitMetrics: Sendable {
     }
 
     func committed(writes count: Int) { writes.record(count) }
-    /// Records how long a write waited for its transaction.
+    /// - Parameter duration: How long a write waited for its transaction.
     func begun(after duration: Duration) { wait.record(duration: duration) }
 }

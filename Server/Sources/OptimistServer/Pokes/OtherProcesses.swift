@@ -4,7 +4,7 @@
 @_spi(Internals) import OptimistWire
 import ServiceLifecycle
 
-/// Passes on changes and ended sessions, announced by other processes, to the listeners of this process.
+/// Passes announcements of other processes to the listeners of this process.
 struct OtherProcesses: Service {
     let channel: any ProcessChannel
     let service: JMAPService
@@ -24,14 +24,14 @@ struct OtherProcesses: Service {
     private func hear(_ announcement: Announcement) {
         switch announcement {
         case .changed(let account, let types, let state):
-            // An empty set means all types: the announcement did not have room for their names.
+            // Empty means all types: the announcement did not have room for their names.
             let changed = types.isEmpty ? Set(service.schema.types.keys) : types
             pokes.changed(account: account, types: changed, state: state)
         case .ended(let account, let session, let reason): accounts.hear(account, session, reason)
         }
     }
 
-    /// Checks each account and session with a listener in this process, because an announcement may have been lost.
+    /// Looks for changes in the data, because an announcement may have been lost.
     private func catchUp() async {
         let types = Set(service.schema.types.keys)
         for (account, told) in pokes.listening {

@@ -2,10 +2,8 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The events that one listener has not received yet: at most one of each kind, however much happens.
-///
-/// After each state the listener rests for a moment, so that a burst of changes becomes one event. Only the end of the
-/// session is sent at once.
+/// The events that one listener has not received yet: at most one of each kind. After each state it rests for a moment,
+/// so that a burst of changes becomes one event.
 struct PendingEvents: Hashable, Sendable {
     private var types: Set<String> = []
     private var state: SyncState?
@@ -13,7 +11,7 @@ struct PendingEvents: Hashable, Sendable {
     private var isResting = false
     private var endReason: String?
 
-    /// Notes that types have changed. A state that arrives out of order adds its types but not its number.
+    /// A state that arrives out of order adds its types but not its number.
     mutating func note(_ types: Set<String>, _ state: SyncState) {
         self.types.formUnion(types)
         self.state = self.state?.followed(by: state) ?? state
@@ -44,7 +42,7 @@ enum ServerEvent: Hashable, Sendable {
     case ping(seconds: Int)
     case sessionEnded(reason: String)
 
-    /// The event as text of the HTML standard's event stream format.
+    /// In the HTML standard's event stream format.
     var text: String {
         switch self {
         case .state(let account, let types, let state):

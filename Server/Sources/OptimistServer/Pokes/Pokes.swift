@@ -4,17 +4,14 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The connections that listen for changes, by account.
 final class Pokes: Sendable {
     private struct Listeners {
         var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
-        /// The last state that each account's listeners were sent.
         var told: [String: SyncState] = [:]
     }
 
     private let listeners = Mutex(Listeners())
 
-    /// The number of connections that listen.
     var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
 
     /// Nil if no other process shares the data.
@@ -23,17 +20,16 @@ final class Pokes: Sendable {
     private let reports: AppReports?
 
     /// - Parameters:
-    ///   - channel: Sends announcements to the other processes. Nil if there are none.
-    ///   - reports: Reports transactions to the app. Nil if the app does not want them.
+    ///   - channel: Nil if no other process shares the data.
+    ///   - reports: Nil if the app does not want reports.
     init(channel: (any ProcessChannel)? = nil, reports: AppReports? = nil) {
         self.channel = channel
         self.reports = reports
     }
 
-    /// Announces a change to the other processes, if there are any.
     func announce(_ announcement: Announcement) { channel?.announce(announcement) }
 
-    /// The most connections that may listen to one account. It keeps forgotten streams from filling the memory.
+    /// Keeps forgotten streams from filling the memory.
     private static let maxListeners = 200
 
     /// - Throws: ``RequestProblem`` `limit` with status 429 if the account has as many listeners as it may.
@@ -56,7 +52,7 @@ final class Pokes: Sendable {
         }
     }
 
-    /// The accounts with a listener in this process, each with the last state its listeners were sent, or nil for none.
+    /// The accounts with a listener in this process, and the last state sent to each.
     var listening: [String: SyncState?] {
         listeners.withLock { listeners in
             Dictionary(uniqueKeysWithValues: listeners.byAccount.keys.map { ($0, listeners.told[$0]) })
@@ -71,7 +67,7 @@ final class Pokes: Sendable {
         }
     }
 
-    /// Notifies an account's listeners, and the reports to the app, that rows of some types have changed.
+    /// Notifies the account's listeners and the reports to the app.
     func changed(account: String, types: Set<String>, state: SyncState) {
         reports?.changed(account: account)
         let found = listeners.withLock { listeners in
@@ -82,7 +78,6 @@ final class Pokes: Sendable {
         for listener in found { listener.changed(types, state) }
     }
 
-    /// Notifies the listeners of a session that it has ended.
     func ended(account: String, session: String, reason: SessionEnd) {
         for listener in listeners(of: account) where listener.session == session { listener.ended(reason.rawValue) }
     }
@@ -92,15 +87,14 @@ final class Pokes: Sendable {
     }
 }
 
-/// One connection to the event source: its pending events, and a way to wake it.
+/// A connection to the event source.
 final class Listener: Sendable {
     let account: String
     let session: String
-    /// Wakes the connection. Wakes are merged until the connection handles one. The stream finishes when the connection
-    /// must close.
+    /// Wakes the connection; several wakes are merged. Finishes when the connection must close.
     let wakes: AsyncStream<Void>
 
-    /// The types the client asked for. Nil means all.
+    /// Nil means all.
     private let types: Set<String>?
     private let wake: AsyncStream<Void>.Continuation
     private let pending = Mutex(PendingEvents())
@@ -124,7 +118,6 @@ final class Listener: Sendable {
         wake.yield()
     }
 
-    /// Ends the rest after a state.
     func rested() {
         pending.withLock { $0.noteRested() }
         wake.yield()
@@ -135,10 +128,8 @@ final class Listener: Sendable {
         wake.yield()
     }
 
-    /// Closes the connection, because its client has left or the server is shutting down.
     func close() { wake.finish() }
 
-    /// Returns the event to send now, if any.
     func takeEvent(pingSeconds: Int) -> ServerEvent? {
         pending.withLock { $0.take(account: account, pingSeconds: pingSeconds) }
     }

@@ -9,8 +9,8 @@ import Synchronization
 
 /// Reports every durable transaction to the app, at least once and in order within each account.
 ///
-/// Progress is saved after the app's function has returned. If the server crashes in between, it reports the same
-/// transactions again, and never skips one.
+/// Progress is saved after the app's function has returned. After a crash in between, the server reports the same
+/// transactions again.
 final class AppReports: Service {
     private let rows: any SyncStore
     private let schema: Schema
@@ -22,10 +22,8 @@ final class AppReports: Service {
     private let open = Mutex<Set<String>>([])
     private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    /// How long an account waits after a failed report.
     static let patience = Duration.seconds(30)
-    /// How many such waits pass between two scans of all accounts. The scan finds reports that another process left
-    /// when it crashed.
+    /// How many such waits pass between two scans of all accounts, which find reports that a crashed process left.
     private static let waitsBetweenScans = 120
     /// How many transactions are reported before the progress is saved.
     private static let batch = 10
@@ -43,7 +41,7 @@ final class AppReports: Service {
         self.logger = logger
     }
 
-    /// Notes that an account has changed. Safe to call from any thread.
+    /// Safe to call from any thread.
     func changed(account: String) {
         open.withLock { _ = $0.insert(account) }
         wake.yield()
@@ -62,7 +60,7 @@ final class AppReports: Service {
         }
     }
 
-    /// Periodically retries the accounts whose report failed, and less often scans all accounts.
+    /// Retries failed reports, and from time to time scans all accounts.
     private func keepTime() async {
         while !Task.isCancelled {
             await addAll()
@@ -82,8 +80,7 @@ final class AppReports: Service {
         }
     }
 
-    /// Reports all open accounts. Failures, and accounts that another process reports, stay open until the next
-    /// periodic wake.
+    /// Failures, and accounts that another process reports, stay open until the next periodic wake.
     private func reportAll() async {
         if open.withLock(\.isEmpty) { return }
         await exclusively {

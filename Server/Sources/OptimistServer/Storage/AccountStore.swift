@@ -4,9 +4,9 @@ package import Foundation
 
 package struct StoredAccount: Hashable, Sendable {
     package var id: String
-    /// The email address as the user entered it.
+    /// As the user entered it.
     package var email: String
-    /// The password's hash.
+    /// A hash.
     package var password: String
 
     package init(id: String, email: String, password: String) {
@@ -22,14 +22,13 @@ package struct StoredAccount: Hashable, Sendable {
 /// the function throws, the change is not stored, unless a ``StorageFailure`` reports otherwise. Functions that erase
 /// or forget may use several transactions; if they throw, the next call removes the rest.
 package protocol AccountStore: Sendable {
-    /// Returns the account with an email address, or nil. Only ASCII letters are compared without regard to case.
+    /// Only ASCII letters are compared without regard to case.
     func account(email: String) async throws -> StoredAccount?
-    /// Returns the account with an id, or nil if it does not exist or was deleted.
     func account(id: String) async throws -> StoredAccount?
-    /// Returns all accounts for the operator, sorted by email address.
+    /// Sorted by email address, for the operator.
     func accounts() async throws -> [StoredAccount]
 
-    /// Returns some accounts for the operator, sorted by lower-case email address.
+    /// Returns accounts sorted by lower-case email address, for the operator.
     ///
     /// - Parameters:
     ///   - prefix: The start of their addresses. Only ASCII letters are compared without regard to case.
@@ -51,19 +50,18 @@ package protocol AccountStore: Sendable {
     /// - Parameters:
     ///   - session: The new session.
     ///   - account: The account as it was when its password was checked.
-    ///   - isOnlyOne: Whether to end all other sessions of the account. If false, only those of the same device end.
+    ///   - isOnlyOne: Whether to end all other sessions of the account, or only those of the same device.
     /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted or its password
     ///   changed in between.
     func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]?
-    /// Returns a session, even if it has ended, or nil if the id is unknown.
+    /// Returns a session, even if it has ended.
     func session(account: String, id: String) async throws -> SessionRecord?
     /// Changes a session under the account's lock and stores the result.
     ///
     /// - Parameters:
     ///   - account: The account's id.
     ///   - id: The session's id.
-    ///   - change: The change. It must not have other effects, because it may run more than once. If it throws, nothing
-    ///     is stored.
+    ///   - change: May run more than once, so it must not have other effects. If it throws, nothing is stored.
     /// - Returns: The stored session and the result of `change`, or nil if there is no such session.
     func change<Value: Sendable>(
         account: String, session id: String, _ change: @escaping @Sendable (inout SessionRecord) throws -> Value
@@ -74,9 +72,8 @@ package protocol AccountStore: Sendable {
     ///   - account: The account's id.
     ///   - time: Sessions last refreshed before this time have expired and are left out.
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord]
-    /// Returns the number of sessions that have not ended, by account. It may omit accounts without sessions.
+    /// By account. May omit accounts without sessions.
     func sessionCounts(refreshedSince time: Double) async throws -> [String: Int]
-    /// Removes sessions that were last refreshed before a time.
     func forgetSessions(refreshedBefore time: Double) async throws
 
     // MARK: - Passwords and deletion
@@ -95,23 +92,20 @@ package protocol AccountStore: Sendable {
         of account: StoredAccount, to password: String, keeping session: String?, spending reset: OneTimeToken?,
         at time: Double
     ) async throws -> [String]?
-    /// Deletes an account and its sessions. From then on its data can no longer be read or written, but its rows stay
-    /// until ``erase(account:)`` removes them.
-    ///
-    /// A ``DeletionReceipt`` stays until ``forgetAccounts(deletedBefore:)``, so that the account's devices learn of the
-    /// deletion.
+    /// Deletes an account and its sessions. From then on its data cannot be read or written, but its rows stay until
+    /// ``erase(account:)`` removes them. A ``DeletionReceipt`` lets its devices learn of the deletion until
+    /// ``forgetAccounts(deletedBefore:)``.
     ///
     /// - Parameters:
     ///   - id: The account's id.
-    ///   - account: The account as it was when its password was checked, or nil to delete it regardless of its
-    ///     password.
+    ///   - account: The account as it was when its password was checked, or nil to ignore its password.
     ///   - time: The current time.
     /// - Returns: The ids of its sessions. Nil, with nothing stored, if the account does not exist or its password has
     ///   changed.
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
-    /// Whether an account with this id was deleted and is not forgotten yet.
+    /// Whether the account was deleted and is not forgotten yet.
     func isDeleted(account: String) async throws -> Bool
-    /// Returns the receipts of deleted accounts that are not forgotten yet, oldest first.
+    /// Returns the receipts of deleted accounts, oldest first.
     ///
     /// - Parameter account: The id of an account, or nil for all.
     func receipts(of account: String?) async throws -> [DeletionReceipt]
@@ -120,21 +114,19 @@ package protocol AccountStore: Sendable {
     /// Removes a deleted account's data, in transactions of at most 2,000 rows, so that other accounts can write in
     /// between. If the server stops early, a later call removes the rest.
     func erase(account: String) async throws
-    /// Forgets accounts that were deleted before a time and have been erased.
+    /// Forgets deleted accounts that have been erased.
     func forgetAccounts(deletedBefore time: Double) async throws
 
     // MARK: - Invitations and reset tokens
 
-    /// Stores an invitation, which expires at `end`.
     func keep(invitation: OneTimeToken, until end: Double) async throws
-    /// Whether an invitation is valid: known, unused and not expired.
+    /// Whether an invitation is known, unused and not expired.
     func holds(invitation: OneTimeToken, at time: Double) async throws -> Bool
-    /// Stores a reset token, which expires at `end`. The account's other tokens stay valid. Otherwise anyone who knows
-    /// an address could invalidate a token that an operator has handed out.
+    /// The account's other tokens stay valid. Otherwise anyone who knows an address could invalidate a token that an
+    /// operator has handed out.
     func keep(reset: OneTimeToken, until end: Double) async throws
-    /// Returns the account of a reset token, or nil if the token is unknown, used or expired.
+    /// Returns nil if the token is unknown, used or expired.
     func account(reset: OneTimeToken, at time: Double) async throws -> StoredAccount?
-    /// Removes tokens that expired before a time.
     func forgetTokens(endedBefore time: Double) async throws
 }
 

@@ -2,7 +2,6 @@
 
 import Synchronization
 
-/// The kinds of attempts with a limit. Each kind has separate keys.
 package enum AttemptKind: String, Sendable, CaseIterable {
     /// Attempts to sign in or up from one network address.
     case address
@@ -18,7 +17,6 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case healthSignatures
 }
 
-/// How long until one more attempt of each kind is allowed.
 struct AttemptIntervals: Sendable {
     var address = Duration.seconds(2)
     var account = Duration.seconds(10)
@@ -26,7 +24,6 @@ struct AttemptIntervals: Sendable {
     var health = Duration.seconds(1)
 }
 
-/// A limit on the attempts with one key.
 package struct AttemptRate: Hashable, Sendable {
     /// The most attempts in a burst.
     package var burst: Int
@@ -40,16 +37,11 @@ package protocol AttemptStore: Sendable {
     ///
     /// - Parameter count: How many attempts it counts as. If a single attempt is allowed, so is this one. Zero only
     ///   asks.
-    /// - Returns: How long to wait if the attempt is refused, or nil if it is allowed.
-    /// - Throws: An error of the database.
+    /// - Returns: How long to wait if the attempt is refused, or nil.
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration?
     /// Forgets a key's attempts, after a successful one.
-    ///
-    /// - Throws: An error of the database.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
     /// Removes attempts that no longer count.
-    ///
-    /// - Throws: An error of the database.
     func sweep() async throws
 }
 
@@ -64,7 +56,6 @@ final class LocalAttempts: AttemptStore {
     private let limiters = Mutex<[AttemptKind: AttemptLimiter]>([:])
     private let elapsed: @Sendable () -> Duration
 
-    /// - Parameter elapsed: Returns the time since a fixed moment.
     init(elapsed: @escaping @Sendable () -> Duration) { self.elapsed = elapsed }
 
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) -> Duration? {
@@ -72,7 +63,7 @@ final class LocalAttempts: AttemptStore {
         return limiters.withLock { $0[kind, default: AttemptLimiter(rate)].attempt(key, count: count, now: now) }
     }
 
-    /// Does nothing: a limiter keeps a bounded number of keys.
+    /// A limiter keeps a bounded number of keys.
     func sweep() {}
 
     func forgive(_ kind: AttemptKind, _ key: String) { limiters.withLock { $0[kind]?.forgive(key) } }

@@ -4,20 +4,19 @@
 
 /// A message from one server process to the others.
 package enum Announcement: Hashable, Sendable {
-    /// Rows of some types have changed. `state` is the account's state afterwards.
+    /// `state` is the account's state afterwards.
     case changed(account: String, types: Set<String>, state: SyncState)
-    /// A session has ended.
     case ended(account: String, session: String, reason: SessionEnd)
 }
 
-/// Sends announcements between the processes that share a database. An announcement is a hint and may be lost.
+/// Sends announcements between the processes that share a database. They are hints and may be lost.
 package protocol ProcessChannel: Sendable {
-    /// Sends an announcement soon, and returns immediately. Call it from any thread.
+    /// Returns immediately. Call it from any thread.
     func announce(_ announcement: Announcement)
     /// Receives announcements until the task is cancelled. Call it once.
     ///
     /// - Parameters:
-    ///   - hear: Receives an announcement of another process, on one of the channel's threads.
+    ///   - hear: Receives an announcement, on one of the channel's threads.
     ///   - catchUp: Looks for changes in the data. Called periodically, and when announcements may have been lost.
     ///     Calls may overlap.
     func run(hear: @escaping @Sendable (Announcement) -> Void, catchUp: @escaping @Sendable () async -> Void) async

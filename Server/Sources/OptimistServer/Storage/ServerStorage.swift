@@ -14,13 +14,12 @@ import OptimistCore
 /// it, and throws if it cannot. Another server can open the data after ``OptimistServer/run()`` has returned or the
 /// server was released.
 public struct ServerStorage: Sendable {
-    /// Opens the data, or creates it. Throws `OptimistError` with a message that says what to do.
+    /// Throws `OptimistError` with a message that says what to do.
     package let open: @Sendable (ServerConfiguration) async throws -> OpenedStorage
 
     package init(open: @escaping @Sendable (ServerConfiguration) async throws -> OpenedStorage) { self.open = open }
 }
 
-/// A server's open data.
 package struct OpenedStorage: Sendable {
     package var rows: any SyncStore
     package var accounts: any AccountStore
@@ -29,9 +28,9 @@ package struct OpenedStorage: Sendable {
     package var keys: ServerKeys
     /// Tests whether the data can be written. Returns a sentence about the problem, or nil.
     package var trouble: @Sendable () async -> String?
-    /// Sends changes and ended sessions to the other processes. Nil if no other process shares the data.
+    /// Nil if no other process shares the data.
     package var channel: (any ProcessChannel)?
-    /// How long a session's state stays valid after it was read. Nil is unlimited: only this process ends sessions.
+    /// How long a session's state may be cached. Nil is unlimited: only this process ends sessions.
     package var standingLifetime: Duration?
     /// Runs housekeeping, unless another process is running it.
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
@@ -39,14 +38,12 @@ package struct OpenedStorage: Sendable {
     package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket for operators' orders to a running server. Nil if the operator's command opens the data itself.
     package var controlSocket: URL?
-    /// The highest time that a server of this data has seen, in seconds since 1970, when the data was opened. Nil if
-    /// there is none.
+    /// In seconds since 1970, when the data was opened.
     package var highestTime: Double?
     /// Raises the highest time to the given one, or replaces it.
     package var keepTime: @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void
-    /// Returns the size of the data and the number of waiting writes.
     package var figures: @Sendable () async throws -> StorageFigures
-    /// Closes the data, so that another server can open it. Do not use the data afterwards.
+    /// Lets another server open the data. Do not use it afterwards.
     package var close: @Sendable () -> Void
 
     package init(

@@ -13,15 +13,13 @@ package actor SharedProbe {
     /// How long a result is reused, in seconds.
     private static let freshness = 1.0
 
-    /// - Parameters:
-    ///   - now: Returns the date.
-    ///   - attempt: Attempts a write at a date. Returns a sentence about the problem, or nil.
+    /// - Parameter attempt: Attempts a write. Returns a sentence about the problem, or nil.
     package init(now: @escaping @Sendable () -> Date, attempt: @escaping @Sendable (Date) async -> String?) {
         self.now = now
         self.attempt = attempt
     }
 
-    /// Returns a sentence about the problem, or nil if the data can be written.
+    /// Returns a sentence about the problem, or nil.
     package func trouble() async -> String? {
         if let running { return await running.value }
         let time = now()

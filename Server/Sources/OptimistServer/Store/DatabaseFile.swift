@@ -6,8 +6,7 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// The database file as it was opened. The server checks that it has not been replaced: otherwise later writes would go
-/// to the old file and be lost with it.
+/// Detects that the open database file was replaced or removed. Writes to it would then be lost.
 final class DatabaseFile: Sendable {
     private struct Identity: Equatable {
         let device: DeviceID
@@ -25,15 +24,14 @@ final class DatabaseFile: Sendable {
     private let logger: Logger
     private let wasTold = Mutex(false)
 
-    /// - Parameter path: The path of the file that was just opened.
     init(_ path: String, logger: Logger) {
         self.path = path
         self.logger = logger
         opened = Identity(path)
     }
 
-    /// - Throws: ``RequestProblem`` with status 503 if the file at the path was replaced or removed. The first time, it
-    ///   is also logged.
+    /// - Throws: ``RequestProblem`` with status 503 if the file was replaced or removed. The first time, it is also
+    ///   logged.
     func check() throws(RequestProblem) {
         guard Identity(path) != opened else { return }
         let isNews = wasTold.withLock { wasTold in

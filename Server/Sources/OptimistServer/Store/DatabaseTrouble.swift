@@ -22,7 +22,7 @@ extension DatabaseError: StorageFailure {
 }
 
 extension OptimistError {
-    /// Runs work on the files of a data directory, and turns a full or failing disk into an error that says what to do.
+    /// Turns a full or failing disk into an error that says what to do.
     ///
     /// - Throws: `OptimistError` with code `diskTrouble`, or the error of `work`.
     static func explainingDisk<Value>(of directory: URL, _ work: () throws -> Value) throws -> Value {

@@ -4,9 +4,8 @@ import Foundation
 import OptimistCore
 import Synchronization
 
-/// Locks a data directory for one server. Two servers would not see each other's sessions and epochs.
-///
-/// The system releases the lock when the process ends, even after a crash.
+/// Locks a data directory for one server. Two servers would not see each other's sessions and epochs. The system
+/// releases the lock when the process ends.
 final class DirectoryLock: Sendable {
     /// Nil after the release.
     private let descriptor: Mutex<Int32?>
@@ -27,7 +26,7 @@ final class DirectoryLock: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
-    /// Releases the lock now. Waiting for `deinit` is not enough: a task that is ending may still hold a reference.
+    /// Releases the lock now. A task that is ending may still hold a reference and delay `deinit`.
     func release() {
         guard let descriptor = descriptor.withLock({ $0.take() }) else { return }
         // A child process between fork and exec also has the descriptor, so closing it would not release the lock.

@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// Writes small secret files atomically: after a power loss a file is complete or does not exist.
+/// Writes small secret files. After a power loss a file is complete or does not exist.
 package enum DurableFile {
     /// Creates a file that only its owner can read. Returns when it is durable.
     ///

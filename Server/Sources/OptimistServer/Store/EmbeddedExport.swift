@@ -5,10 +5,10 @@ import GRDB
 import OptimistCore
 @_spi(Internals) package import OptimistServing
 
-/// Reads all data in the directory of a stopped server, so that it can be copied elsewhere.
+/// Reads all data of a stopped server, so that it can be copied elsewhere.
 ///
-/// Accounts, rows and sessions are not changed, and no epoch begins. As when a server starts, opening migrates a file
-/// of an earlier version and creates a missing `keys.json`. Servers cannot start on the directory until ``close()`` or
+/// Opening does not begin an epoch or change accounts, rows or sessions. Like a server's start, it migrates a file of
+/// an earlier version and creates a missing `keys.json`. Servers cannot start on the directory until ``close()`` or
 /// until this object is released.
 package final class EmbeddedExport: Sendable {
     let database: ServerDatabase
@@ -30,7 +30,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// Releases the directory, so that a server can start on it. Do not read after this.
+    /// Lets a server start on the directory. Do not read after this.
     package func close() { lock.release() }
 
     /// The data outside of accounts. Epochs are ordered from the oldest, and times are seconds since 1970.
@@ -39,7 +39,7 @@ package final class EmbeddedExport: Sendable {
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
         package var deleted: [DeletionReceipt]
-        /// The highest time that a server has seen, or nil.
+        /// The highest time that a server has seen.
         package var highestTime: Double?
     }
 
@@ -64,7 +64,6 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// Returns the ids of all accounts, in order.
     package func accounts() throws -> [String] {
         try database.pool.read { try String.fetchAll($0, sql: "SELECT account_id FROM optimist_accounts ORDER BY 1") }
     }
@@ -106,7 +105,6 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// A row as stored, alive or deleted.
     package struct StoredBytes: Hashable, Sendable {
         package var type: String
         package var id: String
@@ -132,7 +130,7 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// Returns at most `limit` rows of an account, ordered by type and id, starting after `last` or with the first row.
+    /// Ordered by type and id. Nil starts with the first row.
     package func rows(of account: String, after last: StoredBytes?, limit: Int) throws -> [StoredBytes] {
         try database.pool.read { db in
             try Row.fetchAll(
@@ -145,10 +143,9 @@ package final class EmbeddedExport: Sendable {
         }
     }
 
-    /// The columns of a row, in the order that ``StoredBytes`` reads.
+    /// In the order that ``StoredBytes`` reads.
     static let rowColumns = "type, id, generation, seq, ordinal, born_seq, content, hidden"
 
-    /// Returns the index entries of an account.
     package func index(of account: String) throws -> [(key: RowKey, entry: IndexEntry)] {
         try database.pool.read { db in
             try Row.fetchAll(

@@ -66,20 +66,17 @@ extension ServerStorage {
     }
 }
 
-/// The size of a file in bytes, or nil if it does not exist.
 private func fileSize(_ path: String) -> Int64? {
     try? Stat(FilePath(path)).size
 }
 
 extension Dependencies {
-    /// Makes a name for a new epoch: an "e" and 12 hexadecimal digits.
     package func makeEpoch() -> String {
         "e" + makeID().uuidString.lowercased().replacing("-", with: "").prefix(12)
     }
 }
 
 extension Swift.Clock where Duration == Swift.Duration {
-    /// Returns a function that measures the time since this call.
     func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: self.now) }

@@ -6,16 +6,14 @@ import Synchronization
 
 /// Commits writes that arrive together in one transaction.
 ///
-/// While one transaction is being made durable, new writes queue up; the short ones share the next transaction. Each
-/// write is answered after the commit. A failing write does not affect the others: if it had already changed the
-/// database, the shared transaction is rolled back and its writes run again one by one. This way writes do not need
-/// savepoints.
+/// While one transaction is being made durable, new writes queue up, and the short ones share the next. If a write
+/// fails after it changed the database, the shared transaction is rolled back and its writes run again one by one, so
+/// they do not need savepoints.
 package final class GroupCommit: Sendable {
-    /// Called with the outcome of the transaction: nil, or its error.
+    /// Called with the error of the transaction, or nil.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
     private struct Job: Sendable {
         var id: Int
-        /// When the write started to wait.
         var since: Duration
         /// Runs inside the open transaction, possibly twice.
         var run: @Sendable (Database) -> (failure: (any Error)?, answer: Answer)
@@ -40,14 +38,13 @@ package final class GroupCommit: Sendable {
     private let check: @Sendable () throws -> Void
     private let metrics: CommitMetrics?
     private let waiting = Mutex(Waiting())
-    /// The limits on writes per commit and on the time after which no more join, so that writes do not wait long for
-    /// each other.
+    /// Further writes wait for the next transaction, so that none waits long for its neighbours.
     private let maxJobs = 512
     private let maxSharedTime: Duration = .milliseconds(50)
 
     /// - Parameters:
-    ///   - now: A clock for measuring how long writes take.
-    ///   - metrics: Receives the size and the wait of each commit. Nil measures nothing.
+    ///   - now: A clock for measuring writes.
+    ///   - metrics: Nil measures nothing.
     ///   - check: Called before each transaction. If it throws, the waiting writes fail with that error.
     init(
         writer: any DatabaseWriter, now: @escaping @Sendable () -> Duration = WorkBudget.stopwatch(),
@@ -62,12 +59,11 @@ package final class GroupCommit: Sendable {
     /// Runs `work` in a transaction and returns when it is durable.
     ///
     /// - Parameters:
-    ///   - owner: The owner of the write. Owners take turns. Default: one shared by all, for writes that are always
-    ///     short.
+    ///   - owner: Owners take turns. Default: one shared by all, for writes that are always short.
     ///   - work: May run a second time, if another write in the same transaction fails.
     /// - Throws: The error of `work`, whose changes are then rolled back, or the error of the commit. If the task is
-    ///   cancelled before `work` starts, `CancellationError`, and `work` never runs. Once it has started, `work` must
-    ///   check for cancellation itself.
+    ///   cancelled before `work` starts, `CancellationError`. Once it has started, `work` must check for cancellation
+    ///   itself.
     func write<Value: Sendable>(
         of owner: String = "", _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
@@ -90,13 +86,11 @@ package final class GroupCommit: Sendable {
         }
     }
 
-    /// Refuses the write of a cancelled caller, if it is still waiting.
     private func leave(_ id: Int, of owner: String) {
         let job = waiting.withLock { $0.jobs.remove(of: owner) { $0.id == id } }
         job?.refuse(nil)
     }
 
-    /// The number of writes that wait for the next commit.
     var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
     private func add(_ job: Job, of owner: String) {
@@ -122,11 +116,8 @@ package final class GroupCommit: Sendable {
         }
     }
 
-    /// Runs writes in one transaction and answers them.
-    ///
     /// - Parameter sharing: Whether other waiting writes may join.
-    /// - Returns: The writes that must run again one by one, because one of them failed after it had changed the
-    ///   database.
+    /// - Returns: The writes to run again one by one, because one of them failed after it had changed the database.
     private func commit(_ first: Turn, sharing: Bool, _ db: Database) -> [Turn] {
         var done: [(turn: Turn, answer: Answer)] = []
         var spoiler: (any Error)?
@@ -156,7 +147,7 @@ package final class GroupCommit: Sendable {
             return []
         }
         if let spoiler, done.count > 1 {
-            // It exceeded its own budget and would do so again, so it does not run a second time.
+            // It exceeded its own budget and would do so again.
             if spoiler is WorkStopped { done.removeLast().answer(nil) }
             return done.map(\.turn)
         }

@@ -45,7 +45,6 @@ struct Housekeeping: Service {
         await attempt("Old health reports could not be removed") { try await health?.sweep(at: now) }
     }
 
-    /// Logs a failure. The next run tries again.
     private func attempt(_ failure: Logger.Message, _ work: () async throws -> Void) async {
         do {
             try await work()

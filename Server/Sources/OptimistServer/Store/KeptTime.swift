@@ -2,9 +2,8 @@
 
 import GRDB
 
-/// The highest time that a server has seen, stored in the embedded database.
 enum KeptTime {
-    /// In seconds since 1970. Nil if there is none.
+    /// In seconds since 1970.
     static func highest(_ db: Database) throws -> Double? {
         try Double.fetchOne(db, sql: "SELECT CAST(value AS REAL) FROM optimist_settings WHERE name = 'time'")
     }

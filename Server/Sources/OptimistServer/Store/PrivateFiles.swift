@@ -12,9 +12,8 @@ enum PrivateFiles {
         ".optimist.probe",
     ]
 
-    /// Creates the data directory, or removes other users' access to an existing one.
-    ///
-    /// A directory that belongs to another user or contains other files is not changed.
+    /// Creates the data directory, or removes other users' access to an existing one. A directory that belongs to
+    /// another user or contains other files is not changed.
     ///
     /// - Throws: ``OptimistError`` `unreadableData` if it cannot be created; `exposedData`, with the command to run, if
     ///   other users keep access.
@@ -36,14 +35,12 @@ enum PrivateFiles {
             """)
     }
 
-    /// Creates an empty database file if there is none. SQLite gives its additional files the same mode.
+    /// SQLite gives its additional files the same mode.
     static func makeDatabase(at path: String) {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Removes other users' access to the server's files.
-    ///
     /// - Throws: ``OptimistError`` `exposedData`, with the command to run, if a file belongs to another user.
     static func closeFiles(in directory: URL) throws {
         for path in secrets.map({ directory.appending(path: $0).path }) {
@@ -56,7 +53,7 @@ enum PrivateFiles {
 
     private static func isOpen(_ found: Stat) -> Bool { found.permissions.rawValue & 0o077 != 0 }
 
-    /// Whether only this server uses the directory. A directory like /tmp is shared.
+    /// A directory like /tmp is shared.
     private static func holdsOnlyOwnFiles(_ directory: URL, _ found: Stat) -> Bool {
         guard found.userID.rawValue == geteuid(), !found.permissions.contains(.saveText),
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path)

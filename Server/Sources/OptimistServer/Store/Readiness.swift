@@ -4,8 +4,7 @@ import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// Tests whether the server can store rows. It writes, because a read would not notice a full disk or another program's
-/// lock.
+/// Tests whether the server can store rows. A read would not notice a full disk or another program's lock.
 struct Readiness: Sendable {
     private let file: DatabaseFile
     private let database: DatabaseQueue
@@ -14,7 +13,6 @@ struct Readiness: Sendable {
     /// How long to wait for a locked database, in seconds.
     private static let patience = 2.0
 
-    /// - Parameter database: The path of a database that is already open.
     init(database path: String, file: DatabaseFile) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)
@@ -23,7 +21,7 @@ struct Readiness: Sendable {
         self.file = file
     }
 
-    /// Attempts a write. Returns nil if it works, otherwise a sentence about the problem.
+    /// Returns a sentence about the problem, or nil.
     func attempt(at time: Date) async -> String? {
         do {
             try file.check()

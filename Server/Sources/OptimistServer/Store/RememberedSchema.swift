@@ -7,8 +7,7 @@ package import OptimistWire
 
 /// The schema that was last served, stored with the data and in its backups.
 package enum RememberedSchema {
-    /// Reads the schema from a data directory, even while a server runs on it. It blocks the thread and changes
-    /// nothing.
+    /// Reads the schema from a data directory, even while a server runs on it. Blocks the thread.
     ///
     /// - Returns: Nil if there is no data or no server has served it.
     /// - Throws: `OptimistError` with code `newerData`, `unreadableData`, `dataInUse` or `schemaConflict`.
@@ -29,8 +28,6 @@ package enum RememberedSchema {
         return try String.fetchOne(db, sql: "SELECT content FROM optimist_schemas ORDER BY version DESC LIMIT 1")
     }
 
-    /// Parses a schema as stored.
-    ///
     /// - Throws: `OptimistError` with code `schemaConflict`. The message says what to do.
     package static func schema(of content: String) throws -> Schema {
         do { return try Schema(json: JSON(parsing: content.utf8)) } catch {

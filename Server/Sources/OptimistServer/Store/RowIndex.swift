@@ -6,17 +6,15 @@ import GRDB
 
 /// The table that finds rows by their column values.
 enum RowIndex {
-    /// Raise this when the way to make or compare keys changes; tables of an earlier form are then rebuilt. Form 1
-    /// treated letters that only look alike as equal.
+    /// Raise this when the way to make or compare keys changes; tables are then rebuilt. Form 1 treated letters that
+    /// only look alike as equal.
     private static let form = 2
 
-    /// Whether the table has the current form.
     static func isPresent(_ db: Database) throws -> Bool {
         let present = try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
         return present?.hasPrefix("\(form) ") == true
     }
 
-    /// Whether the table was made for the indexes of a schema.
     static func isPresent(for schema: Schema, _ db: Database) throws -> Bool {
         try String.fetchOne(db, sql: "SELECT value FROM optimist_settings WHERE name = 'indexes'")
             == setting(for: schema)
@@ -32,8 +30,7 @@ enum RowIndex {
 
     /// Rebuilds the table if it has an earlier form or was made for other indexes.
     ///
-    /// Existing rows may violate a unique constraint that a new schema adds. They stay as they are; only later writes
-    /// are checked.
+    /// Existing rows may violate a new unique constraint. They stay; only later writes are checked.
     static func keepUp(with schema: Schema, _ db: Database) throws {
         if try isPresent(for: schema, db) { return }
         try db.execute(sql: "DELETE FROM optimist_index")
@@ -56,7 +53,6 @@ enum RowIndex {
 }
 
 extension Schema {
-    /// The names of the indexes by type, without types that lack indexes.
     fileprivate var indexNames: JSON {
         let names = types.mapValues { $0.indexNames.sorted().map(JSON.string) }.filter { !$0.value.isEmpty }
         return .object(JSONObject(names.map { ($0.key, .array($0.value)) }))

@@ -3,9 +3,8 @@
 import GRDB
 @_spi(Internals) import OptimistServing
 
-/// The expiry of old tombstones and push records.
 extension SQLiteAccount {
-    /// Records the day of the next transaction. Later days were recorded by a wrong clock and are removed.
+    /// Later days were recorded by a wrong clock and are removed.
     func begin(day: Int) throws {
         guard lastDay != day else { return }
         lastDay = day
@@ -38,7 +37,7 @@ extension SQLiteAccount {
 
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool {
         let last = try seq(before: expiry.deletedBefore)
-        // By the order of deletion, in which a partial index of tombstones has them.
+        // Uses the partial index of tombstones, which has them in this order.
         let expired = try Row.fetchAll(
             db,
             sql: """

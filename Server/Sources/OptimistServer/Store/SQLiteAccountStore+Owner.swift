@@ -3,7 +3,6 @@
 import Foundation
 import GRDB
 
-/// Actions of an account's owner: sessions, password, deletion.
 extension SQLiteAccountStore {
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
         try await reader.read { db in
@@ -131,7 +130,7 @@ extension SQLiteAccountStore {
 }
 
 extension DeletionReceipt {
-    /// Reads account, time, rows, sessions and `is_erased`, in this order.
+    /// Reads account, time, rows, sessions and `is_erased`.
     init(_ row: Row) {
         self.init(account: row[0], deletedAt: row[1], rows: row[2], sessions: row[3], isErased: row[4])
     }

@@ -3,7 +3,6 @@
 import Foundation
 import GRDB
 
-/// The accounts and sessions of the embedded store.
 struct SQLiteAccountStore: AccountStore {
     let reader: any DatabaseReader
     let commits: GroupCommit
@@ -98,14 +97,14 @@ struct SQLiteAccountStore: AccountStore {
         }
     }
 
-    /// Whether an account still exists with the password that was read.
+    /// Whether the account still exists with the password that was read.
     func isUnchanged(_ account: StoredAccount, _ db: Database) throws -> Bool {
         try String.fetchOne(
             db, sql: "SELECT password FROM optimist_accounts WHERE account_id = ?", arguments: [account.id])
             == account.password
     }
 
-    /// The columns of a session, in the order that its initializer reads.
+    /// In the order that the initializer reads.
     static let sessionColumns = """
         account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended, begun_at
         """
@@ -133,7 +132,7 @@ struct SQLiteAccountStore: AccountStore {
 }
 
 extension String {
-    /// A string after all strings with this prefix, in the byte order of UTF-8.
+    /// Sorts after all strings with this prefix, in the byte order of UTF-8.
     package var endOfPrefix: String { self + "\u{10FFFF}" }
 }
 

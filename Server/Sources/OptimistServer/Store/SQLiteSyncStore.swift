@@ -10,8 +10,8 @@ package struct SQLiteSyncStore: SyncStore {
     private let commits: GroupCommit?
     let reads = ReadTurns(connections: ServerDatabase.readers)
 
-    /// - Parameter commits: Groups writes into commits. Nil runs everything directly on the caller's thread, one write
-    ///   after another, so that a simulation controls the order.
+    /// - Parameter commits: Nil runs everything directly on the caller's thread, one write after another, so that a
+    ///   simulation controls the order.
     package init(_ database: ServerDatabase, commits: GroupCommit?) {
         self.database = database
         self.commits = commits
@@ -48,14 +48,14 @@ package struct SQLiteSyncStore: SyncStore {
         return commits == nil ? try readNow(read) : try await database.pool.read(read)
     }
 
-    /// GRDB's synchronous methods. In an async function, the plain names would call the asynchronous ones.
+    /// Calls GRDB's synchronous methods, which an async function cannot call by their plain names.
     private func readNow<Value>(_ read: (Database) throws -> Value) throws -> Value { try database.pool.read(read) }
     private func writeNow<Value>(_ write: (Database) throws -> Value) throws -> Value {
         try database.pool.write(write)
     }
 }
 
-/// An account within an open transaction. Do not use it after the transaction ends.
+/// An account within an open transaction.
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String
@@ -147,8 +147,7 @@ final class SQLiteAccount: AccountTransaction {
         return living
     }
 
-    /// Ordered by primary key, starting after the previous page. It includes deleted rows, so that skipping them counts
-    /// as work.
+    /// Includes deleted rows, so that skipping them counts as work.
     static let livingInOrder = """
         SELECT id, seq, ordinal, born_seq, generation, CASE WHEN generation % 2 = 1 THEN content END,
             CASE WHEN generation % 2 = 1 THEN hidden END
@@ -281,13 +280,13 @@ extension Row {
     /// The bytes of a text, without creating a string.
     func bytes(at index: Int) throws -> [UInt8] { try bytesIfAny(at: index) ?? [] }
 
-    /// As ``bytes(at:)``, or nil for null.
+    /// Nil for null.
     func bytesIfAny(at index: Int) throws -> [UInt8]? {
         try withUnsafeData(atIndex: index) { data in data.map { [UInt8]($0) } }
     }
 }
 
 extension [String] {
-    /// A JSON array for SQLite's `json_each`.
+    /// For SQLite's `json_each`.
     fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
 }

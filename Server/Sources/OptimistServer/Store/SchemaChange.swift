@@ -6,25 +6,23 @@
 /// As text it is a word, a colon and a place: `drop:note`, `drop:todo.done`, `retype:todo.done`, `require:todo.due` or
 /// `unique:contact.email+name`. `optimist serve --accept` reads this text, and error messages print it.
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
-    /// A kind of change.
     package enum Kind: String, Sendable, CaseIterable {
-        /// A type or column was removed, and no other one names it as its former name.
+        /// The type or column is not the former name of another one.
         case drop
-        /// A column changed its type, or refers to another type of rows.
+        /// Also when a reference has another target.
         case retype
-        /// A column is now required but may be null in stored rows.
+        /// The column may be null in stored rows.
         case require
-        /// Columns are now unique, but stored rows collide in them.
+        /// Stored rows collide in the columns.
         case unique
     }
 
     package var kind: Kind
-    /// The name of the type: its former name if it was removed, otherwise its current name.
+    /// The former name of a removed type, otherwise the current name.
     package var type: String
-    /// The names of the columns. Empty means the type itself.
+    /// Empty for the type itself.
     package var columns: [String]
 
-    /// Makes a change without checking it.
     package init(_ kind: Kind, _ type: String, _ columns: String...) { self.init(kind, type, columns: columns) }
 
     init(_ kind: Kind, _ type: String, columns: [String]) {
@@ -50,6 +48,5 @@ public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(kind.rawValue):\(place)" }
 
-    /// The place of the change, as error messages name it.
     var place: String { columns.isEmpty ? type : "\(type).\(columns.joined(separator: "+"))" }
 }

@@ -4,17 +4,15 @@ import OptimistCore
 import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Checks that an operator has accepted what a new version of the schema takes from apps and rows.
 package struct SchemaConsent {
     private let schema: Schema
-    /// The version that was served before this one, or nil.
     private let before: Int?
     private let accepted: [SchemaChange]
     private var costly: [(change: SchemaChange, effect: String)] = []
     /// The changes that may be accepted, including those without any cost, such as a unique index without colliding
     /// rows.
     private var possible: Set<SchemaChange> = []
-    /// Whether the data is already served with this version. All its changes were then accepted earlier.
+    /// Whether the data is already served with this version. Its changes were then accepted earlier.
     private let isServed: Bool
 
     /// - Parameters:
@@ -22,7 +20,7 @@ package struct SchemaConsent {
     ///   - known: The versions that the data was served with, latest first.
     ///   - accepted: The changes that the operator accepts.
     ///   - collisions: Counts the rows of a type that share their values in a unique index with another row of their
-    ///     account. It uses the new version's names.
+    ///     account, by the new version's names.
     package init(
         to schema: Schema, from known: [SchemaRegister.Version], _ accepted: [SchemaChange],
         collisions: (String, UniqueIndex) throws -> Int
@@ -30,7 +28,7 @@ package struct SchemaConsent {
         self.schema = schema
         self.accepted = accepted
         isServed = known.first?.version == schema.version
-        // After a restart with the same options, compare with the version before, as the first start did.
+        // After a restart with the same options, compare as the first start did.
         let earlier = isServed ? known.dropFirst() : known[...]
         before = earlier.first?.version
         let difference = SchemaDifference(from: try earlier.map(Self.read), to: schema)
@@ -58,8 +56,7 @@ package struct SchemaConsent {
         }
     }
 
-    /// - Throws: ``OptimistError`` with code `schemaConflict`. It lists all open changes and the options that accept
-    ///   them.
+    /// - Throws: ``OptimistError`` with code `schemaConflict`, all open changes, and the options that accept them.
     package func check() throws {
         let strangers = accepted.filter { !possible.contains($0) }
         if !strangers.isEmpty { throw OptimistError(.schemaConflict, sentence(on: strangers)) }

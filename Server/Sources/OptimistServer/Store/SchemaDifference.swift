@@ -4,15 +4,14 @@
 
 /// The breaking changes from earlier versions of a schema to a new one. Renames are not breaking.
 struct SchemaDifference {
-    /// The changes that need consent, each with a sentence about its effect.
     private(set) var costly: [(change: SchemaChange, effect: String)] = []
-    /// The new unique indexes. Whether they need consent depends on the rows.
+    /// Whether they need consent depends on the rows.
     private(set) var newIndexes: [(type: String, index: UniqueIndex)] = []
 
     private let schema: Schema
 
     /// - Parameters:
-    ///   - earlier: The versions that may have stored rows, latest first. If it is empty, there are no differences.
+    ///   - earlier: The versions that may have stored rows, latest first.
     ///   - schema: The version that the server will serve.
     init(from earlier: [Schema], to schema: Schema) {
         self.schema = schema
@@ -31,7 +30,7 @@ struct SchemaDifference {
             } else {
                 newIndexes += type.uniqueIndexes.map { (name, $0) }
             }
-            // A column that the latest version lacks may exist in an older one, with rows that have values in it.
+            // A column that the latest version lacks may exist in an older one, with stored values.
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key })
             where known?.columns[column] == nil { compareWithOlder(name, column, definition, earlier.dropFirst()) }
         }
@@ -42,7 +41,7 @@ struct SchemaDifference {
         costly.append((SchemaChange(kind, type, columns: columns), effect))
     }
 
-    /// - Parameter former: The type's former columns, by their current names.
+    /// - Parameter former: The former columns, by their current names.
     private mutating func compare(
         _ name: String, _ type: TypeSchema, with known: TypeSchema, _ former: [String: FormerColumn]
     ) {
@@ -90,7 +89,7 @@ struct SchemaDifference {
 
 /// An earlier version of a schema, seen with the names of a later one.
 private struct FormerSchema {
-    /// The current names of the types that still exist, by their former names.
+    /// Current names by former names.
     let present: [String: String]
     private let former: Schema
     private let vocabulary: Vocabulary
@@ -111,7 +110,7 @@ private struct FormerSchema {
 
     private let names: [String: [String]]
 
-    /// Returns a type's former definition, with its columns by their current names.
+    /// The columns are by their current names.
     func type(_ name: String) -> (definition: TypeSchema, columns: [String: FormerColumn])? {
         guard let known = present.first(where: { $0.value == name })?.key, let definition = former.types[known] else {
             return nil
@@ -129,15 +128,13 @@ private struct FormerSchema {
     }
 }
 
-/// A column in an earlier version.
 private struct FormerColumn {
     var name: String
     var definition: ColumnSchema
-    /// Its type in words. A reference has the current name of its target.
+    /// The type in words, with the current name of a reference's target.
     var kind: String
 }
 
 extension ColumnSchema {
-    /// The column's type in words.
     fileprivate func kind(target: String?) -> String { target.map { "a reference to \($0)" } ?? type.rawValue }
 }

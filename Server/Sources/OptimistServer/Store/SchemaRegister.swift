@@ -38,7 +38,7 @@ package enum SchemaRegister {
         }
     }
 
-    /// The canonical JSON of a schema, as it is stored.
+    /// The canonical JSON of a schema.
     package static func content(of schema: Schema) -> String {
         String(decoding: schema.json.canonicalBytes, as: UTF8.self)
     }
@@ -48,7 +48,7 @@ package enum SchemaRegister {
     /// - Parameters:
     ///   - schema: The schema.
     ///   - known: The stored versions of the schema with this id, latest first.
-    ///   - otherApp: The id of any stored schema, or nil if there is none.
+    ///   - otherApp: The id of any stored schema.
     /// - Throws: `OptimistError` with code `schemaConflict`.
     package static func check(_ schema: Schema, known: [Version], otherApp: String?) throws {
         if let latest = known.first, let objection = objection(to: schema, content(of: schema), latest: latest) {
@@ -62,7 +62,7 @@ package enum SchemaRegister {
         }
     }
 
-    /// Returns the stored versions, latest first.
+    /// Latest first.
     private static func versions(of id: String, _ db: Database) throws -> [Version] {
         let sql = "SELECT version, content FROM optimist_schemas WHERE id = ? ORDER BY version DESC"
         return try Row.fetchAll(db, sql: sql, arguments: [id]).map { Version(version: $0[0], content: $0[1]) }
@@ -93,8 +93,7 @@ package enum SchemaRegister {
         return nil
     }
 
-    /// Creates a view for each type, so that an operator can query rows as tables. Columns of apps never start with
-    /// "@".
+    /// Lets an operator query rows as tables. Columns of apps never start with "@".
     private static func makeViews(_ schema: Schema, _ db: Database) throws {
         for view in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'view'") {
             try db.execute(sql: "DROP VIEW \(view.quotedDatabaseIdentifier)")

@@ -4,7 +4,7 @@ import GRDB
 import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// Updates stored rows to the names of a later schema. Rows are always stored with the names that the latest apps see.
+/// Updates stored rows to the names of a later schema.
 enum SchemaRenames {
     /// - Parameter version: The schema version that the rows were stored with.
     static func apply(_ schema: Schema, from version: Int, _ db: Database) throws {
@@ -45,7 +45,6 @@ enum SchemaRenames {
 }
 
 extension JSON {
-    /// Renames the columns in a part of a row's hidden data, if it is an object.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

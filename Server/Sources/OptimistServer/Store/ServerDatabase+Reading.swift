@@ -4,11 +4,8 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// Reads the file of a data directory, even while a server runs on it.
 extension ServerDatabase {
-    /// Returns the database of a directory that a server has used before.
-    ///
-    /// - Throws: `OptimistError` with code `unreadableData` if there is none.
+    /// - Throws: `OptimistError` with code `unreadableData` if no server has used the directory.
     static func existingFile(in directory: URL) throws -> URL {
         let file = directory.appending(path: "optimist.sqlite")
         guard FileManager.default.fileExists(atPath: file.path) else {
@@ -18,7 +15,7 @@ extension ServerDatabase {
         return file
     }
 
-    /// Opens a file without migrating it. If a server that is shutting down still holds the file, this waits up to 5 s.
+    /// Opens a file without migrating it. Waits up to 5 s for a server that is shutting down.
     static func queue(_ path: String, isReadOnly: Bool = true) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
@@ -26,7 +23,7 @@ extension ServerDatabase {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Opens the file in a data directory for reading, if this version of the server wrote it.
+    /// Opens the database if this version of the server wrote it.
     static func openForReading(_ directory: URL) throws -> any DatabaseReader {
         let queue = try queue(try existingFile(in: directory).path)
         let found = try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }

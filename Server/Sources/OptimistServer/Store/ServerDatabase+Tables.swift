@@ -2,20 +2,16 @@
 
 import GRDB
 
-/// The tables of the embedded database, and their version.
 extension ServerDatabase {
-    /// Migrates a file to the next version.
     typealias Step = @Sendable (Database) throws -> Void
 
-    /// The migrations from version 1, 2 and so on. Never change the step of a released version.
+    /// Never change the step of a released version.
     private static let steps: [Step] = []
 
-    /// The version of the tables below. A file of a later version is refused unchanged.
+    /// A file of a later version is refused unchanged.
     static let version = steps.count + 1
 
     /// Creates the tables, or migrates those of an earlier version.
-    ///
-    /// - Parameter steps: Default: the steps of this version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         if found == 0 {
@@ -26,7 +22,7 @@ extension ServerDatabase {
         try db.execute(sql: "PRAGMA user_version = \(steps.count + 1)")
     }
 
-    /// Each table of account data has the account's id as its first key column, so that accounts can be moved between
+    /// Tables of account data have the account's id as first key column, so that accounts can be moved between
     /// machines.
     private static let tables = """
         CREATE TABLE optimist_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

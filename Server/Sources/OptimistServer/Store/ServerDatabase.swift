@@ -4,20 +4,19 @@ import Foundation
 package import GRDB
 import OptimistCore
 
-/// The database of the embedded server: its settings, its tables, and the epoch that begins when it opens.
+/// The database of the embedded server, and the epoch that begins when it opens.
 package struct ServerDatabase: Sendable {
     package let pool: DatabasePool
-    /// All epochs of the database, oldest first. If a server opened it, the last one began with this start.
+    /// Oldest first. If a server opened the database, the last one began with this start.
     package let epochs: [String]
 
     package var epoch: String { epochs[epochs.count - 1] }
 
-    /// The number of reading connections.
     static let readers = 4
 
     /// - Parameters:
-    ///   - path: The path of the file, which is created if missing.
-    ///   - epoch: The name of the epoch to begin. Nil begins none, for uses that do not serve devices.
+    ///   - path: The file, which is created if missing.
+    ///   - epoch: The epoch to begin. Nil for uses that do not serve devices.
     /// - Throws: ``OptimistError`` with code `unreadableData` or `newerData`. The message says what to do.
     package init(path: String, epoch: String?) throws {
         try Self.refuseStrangers(path)
@@ -25,10 +24,10 @@ package struct ServerDatabase: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = Self.readers
         pool = try DatabasePool(path: path, configuration: configuration)
-        // GRDB sets NORMAL after `prepareDatabase`. With it, an acknowledged push might not survive a power loss.
+        // GRDB sets NORMAL, which could lose an acknowledged push after a power loss.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 4000")
-            // Overwrites deleted content. Copies that SQLite made earlier when moving pages stay until a vacuum.
+            // Copies that SQLite made earlier when moving pages stay until a vacuum.
             try db.execute(sql: "PRAGMA secure_delete = ON")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
                 throw OptimistError(.unreadableData, "SQLite does not make commits durable on this system.")
@@ -43,7 +42,7 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Checks an existing file without changing it.
+    /// Does not change the file.
     ///
     /// - Throws: `OptimistError` with code `newerData`, `unreadableData` or `dataInUse`.
     static func refuseStrangers(_ path: String) throws {
@@ -66,8 +65,7 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// Returns the error for a file that could not be checked. It suggests moving the file away only if it is not a
-    /// sound database.
+    /// Suggests moving the file away only if it is not a sound database.
     static func problem(_ error: any Error, at path: String) -> any Error {
         switch (error as? DatabaseError)?.resultCode {
         case .SQLITE_FULL?, .SQLITE_IOERR?: error
@@ -84,8 +82,8 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    /// If a server crashed while it created the file, before switching it to WAL, a rollback journal remains. SQLite
-    /// needs write access to roll it back.
+    /// A server that crashed before it switched a new file to WAL leaves a rollback journal. SQLite needs write access
+    /// to roll it back.
     private static func look(_ path: String) throws -> (version: Int, isEmpty: Bool) {
         do { return try look(path, isReadOnly: true) } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK

@@ -10,23 +10,21 @@ struct WriteQueue<Write: Sendable>: Sendable {
         var write: Write
     }
 
-    /// The waiting writes by owner. It also has an entry for an owner whose write is running, and for an owner in a
-    /// lane whose writes were all removed.
+    /// By owner. Also has an entry for an owner whose write is running, and for one in a lane whose writes were all
+    /// removed.
     private var lines: [String: ArraySlice<Write>] = [:]
     /// The lanes: owners with waiting writes, the next one first.
     private var quick: ArraySlice<String> = []
     private var slow: ArraySlice<String> = []
     private var slowOwners: Set<String> = []
-    /// Whether the current transaction belongs to a slow owner.
     private var isSlowTurn = false
     /// Whether a write in the current transaction was long. The quick lane then goes next.
     private var wasLong = false
-    /// The number of waiting writes.
     private(set) var count = 0
 
-    /// The owner of a write that takes longer than this counts as slow.
+    /// The owner of a longer write counts as slow.
     static var long: Duration { .milliseconds(100) }
-    /// Beyond this number all slow owners are forgotten. Slow ones are soon detected again.
+    /// Beyond this number all are forgotten and soon detected again.
     private static var maxSlowOwners: Int { 1000 }
 
     mutating func add(_ write: Write, of owner: String) {
@@ -35,14 +33,14 @@ struct WriteQueue<Write: Sendable>: Sendable {
         count += 1
     }
 
-    /// Removes a waiting write. Returns nil if it no longer waits.
+    /// Returns nil if the write no longer waits.
     mutating func remove(of owner: String, where isMeant: (Write) -> Bool) -> Write? {
         guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
         count -= 1
         return lines[owner]?.remove(at: index)
     }
 
-    /// Returns the first write of a transaction, or nil if none waits.
+    /// Returns the first write of a transaction.
     mutating func first() -> Turn? {
         for lane in [\Self.quick, \Self.slow] { skipEmpty(in: lane) }
         isSlowTurn = !slow.isEmpty && (quick.isEmpty || !wasLong)
@@ -50,7 +48,7 @@ struct WriteQueue<Write: Sendable>: Sendable {
         return take(from: isSlowTurn ? \.slow : \.quick)
     }
 
-    /// Returns another write for the current transaction, or nil if none may share it.
+    /// Returns another write for the current transaction.
     mutating func another() -> Turn? { isSlowTurn ? nil : take(from: \.quick) }
 
     /// Call this after each write that was taken. It lets the owner's next write follow.
@@ -76,7 +74,6 @@ struct WriteQueue<Write: Sendable>: Sendable {
         return Turn(owner: owner, write: write)
     }
 
-    /// Drops owners whose writes were all removed.
     private mutating func skipEmpty(in lane: WritableKeyPath<Self, ArraySlice<String>>) {
         while let owner = self[keyPath: lane].first, lines[owner]?.isEmpty != false {
             self[keyPath: lane].removeFirst()

@@ -7,13 +7,11 @@ import Hummingbird
 
 /// The rule for text from clients that is not a row's value: names, addresses, ids and parts of URLs.
 ///
-/// Such text is shown to operators and used in queries. PostgreSQL refuses a NUL character, and terminals obey escape
+/// It is shown to operators and used in queries. PostgreSQL refuses a NUL character, and terminals obey escape
 /// sequences.
 enum OutsideText {
-    /// Whether a text is free of control characters, see `Unicode.Scalar.controls`.
     static func isClean(_ text: some StringProtocol) -> Bool { !text.unicodeScalars.contains(where: \.controls) }
 
-    /// Refuses a member of a body that contains a control character.
     static func check(_ text: String, _ member: String) throws(AuthRefusal) {
         if isClean(text) { return }
         throw .invalidRequest("\"\(member)\" contains a control character. Remove it.", reason: "invalid_text")

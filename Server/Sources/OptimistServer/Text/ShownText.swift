@@ -4,8 +4,8 @@ import OptimistWire
 
 extension Unicode.Scalar {
     /// Whether a terminal or a page acts on the character instead of showing it: control characters, line separators,
-    /// and characters that change the direction of text. Joiners, as in emoji, do not count, nor do direction marks, as
-    /// in Hebrew and Arabic device names, because they do not reverse other text.
+    /// and characters that reverse text. Joiners, as in emoji, and direction marks, as in Hebrew and Arabic device
+    /// names, do not count.
     package var controls: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -14,7 +14,6 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether the character is visible by itself.
     var isVisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
@@ -24,8 +23,8 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text for a terminal or a log, with every control character written as a JSON escape, such as `\u001b`. JSON
-    /// text contains such characters only inside strings, so its meaning is unchanged.
+    /// The text with every control character written as a JSON escape, such as `\u001b`. In JSON such characters occur
+    /// only inside strings, so its meaning is unchanged.
     ///
     /// - Parameter kept: The characters to leave as they are. Default: none.
     package func shown(keeping kept: Set<Unicode.Scalar> = []) -> String {
@@ -46,15 +45,15 @@ extension String {
         return String(shown)
     }
 
-    /// The text as a field of a log line. It is quoted unless it is a plain word, so that it cannot imitate another
-    /// field or line.
+    /// The text as a field of a log line, quoted unless it is a plain word, so that it cannot imitate another field or
+    /// line.
     package var inLogField: String {
         let isPlain = !isEmpty && utf8.allSatisfy { $0 > 32 && $0 < 127 && !#""'=\"#.utf8.contains($0) }
         return isPlain ? self : JSON.string(self).description.shown()
     }
 
-    /// The text with the special characters of HTML and SVG escaped. It works on scalars, so a combining mark next to
-    /// one cannot hide it.
+    /// The text escaped for HTML and SVG. It works on scalars, so a combining mark next to a special character cannot
+    /// hide it.
     package var inHTML: String {
         var html = UnicodeScalarView()
         for scalar in unicodeScalars {

@@ -5,11 +5,11 @@ import Logging
 import OptimistCore
 import Synchronization
 
-/// The time that the server uses to expire sessions and tokens and to sweep old data.
+/// The time for expiring sessions and tokens and for sweeping old data.
 ///
 /// The data stores the highest time that a server has seen. If the clock leaps by more than a day, the server does not
-/// trust it until it is correct again or an operator confirms it, see ``ServerConfiguration/acceptedTime``. Rows always
-/// get the clock's own time.
+/// trust it until it is correct again or an operator confirms it, see ``ServerConfiguration/acceptedTime``. Rows get
+/// the clock's own time.
 ///
 /// > Source: Documentation/Promises.md, O14.
 final class ServerTime: Sendable {
@@ -17,12 +17,12 @@ final class ServerTime: Sendable {
     private let now: @Sendable () -> Date
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
-    /// Whether an operator has confirmed the current time and the data does not reflect this yet.
+    /// Whether an operator has confirmed a time that is not saved yet.
     private let replacesHighest: Mutex<Bool>
 
     /// - Parameters:
-    ///   - highest: The highest time stored in the data, in seconds since 1970. Nil if there is none.
-    ///   - accepted: The time as confirmed by an operator. Ignored if it differs from the clock by a day and a half or
+    ///   - highest: The highest time in the data, in seconds since 1970.
+    ///   - accepted: The time that an operator confirmed. Ignored if it differs from the clock by a day and a half or
     ///     more.
     ///   - elapsed: Returns the time since a fixed moment.
     init(
@@ -46,7 +46,6 @@ final class ServerTime: Sendable {
         look(atStart: true)
     }
 
-    /// Returns the trusted time.
     func believed() -> Date {
         let (now, elapsed) = (now().timeIntervalSince1970, elapsed().seconds)
         let (time, news) = trust.withLock { $0.time(at: now, elapsed: elapsed) }
@@ -54,7 +53,7 @@ final class ServerTime: Sendable {
         return Date(timeIntervalSince1970: time)
     }
 
-    /// Checks the clock. Returns true if it is not trusted.
+    /// Returns true if the clock is not trusted.
     @discardableResult
     func look(atStart isStart: Bool = false) -> Bool {
         let (now, elapsed) = (now().timeIntervalSince1970, elapsed().seconds)
@@ -63,8 +62,7 @@ final class ServerTime: Sendable {
         return isHeld
     }
 
-    /// Saves the time in the data, unless the clock is not trusted. A time that an operator confirmed may replace a
-    /// later one.
+    /// Saves the time, unless the clock is not trusted. A time that an operator confirmed may replace a later one.
     func keep(in storage: OpenedStorage) async throws {
         guard !look() else { return }
         try await storage.keepTime(believed().timeIntervalSince1970, replacesHighest.withLock { $0 })

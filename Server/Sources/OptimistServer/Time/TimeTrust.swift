@@ -3,35 +3,31 @@
 /// Decides whether to trust the server's clock, based on the highest time in the data and the time elapsed since the
 /// clock was last trusted. All times are seconds since 1970.
 struct TimeTrust: Sendable {
-    /// A leap of more than this many seconds is logged.
+    /// A larger leap is logged.
     static let quiet = 60.0
-    /// A clock that leapt by more than this many seconds, one day, is not trusted.
+    /// After a larger leap, the clock is not trusted. One day.
     static let most = 86_400.0
 
-    /// A change in the state of the clock.
     enum News: Hashable, Sendable {
-        /// The clock leapt by this many seconds and is still trusted.
+        /// By this many seconds. The clock is still trusted.
         case leapt(Double)
-        /// The clock leapt by this many seconds and is no longer trusted.
+        /// By this many seconds. The clock is no longer trusted.
         case held(Double)
-        /// The clock shows the expected time again.
         case back
     }
 
-    /// When the clock was last trusted: its time, and how long the process had run.
+    /// The clock's time and the process's run time when the clock was last trusted.
     private var anchor: (time: Double, elapsed: Double)
-    /// Whether the clock is not trusted at the moment.
+    /// Whether the clock is not trusted.
     private(set) var isHeld = false
 
     /// - Parameters:
-    ///   - highest: The highest time in the data. If it is nil, because there is none or an operator confirmed the
-    ///     clock, the clock is trusted.
+    ///   - highest: The highest time in the data. If nil, because there is none or an operator confirmed the clock, the
+    ///     clock is trusted.
     ///   - now: The time of day.
     ///   - elapsed: How long the process has run, by a monotonic clock.
     init(highest: Double?, now: Double, elapsed: Double) { anchor = (highest ?? now, elapsed) }
 
-    /// Checks the clock.
-    ///
     /// - Returns: The change since the last check, or nil.
     mutating func look(at now: Double, elapsed: Double) -> News? {
         let leap = now - expected(at: elapsed)
