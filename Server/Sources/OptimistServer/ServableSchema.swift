@@ -42,7 +42,7 @@ extension Schema {
         }
     }
 
-    /// Also checks that each of the app's checks is for one of the schema's types.
+    /// Also requires that each of the app's checks is for a type of the schema.
     func checkServable(with validation: RowValidation) throws {
         var faults: [String] = []
         do { try check() } catch { faults = error.faults }

@@ -99,7 +99,7 @@ def orders_reach_devices(folder):
         assert run("vacuum", "--data", folder)[0] == 1
         assert post(address, "/auth/password", {}, token)[1]["reason"] == "account_deleted"
         status, _, problem = run("account", "sessions", "ann@example.org", "--data", folder)
-        assert status == 1 and problem.startswith("optimist account: There is no account with this address."), problem
+        assert status == 1 and problem.startswith("optimist account: No account uses this address."), problem
         for event in ("session_ended", "password_changed", "account_deleted"):
             assert program.said.count(f"security.event={event}") >= 1, program.said
         assert secret not in program.said and "example.org" not in program.said

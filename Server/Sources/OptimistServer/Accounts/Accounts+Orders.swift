@@ -99,6 +99,6 @@ extension Accounts {
 
 extension OptimistError {
     package static var noAccount: Self {
-        OptimistError(.notFound, "There is no account with this address. `optimist account list` lists all accounts.")
+        OptimistError(.notFound, "No account uses this address. `optimist account list` lists all accounts.")
     }
 }

@@ -21,7 +21,7 @@ extension Accounts {
         }
     }
 
-    /// - Returns: Nil if there is no account with the address.
+    /// - Returns: Nil if the address does not have an account.
     func makeReset(email: String) async throws -> PasswordReset? {
         guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
             return nil

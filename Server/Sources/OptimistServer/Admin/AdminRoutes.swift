@@ -10,8 +10,8 @@ import OptimistLoopback
 /// The operator's routes: `/metrics`, pages under `/admin`, their data as JSON under `/admin/api`, and the app's
 /// health.
 ///
-/// Every user of this machine may read all of it. It does not include passwords, hashes or tokens. The only change it
-/// allows is to end a session.
+/// Every user of this machine can read all data here. It does not include passwords, hashes or tokens. The only change
+/// it allows is to end a session.
 struct AdminRoutes: Sendable {
     let storage: OpenedStorage
     let accounts: Accounts

@@ -70,7 +70,7 @@ final class RecentRefusals: Sendable {
     private static func cut(_ text: String) -> String { String(text.prefix(maxText)) }
 }
 
-/// Records requests that are refused entirely, except those with an expired token, which every device sends regularly.
+/// Records requests that are refused entirely, except for expired tokens, which every device sends regularly.
 struct RefusalWatch: RouterMiddleware {
     let refusals: RecentRefusals
 

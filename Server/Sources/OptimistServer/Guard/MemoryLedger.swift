@@ -25,7 +25,7 @@ struct MemoryLedger {
     }
 
     /// - Parameter own: How much the requesting request already holds.
-    /// - Returns: False, without taking any, if there is no room.
+    /// - Returns: False if the memory is full. Nothing is taken then.
     mutating func take(_ bytes: Int, for account: String, own: Int) -> Bool {
         guard total == own || bytes <= room(for: account) else { return false }
         add(bytes, to: account)

@@ -54,7 +54,7 @@ final class MemoryShare: AnswerRoom {
 
     deinit { leave() }
 
-    /// - Throws: ``RequestProblem`` with status 503 if there is no room.
+    /// - Throws: ``RequestProblem`` with status 503 if the memory is full.
     func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request, outcome: Self.nothingWasStored) }
 
     /// Returns a quarter of the account's room, because a page's text may be larger than its rows, and both exist at
@@ -74,7 +74,7 @@ final class MemoryShare: AnswerRoom {
 
     private static let nothingWasStored = "Nothing was stored. Try again."
 
-    /// - Parameter outcome: A sentence about the outcome of the request if there is no room.
+    /// - Parameter outcome: A sentence about the outcome of the request, for the error.
     private func take(
         _ bytes: Int, _ part: WritableKeyPath<Held, Int>, outcome: String
     ) throws(RequestProblem) {
@@ -102,7 +102,7 @@ final class MemoryShare: AnswerRoom {
 
     /// Keeps only the answer of a request that an app's route has carried out.
     ///
-    /// - Throws: ``RequestProblem`` with status 503 if there is no room.
+    /// - Throws: ``RequestProblem`` with status 503 if the memory is full.
     func keepIfThereIsRoom(answer bytes: Int) throws(RequestProblem) {
         try take(bytes, \.answer, outcome: "The request was carried out.")
         keep(answer: bytes)

@@ -4,9 +4,9 @@
 
 /// Stores reports of an app's health. It keeps the largest value of each running total.
 package protocol HealthStore: Sendable {
-    /// Stores the larger of each stored and given number, or nothing if there is no room for all.
+    /// Stores the larger of each stored and given number, or nothing if they do not all fit.
     ///
-    /// - Returns: The number of new totals and signatures, or nil if there was no room.
+    /// - Returns: The number of new totals and signatures, or nil if they did not fit.
     func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
     /// - Returns: False if the app does not have this signature.
     func remove(signature key: String, of app: String) async throws -> Bool

@@ -3,7 +3,7 @@
 @_spi(Internals) package import OptimistWire
 
 extension HealthSummary {
-    /// Shares are between 0 and 1, or null if there is no data for them.
+    /// Shares are between 0 and 1, or null without data.
     package var json: JSON {
         [
             "apps": .array(apps.map(JSON.string)), "app": app.map(JSON.string) ?? .null,

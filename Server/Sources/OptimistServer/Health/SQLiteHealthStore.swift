@@ -67,7 +67,7 @@ package struct SQLiteHealthStore: HealthStore {
         if db.changesCount == 0 { throw NoRoom() }
     }
 
-    /// Returns the key of a signature, or of `other` if there is no room for it.
+    /// Returns the key of a signature, or of `other` if the list is full.
     private func key(
         of signature: CrashSignature, _ app: String, _ day: Int, _ limits: HealthSettings,
         _ addition: inout HealthAddition, _ db: Database

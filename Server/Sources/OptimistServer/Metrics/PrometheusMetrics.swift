@@ -79,7 +79,7 @@ public final class PrometheusMetrics: MetricsFactory {
         "\(key.name)\(suffix)\(key.labels.isEmpty ? "" : "{\(key.labels)}") \(value)"
     }
 
-    /// Returns the series of a name and labels, created if needed. Nil if there is no room or another kind uses the
+    /// Returns the series of a name and labels, created if needed. Nil if the limit is reached or another kind uses the
     /// name.
     private func series<Kind>(
         _ label: String, _ suffix: String, _ dimensions: [(String, String)], _ make: () -> Series,

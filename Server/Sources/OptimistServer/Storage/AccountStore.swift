@@ -32,7 +32,7 @@ package protocol AccountStore: Sendable {
     ///
     /// - Parameters:
     ///   - prefix: The start of their addresses. Only ASCII letters are compared without regard to case.
-    ///   - email: The address after which to start, or nil for the first one.
+    ///   - email: The address after which to start, or nil to start with the first.
     ///   - limit: The most accounts to return.
     func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount]
 
@@ -45,12 +45,12 @@ package protocol AccountStore: Sendable {
 
     // MARK: - Sessions
 
-    /// Adds a session, and ends those that it replaces.
+    /// Adds a session, and ends the sessions that it replaces.
     ///
     /// - Parameters:
     ///   - session: The new session.
     ///   - account: The account as it was when its password was checked.
-    ///   - isOnlyOne: Whether to end all other sessions of the account, or only those of the same device.
+    ///   - isOnlyOne: Whether to end all other sessions of the account, or only the sessions of the same device.
     /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted or its password
     ///   changed in between.
     func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]?

@@ -117,7 +117,7 @@ package final class GroupCommit: Sendable {
     }
 
     /// - Parameter sharing: Whether other waiting writes may join.
-    /// - Returns: The writes to run again one by one, because one of them failed after it had changed the database.
+    /// - Returns: The writes to run again one by one, because one failed after it had changed the database.
     private func commit(_ first: Turn, sharing: Bool, _ db: Database) -> [Turn] {
         var done: [(turn: Turn, answer: Answer)] = []
         var spoiler: (any Error)?

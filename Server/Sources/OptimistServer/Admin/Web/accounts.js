@@ -5,7 +5,7 @@ import { el, figures, id, panel, table, time } from './dom.js';
 
 const link = (account, ...children) => el('a', { href: `#/accounts/${encodeURIComponent(account)}` }, ...children);
 
-/** The accounts, searched by how their addresses begin. */
+/** The accounts, searchable by the start of their addresses. */
 export async function accounts(_, query) {
   const prefix = query.get('prefix') ?? '';
   const page = await server.accounts(prefix, query.get('after'));
@@ -30,7 +30,7 @@ export async function accounts(_, query) {
   };
 }
 
-/** One account: its sessions, and how many rows it has. */
+/** An account with its sessions and row counts. */
 export async function account([accountID]) {
   const found = await server.account(accountID);
   const sessions = found.sessions.map((session) => [

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/** The server's answers to its operator. Nothing is changed, except that a session ends. */
+/** The operator's API. Its only change is to end a session. */
 
-/** An answer that was not a success, as a sentence that can be shown. */
+/** A failed request, with a message to show. */
 export class AdminError extends Error {}
 
 async function call(method, path, query = {}) {

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/** Small tools for the pages. What users wrote only ever becomes text. */
+/** Helpers for the pages. They insert user data as text only, never as HTML. */
 
-/** Makes an element. Properties starting with `on` listen, `class` and dashed names are attributes. */
+/** Makes an element. Properties starting with `on` are listeners; `class` and dashed names are attributes. */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -30,7 +30,7 @@ export const panel = (title, ...children) => el('section', { class: 'panel' }, e
 
 export const id = (text) => el('span', { class: 'id' }, text);
 
-/** A time of the server's in the reader's zone, with milliseconds. */
+/** A server time in the reader's time zone, with milliseconds. */
 export function time(text) {
   if (!text) return '';
   const date = new Date(text);
@@ -51,7 +51,7 @@ export function bytes(count) {
   return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
 }
 
-/** Names with figures, or null for those that there are none of. */
+/** A list of names and values. Entries without a value are left out. */
 export const figures = (entries) => el('dl', { class: 'figures' },
   ...entries.filter(([, value]) => value !== null)
     .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));

@@ -6,7 +6,7 @@ import { overview } from './overview.js';
 import { refusals } from './refusals.js';
 import { rows } from './rows.js';
 
-/** The pages by their path after the `#`. A page gets the parts in parentheses and the query. */
+/** The pages by their path after the `#`. A page receives the captured groups and the query. */
 const pages = [
   [/^\/$/, overview], [/^\/accounts$/, accounts], [/^\/accounts\/([^/]+)$/, account],
   [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals],

@@ -3,7 +3,7 @@
 import { server } from './api.js';
 import { bytes, el, figures, panel, time } from './dom.js';
 
-/** Live figures of the server. They are read again every five seconds while the page is seen. */
+/** Live server metrics, refreshed every five seconds while the page is visible. */
 export async function overview() {
   const live = el('div');
   const since = el('div');

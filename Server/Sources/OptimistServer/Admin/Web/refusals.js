@@ -3,7 +3,7 @@
 import { server } from './api.js';
 import { el, id, panel, table, time } from './dom.js';
 
-/** What the server refused lately, the newest first. */
+/** Recent refusals, newest first. */
 export async function refusals() {
   const live = el('div');
   const show = async () => {

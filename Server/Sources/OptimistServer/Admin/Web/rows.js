@@ -3,7 +3,7 @@
 import { server } from './api.js';
 import { el, id, panel, table, time } from './dom.js';
 
-/** The rows of a type, in the order of their last change, each column with the clock of its last write. */
+/** The rows of a type, ordered by their last change. Each column has the clock of its last write. */
 export async function rows([account], query) {
   const type = query.get('type');
   const page = await server.rows(account, { type, after: query.get('after'), id: query.get('id') });
