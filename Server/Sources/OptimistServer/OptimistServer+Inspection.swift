@@ -20,7 +20,6 @@ extension OptimistServer {
 
     package func health() async throws -> HealthSummary { HealthSummary(try await storage.health.sums(of: nil)) }
 
-    /// Returns all accounts, by email address.
     package func accounts() async throws -> [AccountSummary] {
         try await registry.all().map { AccountSummary(id: $0.id, email: $0.email) }
     }

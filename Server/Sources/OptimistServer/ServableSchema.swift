@@ -88,7 +88,7 @@ extension Schema {
         "type", "required", "maxBytes", "to", "onDelete", "was",
     ])
 
-    /// Returns the schema without unknown members, each of which is a fault.
+    /// Returns the schema without unknown members. Each unknown member is a fault.
     private static func known(_ json: JSON, _ faults: inout [String]) -> JSON {
         guard var schema = known(json, beside: members, "The schema", &faults).object,
             let types = schema["types"]?.object

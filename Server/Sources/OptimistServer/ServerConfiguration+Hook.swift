@@ -5,7 +5,6 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 
 extension ServerConfiguration {
-    /// Nil if the app does not want reports.
     func reports(on storage: OpenedStorage) -> AppReports? {
         didApply.map {
             AppReports(
@@ -14,7 +13,6 @@ extension ServerConfiguration {
         }
     }
 
-    /// The app's hook. Its failures are also logged.
     var loggingHook: GroupHook? {
         guard var hook else { return nil }
         hook.onFailure = { [onFailure = hook.onFailure, logger] failure in

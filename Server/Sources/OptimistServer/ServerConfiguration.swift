@@ -39,7 +39,7 @@ public struct ServerConfiguration: Sendable {
     /// calls it again within 30 seconds, from the first transaction whose success is not recorded. If it is added to an
     /// existing server, it starts with the first transaction of each account. Default: nil.
     public var didApply: (@Sendable (AppliedTransaction) async throws -> Void)?
-    /// Who may create an account. Default: ``SignUpMode/open``.
+    /// The people who may create an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// Delivers a reset token to a user who forgot the password, for example by mail. Calls do not overlap, and errors
     /// are logged. Default: nil. `POST /auth/forgot-password` then answers that resets are not available; `optimist
@@ -59,8 +59,8 @@ public struct ServerConfiguration: Sendable {
     public var connectionsPerAddress: Int
     /// The most memory for all requests and answers together, in bytes. 128 MB of it are for evaluating requests. The
     /// rest is for bodies and answers that wait for slow clients. When the rest is used up, the server refuses large
-    /// requests with 503, but it always accepts a small request of an account without others in memory. It must be at
-    /// least 256 MB, a precondition when the server starts. Default: 512 MB.
+    /// requests with 503. It always accepts a small request of an account without other requests in memory. It must be
+    /// at least 256 MB, a precondition when the server starts. Default: 512 MB.
     public var memoryLimit: Int
     /// How far a client may fall behind a reading speed of 8 KB/s before the server closes the connection. A client can
     /// therefore hold an answer for this long, plus a second for each 8 KB of the answer. Default: 120 s.

@@ -52,7 +52,6 @@ final class AccessTokens: Sendable {
         return expired.withLock { $0[digest] } == nil ? claims : nil
     }
 
-    /// Also accepts expired tokens.
     func claims(ofAnyAge token: String, now: Date) -> Claims? { genuine(token, now)?.claims }
 
     func expire(_ token: String, now: Date) {

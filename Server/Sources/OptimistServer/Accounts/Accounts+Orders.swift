@@ -7,7 +7,6 @@ import OptimistWire
 /// An operator's order, from `optimist account …` or `optimist health --remove`.
 package enum AccountOrder: Codable, Hashable, Sendable {
     case list
-    /// Makes an invitation to sign up, valid for a number of days.
     case invite(days: Int)
     /// The token resets the password once, within an hour.
     case reset(email: String)

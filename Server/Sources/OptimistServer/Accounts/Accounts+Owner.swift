@@ -40,7 +40,6 @@ extension Accounts {
         }
     }
 
-    /// - Parameter account: See ``AccountStore/delete(account:if:at:)``.
     func delete(_ id: String, if account: StoredAccount?, _ caller: Caller?) async throws -> Bool {
         guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
         log.note(.accountDeleted, caller, account: id)

@@ -82,7 +82,6 @@ struct Unauthorized: Error, Hashable, Sendable {
         return "Bearer realm=\"optimist\", error=\"invalid_token\", error_description=\"\(description)\"\(reason)"
     }
 
-    /// Problem details, with additional members of an RFC 6749 error.
     var json: JSON {
         var object: JSONObject = [
             "type": "about:blank", "status": 401, "title": "Unauthorized",

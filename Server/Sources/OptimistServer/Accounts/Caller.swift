@@ -3,7 +3,6 @@
 struct Caller: Hashable, Sendable {
     /// As seen by the server or its proxy.
     var address: String
-    /// As in the answer and the log.
     var requestID: String?
 
     var throttleKey: String { AddressOwner.name(of: address) }

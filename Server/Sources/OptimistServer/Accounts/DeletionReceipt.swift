@@ -13,7 +13,7 @@ package struct DeletionReceipt: Hashable, Sendable {
     package var rows: Int
     /// Including ended ones.
     package var sessions: Int
-    /// Whether all data is removed. If not, the server continues.
+    /// Whether all data is removed. The server continues until it is.
     package var isErased: Bool
 
     package init(account: String, deletedAt: Double, rows: Int, sessions: Int, isErased: Bool) {

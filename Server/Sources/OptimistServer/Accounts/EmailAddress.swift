@@ -31,7 +31,6 @@ package struct EmailAddress: Hashable, Sendable {
         self = address
     }
 
-    /// Returns the domain in ASCII.
     private static func domain(_ text: String) -> String? {
         if text.isEmpty { return nil }
         if text.utf8.allSatisfy({ $0 < 128 }) { return text }

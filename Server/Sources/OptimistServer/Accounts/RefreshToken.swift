@@ -47,7 +47,6 @@ struct RefreshToken: Hashable, Sendable {
 }
 
 extension Substring {
-    /// Whether the text may be the id of an account or a session.
     var isPlainID: Bool {
         utf8.allSatisfy { byte in
             switch byte {

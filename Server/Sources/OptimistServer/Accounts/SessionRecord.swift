@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why a session has ended. Sent as the `reason` of an `invalid_grant` error.
+/// Why a session has ended: the `reason` of an `invalid_grant` error.
 package enum SessionEnd: String, Sendable {
     case refreshExpired = "refresh_expired"
     case signedInElsewhere = "signed_in_elsewhere"

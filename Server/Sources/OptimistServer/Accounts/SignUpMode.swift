@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Who may create an account.
+/// The people who may create an account.
 public enum SignUpMode: String, Sendable, CaseIterable, Codable {
     /// Anyone.
     case open

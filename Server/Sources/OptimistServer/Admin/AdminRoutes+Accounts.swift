@@ -121,7 +121,6 @@ extension AdminRoutes {
 }
 
 extension LogPosition {
-    /// Parses `seq.ordinal`.
     fileprivate init?(adminText text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let seq = Int64(parts[0]), let ordinal = Int(parts[1]), seq >= 0, ordinal >= 0 else {

@@ -9,7 +9,6 @@ import OptimistCore
 import OptimistLoopback
 import ServiceLifecycle
 
-/// The operator's port, see ``ServerConfiguration/adminPort``.
 struct AdminSite: Service {
     let routes: AdminRoutes
     let port: Int

@@ -100,7 +100,6 @@ struct RefusalWatch: RouterMiddleware {
 }
 
 extension RequestProblem {
-    /// The last part of the type, or the reason phrase of the status.
     fileprivate var code: String {
         if type == "about:blank" { return HTTPResponse.Status(code: status).reasonPhrase }
         return type.split(separator: ":").last.map(String.init) ?? type

@@ -3,7 +3,6 @@
 import Foundation
 import OptimistCore
 
-/// The content of `backup.json`.
 struct DirectoryManifest: Codable, Equatable {
     static let file = "backup.json"
     static let database = "optimist.sqlite"

@@ -14,7 +14,6 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Whether the address may have another connection.
     private let mayStay: Bool
     private var pace: ReadingPace
     private var look: Scheduled<Void>?

@@ -58,7 +58,6 @@ extension Routes {
         try Accounts.Entry(json: await json(request, context))
     }
 
-    /// Reads `application/x-www-form-urlencoded`.
     private func form(_ request: Hummingbird.Request, _ context: ServerContext) async throws -> [String: String] {
         let body = try await request.body(upTo: Self.maxAuthBytes, deadline: bodyDeadline, context)
         guard let text = String(validating: body, as: UTF8.self) else {

@@ -16,7 +16,6 @@ struct Authentication: RouterMiddleware {
     }
 }
 
-/// A request of a signed-in user.
 struct SignedInContext: ChildRequestContext {
     var server: ServerContext
     let identity: Accounts.Identity

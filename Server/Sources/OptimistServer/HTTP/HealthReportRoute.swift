@@ -14,7 +14,6 @@ struct HealthReception: Sendable {
     let store: any HealthStore
     let settings: HealthSettings
     let attempts: any AttemptStore
-    /// For one address.
     let rate: AttemptRate
     let now: @Sendable () -> Date
 

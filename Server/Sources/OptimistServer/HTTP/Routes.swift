@@ -110,7 +110,6 @@ struct Routes: Sendable {
 
     private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
-    /// Traces reading, database work and commit as one span.
     private func exchange(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)?
     ) async throws -> JMAPService.Outcome {
@@ -128,7 +127,7 @@ struct Routes: Sendable {
         do { outcome = try await exchange(body, account: account, room: room) } catch StoreError.noAccount {
             // A restored database may lack an account that was never deleted.
             let isDeleted = try await accounts.store.isDeleted(account: account)
-            throw Unauthorized(description: "The account was deleted.", end: isDeleted ? .accountDeleted : .revoked)
+            throw Unauthorized(description: "The account does not exist.", end: isDeleted ? .accountDeleted : .revoked)
         }
         metrics?.carriedOut(outcome.report)
         refusals?.add(outcome.report, account: account)

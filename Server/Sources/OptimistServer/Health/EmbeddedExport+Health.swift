@@ -18,7 +18,6 @@ extension EmbeddedExport {
         package var install: String
     }
 
-    /// Calls `body` with every row of the health tables.
     package func health(_ body: (HealthRow) throws -> Void) throws {
         try database.pool.read { db in
             let key = "app, day, version, build, install"

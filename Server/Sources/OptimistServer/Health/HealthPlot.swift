@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A dot with an interval for each version, as SVG.
 package struct HealthPlot: Sendable {
     private let versions: [HealthSums.Version]
 

@@ -62,7 +62,7 @@ package struct Share: Hashable, Sendable {
 extension HealthSums.Version {
     package var crashFreePeople: Share { Share(people - crashedPeople, of: people) }
     package var crashFreeLaunches: Share { Share(launches - crashes, of: launches) }
-    /// Of the app in the foreground.
+    /// How often the app was killed in the foreground.
     package var kills: Int { abruptEnds - crashes }
 }
 

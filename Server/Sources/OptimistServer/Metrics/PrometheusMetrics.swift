@@ -70,7 +70,6 @@ public final class PrometheusMetrics: MetricsFactory {
         return lines.joined(separator: "\n")
     }
 
-    /// Over all labels.
     func total(of name: String) -> Int64 {
         state.withLock { $0.series.filter { $0.key.name == name }.values.reduce(0) { $0 + ($1.counter?.count ?? 0) } }
     }
@@ -148,7 +147,6 @@ extension PrometheusMetrics.SeriesKey {
         labels = dimensions.map { "\(Self.name($0.0))=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
     }
 
-    /// ASCII letters, digits and `_`, without a leading digit.
     private static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber == false ? name : "_" + name

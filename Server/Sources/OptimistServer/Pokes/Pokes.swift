@@ -59,7 +59,6 @@ final class Pokes: Sendable {
         }
     }
 
-    /// The sessions with a listener in this process, each with its account.
     var sessions: [String: String] {
         listeners.withLock { listeners in
             let all = listeners.byAccount.values.flatMap(\.values)
@@ -67,7 +66,6 @@ final class Pokes: Sendable {
         }
     }
 
-    /// Notifies the account's listeners and the reports to the app.
     func changed(account: String, types: Set<String>, state: SyncState) {
         reports?.changed(account: account)
         let found = listeners.withLock { listeners in
@@ -87,7 +85,6 @@ final class Pokes: Sendable {
     }
 }
 
-/// A connection to the event source.
 final class Listener: Sendable {
     let account: String
     let session: String

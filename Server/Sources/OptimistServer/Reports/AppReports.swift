@@ -18,7 +18,6 @@ final class AppReports: Service {
     private let exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     private let clock: any Swift.Clock<Duration>
     private let logger: Logger
-    /// The accounts that may have transactions to report.
     private let open = Mutex<Set<String>>([])
     private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 

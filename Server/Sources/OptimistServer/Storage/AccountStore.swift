@@ -103,13 +103,11 @@ package protocol AccountStore: Sendable {
     /// - Returns: The ids of its sessions. Nil, with nothing stored, if the account does not exist or its password has
     ///   changed.
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
-    /// Whether the account was deleted and is not forgotten yet.
     func isDeleted(account: String) async throws -> Bool
     /// Returns the receipts of deleted accounts, oldest first.
     ///
     /// - Parameter account: The id of an account, or nil for all.
     func receipts(of account: String?) async throws -> [DeletionReceipt]
-    /// Returns the ids of deleted accounts that still have data.
     func accountsToErase() async throws -> [String]
     /// Removes a deleted account's data, in transactions of at most 2,000 rows, so that other accounts can write in
     /// between. If the server stops early, a later call removes the rest.

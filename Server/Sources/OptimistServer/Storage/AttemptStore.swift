@@ -25,9 +25,7 @@ struct AttemptIntervals: Sendable {
 }
 
 package struct AttemptRate: Hashable, Sendable {
-    /// The most attempts in a burst.
     package var burst: Int
-    /// How long until one more attempt is allowed.
     package var interval: Duration
 }
 
@@ -41,7 +39,6 @@ package protocol AttemptStore: Sendable {
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration?
     /// Forgets a key's attempts, after a successful one.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
-    /// Removes attempts that no longer count.
     func sweep() async throws
 }
 

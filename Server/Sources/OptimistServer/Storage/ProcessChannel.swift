@@ -2,7 +2,6 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// A message from one server process to the others.
 package enum Announcement: Hashable, Sendable {
     /// `state` is the account's state afterwards.
     case changed(account: String, types: Set<String>, state: SyncState)

@@ -97,7 +97,6 @@ struct SQLiteAccountStore: AccountStore {
         }
     }
 
-    /// Whether the account still exists with the password that was read.
     func isUnchanged(_ account: StoredAccount, _ db: Database) throws -> Bool {
         try String.fetchOne(
             db, sql: "SELECT password FROM optimist_accounts WHERE account_id = ?", arguments: [account.id])

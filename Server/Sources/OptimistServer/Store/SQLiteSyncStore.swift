@@ -55,7 +55,6 @@ package struct SQLiteSyncStore: SyncStore {
     }
 }
 
-/// An account within an open transaction.
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String

@@ -7,13 +7,13 @@
 /// `unique:contact.email+name`. `optimist serve --accept` reads this text, and error messages print it.
 public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable, CaseIterable {
-        /// The type or column is not the former name of another one.
+        /// Removed, not renamed.
         case drop
-        /// Also when a reference has another target.
+        /// Another type of value, or another target of a reference.
         case retype
-        /// The column may be null in stored rows.
+        /// Newly required, but possibly null in stored rows.
         case require
-        /// Stored rows collide in the columns.
+        /// Newly unique, but stored rows collide.
         case unique
     }
 

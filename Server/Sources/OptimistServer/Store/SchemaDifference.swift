@@ -110,7 +110,7 @@ private struct FormerSchema {
 
     private let names: [String: [String]]
 
-    /// The columns are by their current names.
+    /// With the columns by their current names.
     func type(_ name: String) -> (definition: TypeSchema, columns: [String: FormerColumn])? {
         guard let known = present.first(where: { $0.value == name })?.key, let definition = former.types[known] else {
             return nil

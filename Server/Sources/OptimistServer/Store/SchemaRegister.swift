@@ -38,7 +38,6 @@ package enum SchemaRegister {
         }
     }
 
-    /// The canonical JSON of a schema.
     package static func content(of schema: Schema) -> String {
         String(decoding: schema.json.canonicalBytes, as: UTF8.self)
     }

@@ -11,7 +11,6 @@ extension ServerDatabase {
     /// A file of a later version is refused unchanged.
     static let version = steps.count + 1
 
-    /// Creates the tables, or migrates the tables of an earlier version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         if found == 0 {

@@ -4,7 +4,6 @@ import Foundation
 package import GRDB
 import OptimistCore
 
-/// The database of the embedded server, and the epoch that begins when it opens.
 package struct ServerDatabase: Sendable {
     package let pool: DatabasePool
     /// Oldest first. If a server opened the database, the last one began with this start.

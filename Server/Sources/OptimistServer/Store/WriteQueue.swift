@@ -22,9 +22,9 @@ struct WriteQueue<Write: Sendable>: Sendable {
     private var wasLong = false
     private(set) var count = 0
 
-    /// The owner of a longer write counts as slow.
+    /// A write that takes longer makes its owner slow.
     static var long: Duration { .milliseconds(100) }
-    /// Beyond this number all are forgotten and soon detected again.
+    /// Beyond this number all are forgotten. Slow owners are soon detected again.
     private static var maxSlowOwners: Int { 1000 }
 
     mutating func add(_ write: Write, of owner: String) {
@@ -40,7 +40,6 @@ struct WriteQueue<Write: Sendable>: Sendable {
         return lines[owner]?.remove(at: index)
     }
 
-    /// Returns the first write of a transaction.
     mutating func first() -> Turn? {
         for lane in [\Self.quick, \Self.slow] { skipEmpty(in: lane) }
         isSlowTurn = !slow.isEmpty && (quick.isEmpty || !wasLong)

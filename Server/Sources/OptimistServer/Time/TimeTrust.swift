@@ -18,7 +18,6 @@ struct TimeTrust: Sendable {
 
     /// The clock's time and the process's run time when the clock was last trusted.
     private var anchor: (time: Double, elapsed: Double)
-    /// Whether the clock is not trusted.
     private(set) var isHeld = false
 
     /// - Parameters:
