@@ -36,7 +36,7 @@ struct LivesTests {
         #expect(
             store.push([.create(.todo, ["content": "late"], at: .at(9))])[0].error
                 == SetError(
-                    "notFound", "The row was deleted meanwhile.", deletion: Tombstone(generation: 2, clock: .at(1))))
+                    "notFound", "The row was deleted.", deletion: Tombstone(generation: 2, clock: .at(1))))
         #expect(store.rows[.todo]?.row == MergeRow(generation: 2, deletion: .at(1)))
     }
 

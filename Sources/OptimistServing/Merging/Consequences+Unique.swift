@@ -2,14 +2,13 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Settles collisions: two living rows with the same unique values (M6). The first row in commit order wins.
+/// Settles collisions: two living rows with the same unique values. The first row in commit order wins (M6).
 extension Consequences {
     private struct Collision {
         var loser: RowKey
         var winner: RowKey
         var index: UniqueIndex
         var entry: IndexEntry
-        /// Whether the winner had the values before this push.
         var isOverStored: Bool
     }
 
@@ -23,20 +22,20 @@ extension Consequences {
         var hasMerged = false
         for collision in collisions where try stands(collision) {
             guard let cause = rows.rows[collision.loser]?.cause else { continue }
-            // If the server itself changed a reference, no device asked for the change, and there is no row to refuse.
+            // If the server itself changed the reference, no device requested it, so there is no row to refuse.
             if collision.index.onCollision == .mergeInto || !isPushed(collision.loser, collision.entry) {
                 try merge(collision.loser, into: collision.winner, cause)
                 hasMerged = true
             }
         }
         if hasMerged { return true }
-        // If a newcomer is refused, a row that collides with it is evaluated again without it.
+        // After a newcomer is refused, a row that collides with it is evaluated again without it.
         let lost = collisions.filter(\.isOverStored)
         for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
         return false
     }
 
-    /// Reads in one go which rows refer to the rows that may be merged.
+    /// Finds all rows that refer to rows about to be merged, in one query per column.
     private func findReferences(to collisions: [Collision]) throws {
         let losers = collisions.filter { $0.index.onCollision == .mergeInto }.map(\.loser)
         for (type, column, definition) in rows.references(to: Set(losers.map(\.type))) {
@@ -45,7 +44,7 @@ extension Consequences {
         }
     }
 
-    /// Whether the two rows still collide, after other collisions have been settled.
+    /// Whether the two rows still collide after other collisions were settled.
     private func stands(_ collision: Collision) throws -> Bool {
         try [collision.loser, collision.winner].allSatisfy { key in
             try rows.row(key).flatMap { $0.isAlive ? collision.index.key(of: $0) : nil } == collision.entry.key
@@ -67,7 +66,7 @@ extension Consequences {
         for (name, type) in rows.schema.types.sorted(by: { $0.key < $1.key }) {
             for index in type.uniqueIndexes {
                 let newcomers = try newcomers(name, index)
-                // The winner is decided once for each value, however many rows have it.
+                // Decide each value's winner once, however many rows have the value.
                 let holders = try rows.holders(name, index.name, Array(Set(newcomers.map(\.entryKey))))
                 let winners = try holders.compactMapValues { $0.count > 1 ? try winner(among: $0, index) : nil }
                 for (key, entryKey) in newcomers {
@@ -82,7 +81,7 @@ extension Consequences {
         return collisions
     }
 
-    /// The changed rows that did not have their unique values before, in the order in which they changed.
+    /// The changed rows whose unique values are new, in the order of their changes.
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: IndexKey)] {
         try rows.order.compactMap { key in
             guard key.type == name else { return nil }
@@ -94,7 +93,6 @@ extension Consequences {
         }
     }
 
-    /// Whether a row had its unique values before this push.
     private func hasKept(_ key: RowKey, _ index: UniqueIndex) throws -> Bool {
         guard let stored = try rows.stored(key)?.row, stored.isAlive else { return false }
         return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })

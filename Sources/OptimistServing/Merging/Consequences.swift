@@ -5,14 +5,13 @@
 /// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide. Finds
 /// the operations that are not allowed.
 ///
-/// All effects belong to the transaction of the push. They follow from the state after the whole push, so the order of
-/// its operations does not matter.
+/// All effects belong to the transaction of the push. They follow from the state after the complete push, so the order
+/// of its operations does not matter.
 struct Consequences {
     var rows: WorkingRows
     var clock: ServerClock
-    /// The errors, by the operation to blame.
     private(set) var faults: [(cause: WorkingRow.Cause, error: SetError)] = []
-    /// The deleted rows whose referrers have not been checked yet.
+    /// Deleted rows whose referrers are not checked yet.
     private var dead: [RowKey] = []
     /// The columns that may refer to deleted rows.
     private var unchecked: [(key: RowKey, columns: Set<String>)] = []
@@ -20,9 +19,9 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
     private let rowValidation: RowValidation
-    /// The device that pushes, if it says what it has read: see ``RowMemory/unread``. Nil: nothing is noted.
+    /// The device that pushes, if it reports what it has read: see ``RowMemory/unread``. Nil: unread values are not
+    /// recorded.
     private let writer: String?
-    /// The rows that the push names.
     private var named: Set<RowKey> = []
 
     /// The most rows that the deletes of one push may delete or change without naming them.
@@ -39,7 +38,6 @@ struct Consequences {
         self.rowValidation = rowValidation
     }
 
-    /// Adds a row as its operations left it.
     mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
         named.insert(evaluation.key)
         rows.add(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
@@ -50,8 +48,7 @@ struct Consequences {
         }
     }
 
-    /// Applies a change of a row that has been merged into another row to that other row, unless the app's own check
-    /// objects to what that would become.
+    /// Applies an edit of a merged row to the row it was merged into, unless the app's check refuses the result.
     mutating func follow(_ key: RowKey, _ incoming: MergeRow, cause: WorkingRow.Cause) throws {
         guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else { return }
         if let error = try objection(to: incoming, of: key, in: successor) { return blame(cause, error) }
@@ -66,7 +63,6 @@ struct Consequences {
         return rowValidation.objection(to: row, at: successor, of: type, taken: taken)
     }
 
-    /// Applies consequences until there are no further ones.
     mutating func settle(isPushed: (RowKey, IndexEntry) -> Bool) throws {
         repeat {
             while !dead.isEmpty || !unchecked.isEmpty {
@@ -77,11 +73,11 @@ struct Consequences {
         try checkRestrictions()
     }
 
-    /// What the device that pushes has read of the rows that it does not name: nothing, not even its own values. Nil: it
-    /// does not say.
+    /// What the pushing device has read of rows that its push does not name: nothing, not even its own values. Nil: the
+    /// device does not report reads.
     var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
 
-    /// The device whose values in a row count as read, because its push names the row. Nil: none.
+    /// The device whose own values in a row count as read, because its push names the row.
     private func reader(of key: RowKey) -> String? { named.contains(key) ? writer : nil }
 
     mutating func blame(_ cause: WorkingRow.Cause, _ error: SetError) { faults.append((cause, error)) }
@@ -90,7 +86,7 @@ struct Consequences {
 // MARK: - References
 
 extension Consequences {
-    /// Checks values that refer to rows that are deleted or have been merged into others.
+    /// Checks values that refer to deleted or merged rows.
     private mutating func checkReferences() throws {
         let checks = unchecked
         unchecked = []
@@ -129,13 +125,12 @@ extension Consequences {
             blame(
                 cause,
                 SetError(
-                    "invalidProperties", "The column \"\(column)\" refers to a row that is deleted.",
+                    "invalidProperties", "The column \"\(column)\" refers to a deleted row.",
                     properties: [column]))
         }
     }
 
-    /// Applies the schema's rules for deletes to the rows that refer to deleted rows. It counts these rows before it
-    /// reads them.
+    /// Applies the schema's delete rules to rows that refer to deleted rows. Counts them before reading them.
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
@@ -150,7 +145,7 @@ extension Consequences {
             for target in named {
                 spreadCount += found[target.indexKey]?.count ?? 0
                 guard spreadCount > maxSpread, let cause = rows.rows[target]?.cause else { continue }
-                return blame(cause, SetError("tooLarge", "More than \(maxSpread) rows refer to what it would delete."))
+                return blame(cause, SetError("tooLarge", "This would change more than \(maxSpread) other rows."))
             }
             try rows.load(found.values.joined())
             for target in named {
@@ -170,8 +165,8 @@ extension Consequences {
         }
     }
 
-    /// Deletes a row together with the row that it belongs to. No edit of the row counts as later than this delete,
-    /// even if its type lets edits win.
+    /// Deletes a row together with the row that it refers to. No edit of the row counts as later than this delete, even
+    /// if edits win over deletes in its type.
     private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(key), row.isAlive else { return }
         let keepsCells = rows.schema.types[key.type]?.editWins == true
@@ -192,7 +187,7 @@ extension Consequences {
 
     /// Writes a value as the server, with a clock later than every clock in the row.
     ///
-    /// - Parameter isLoss: Whether the user who wrote the former value loses it.
+    /// - Parameter isLoss: Whether the user who wrote the previous value loses it.
     mutating func put(
         _ value: JSON, _ key: RowKey, _ column: String, _ cause: WorkingRow.Cause, isLoss: Bool = false
     ) throws {
@@ -212,7 +207,7 @@ extension Consequences {
         return clock.tick()
     }
 
-    /// Refuses deletes of rows to which others will refer.
+    /// Refuses deletes of rows that other rows would still refer to.
     private mutating func checkRestrictions() throws {
         for (target, type, column) in restricted {
             guard let holder = try rows.holders(type, column, [target.indexKey])[target.indexKey]?.first,
@@ -224,10 +219,8 @@ extension Consequences {
 }
 
 extension Schema {
-    /// A column that refers to rows.
     typealias Reference = (type: String, column: String, definition: ColumnSchema)
 
-    /// The columns that refer to rows, in the order of their names.
     var references: [Reference] {
         types.sorted { $0.key < $1.key }.flatMap { name, type in
             type.columns.sorted { $0.key < $1.key }.compactMap { column, definition in
@@ -240,8 +233,7 @@ extension Schema {
 // MARK: - Rows that are merged
 
 extension Consequences {
-    /// Merges two rows into one: the loser's columns are merged into the winner's, and rows that refer to the loser
-    /// refer to the winner from now on.
+    /// Merges the loser's columns into the winner, and redirects references from the loser to the winner.
     mutating func merge(_ loser: RowKey, into winner: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(loser) else { return }
         let deletion = tick(after: row)
@@ -277,11 +269,12 @@ extension Consequences {
 }
 
 extension MergeRow {
-    /// What this row merges of another row that became one with it.
+    /// What this row takes from another row that is merged into it.
     ///
-    /// If a column has the same clock in both rows, because one transaction wrote both, this row's value stands: devices
-    /// already have it under that clock. Counters add up: each total of the other row keeps its own entry in the sum. The
-    /// entry is named once, by the row for which it was counted, so that it is recognised again after further merges.
+    /// If one transaction wrote a column in both rows, the clocks are equal and this row's value stays, because devices
+    /// already have it under that clock. Counters add up: each total of the other row remains a separate entry in the
+    /// sum. The entry is named once, after the row that it was counted for, so that it is recognised after further
+    /// merges.
     func part(of other: MergeRow, of key: RowKey) -> MergeRow {
         var part = MergeRow(
             generation: generation, cells: other.cells.filter { $0.value.clock != cells[$0.key]?.clock })

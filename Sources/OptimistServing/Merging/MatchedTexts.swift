@@ -2,21 +2,20 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Whether the texts of a request match the patterns of their columns.
+/// Caches whether the texts of a request match the patterns of their columns.
 ///
-/// The service matches them before the transaction, because other writes wait for a transaction. The evaluation matches the
-/// rest, such as a text to which a reference points.
+/// The service matches them before the transaction, so that other writes do not wait. The evaluation matches the
+/// others, for example a text that a result reference supplies.
 struct MatchedTexts: Sendable {
-    /// By pattern, and by the bytes of the text.
     private var known: [TextPattern: [IndexKey: Bool]] = [:]
 
-    /// How much work of a match counts as one step of a meter.
+    /// How much matching work counts as one step of a meter.
     static let workPerStep = 512
 
-    /// Matches a value of a column, unless it was matched before or the column has no pattern.
+    /// Matches a value of a column, unless it was already matched or the column has no pattern.
     ///
-    /// - Returns: How many steps it took, at least 0.
-    /// - Throws: What the meter throws.
+    /// - Returns: The number of steps, at least 0.
+    /// - Throws: The meter's error.
     @discardableResult
     mutating func match(_ value: JSON, of column: ColumnSchema?, _ meter: WorkMeter?) throws -> Int {
         guard let pattern = column?.rules.pattern, let text = value.string else { return 0 }
@@ -29,7 +28,7 @@ struct MatchedTexts: Sendable {
         return steps
     }
 
-    /// Whether a text matches. A text that was not matched before is matched now, and not counted.
+    /// Whether a text matches. A text that is not in the cache is matched now, without being counted.
     func isMatch(_ pattern: TextPattern, _ text: String) -> Bool {
         known[pattern]?[IndexKey(text)] ?? pattern.matches(text)
     }
@@ -38,12 +37,12 @@ struct MatchedTexts: Sendable {
 // MARK: - Before the transaction
 
 extension MatchedTexts {
-    /// How many steps a request may take before other tasks get the thread.
+    /// After this many steps, a request yields the thread to other tasks.
     private static let stepsInTurn = 256
 
-    /// Matches the texts that the `/set` calls of a request give to columns with patterns.
+    /// Matches the texts that a request's `/set` calls write to columns with patterns.
     ///
-    /// - Throws: What the meter throws: the work has a budget of its own.
+    /// - Throws: The meter's error. This work has a separate budget.
     init(_ request: Request, _ schema: Schema, _ meter: WorkMeter) async throws {
         guard schema.hasPatterns else { return }
         let vocabulary = Vocabulary(schema, version: request.schemaVersion)

@@ -3,9 +3,9 @@
 @_spi(Internals) import OptimistWire
 
 extension MergeRow {
-    /// Adapts the row to a schema in which other columns are counters than before.
+    /// Adapts the row to a schema that changes which columns are counters.
     ///
-    /// When a column becomes a counter, its value becomes the server's own total, to which devices add. When a counter
+    /// When a column becomes a counter, its value becomes the server's own total, and devices add to it. When a counter
     /// becomes a plain column, its sum becomes the value. Pages show the same number before and after.
     mutating func follow(_ type: TypeSchema) {
         for (column, definition) in type.columns where definition.type == .counter {

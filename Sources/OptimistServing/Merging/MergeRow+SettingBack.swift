@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-/// What becomes of clocks that the server gave or accepted while its own clock was wrong.
+/// Corrects clocks that the server gave or accepted while its own clock was wrong.
 ///
-/// Later, when the clock is right again, such a clock would win against every honest edit until its time has come. So the
-/// next operation on the row sets it back to just before that operation.
+/// Once the server's clock is right again, such a clock would win against every honest edit until its time arrives. The
+/// next operation on the row therefore sets it back to just before that operation.
 ///
 /// > Source: Documentation/Promises.md, M4.
 extension MergeRow {
@@ -13,7 +13,7 @@ extension MergeRow {
     ///
     /// - Parameters:
     ///   - incoming: The version that is merged into the row next. Its clocks are not far ahead.
-    ///   - memory: Notes the clocks, so that a repetition of such a write is recognised and stays earlier.
+    ///   - memory: Records the clocks, so that a repeated write is recognised and stays earlier.
     ///   - clock: The server's clock.
     mutating func setBack(before incoming: MergeRow, _ memory: inout RowMemory, _ clock: ServerClock) {
         guard hasClockAhead(of: clock), let first = incoming.firstStamp else { return }

@@ -3,11 +3,11 @@
 @_spi(Internals) import OptimistWire
 
 extension RowEvaluation {
-    /// Checks the values of a patch. A value that is too large is `tooLarge`; any other value that a column cannot hold
-    /// is `invalidProperties`.
+    /// Checks the values of a patch. A value that is too large is `tooLarge`; any other value that its column cannot
+    /// hold is `invalidProperties`.
     ///
-    /// An older app that replaces a row also sends the values of columns that it does not know. For a counter it sends
-    /// the sum, which is accepted in a create (L1).
+    /// An older app that replaces a row also sends columns that it does not know. For a counter it sends the sum, which
+    /// a create accepts (L1).
     func objection(to patch: RowPatch, isCreate: Bool, _ texts: MatchedTexts) -> RowStep? {
         var invalid: [(column: String, why: String)] = []
         var oversized: [(column: String, why: String)] = []
@@ -29,8 +29,8 @@ extension RowEvaluation {
         return refused(code, "The column \"\(first.column)\" \(first.why).", found.map(\.column))
     }
 
-    /// Whether a client without clocks sends back the value that it got. Then nothing is written, and the stored value
-    /// need not be valid.
+    /// Whether a client without clocks sends back the value it received. Such a value is not written, so the stored
+    /// value does not have to be valid.
     private func isAsItIs(_ column: String, _ value: JSON) -> Bool {
         switch type.columns[column]?.type {
         case nil: false
@@ -48,21 +48,20 @@ extension RowEvaluation {
         return totals.contains { $0.clock == nil }
     }
 
-    /// The required columns that have no value.
     var missingColumns: [String] {
         type.columns.filter { $0.value.isRequired && row.cells[$0.key]?.value.isNull != false }.map(\.key).sorted()
     }
 
-    /// Checks required columns when a life begins. A row that is already alive may lack a column that a later version
-    /// of the schema requires.
+    /// Checks required columns when a life begins. A row that is already alive may lack a column that a later schema
+    /// requires.
     func objectionToBirth() -> RowStep? {
         let missing = missingColumns
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    /// The error of the app's own check of the row as it is now.
+    /// The error from the app's check of the current row.
     ///
-    /// - Parameter columns: Columns that count as changed too. Default: none.
+    /// - Parameter columns: Further columns that count as changed.
     func objection(by validation: RowValidation, alsoOf columns: Set<String> = []) -> SetError? {
         validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
     }
@@ -71,8 +70,8 @@ extension RowEvaluation {
 }
 
 extension RowValidation {
-    /// The error of the app's own check of a row. A row that took nothing, for example because the push is a repetition, is
-    /// not checked.
+    /// The error from the app's check of a row. A row that took no value, such as one in a repeated push, is not
+    /// checked.
     func objection(to row: MergeRow, at key: RowKey, of type: TypeSchema, taken: Set<String>) -> SetError? {
         guard row.isAlive, !taken.isEmpty, checks(key.type) else { return nil }
         let checked = CheckedRow(type: key.type, id: key.id, values: row.shown(as: type), changed: taken)
@@ -93,19 +92,17 @@ extension MergeRow {
 }
 
 extension RowMemory {
-    /// The size in bytes of the replaced clocks and their replacements.
     var weight: Int {
         replaced.values.joined().reduce(0) { $0 + $1.key.utf8.count + $1.value.given.weight + $1.value.stamp.weight }
     }
 }
 
 extension WriteClock {
-    /// The size of the clock's text in bytes.
     var weight: Int { 17 + device.utf8.count }
 }
 
 extension JSON {
-    /// The size of a value, in bytes of its text before escaping.
+    /// The size of a value, in bytes of text before escaping.
     var weight: Int {
         switch self {
         case .null, .bool, .int, .double: 8

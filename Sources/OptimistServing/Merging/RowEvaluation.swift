@@ -2,25 +2,23 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Decides how operations change one row, without regard to other rows. It reads and stores nothing.
+/// Decides how operations change one row, regardless of other rows. It reads and stores nothing.
 struct RowEvaluation {
     let key: RowKey
     let type: TypeSchema
     /// The row after the operations applied so far. Generation zero: the server has never had the row.
     var row: MergeRow
     private(set) var memory: RowMemory
-    /// The row as the server has it. Nil: the server does not have it.
     let stored: StoredRow?
-    /// The columns that took a value from the operations. If the row entered a new life: all its columns.
+    /// The columns that took a value from the operations, or all columns if the row began a new life.
     var taken: Set<String> = []
-    /// Whether the clocks of the next operation are the sender's own: see ``RowOperation``.
+    /// Whether the next operation's clocks are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
-    /// The device whose push has the next operation. Nil: the request is no push.
     var pusher: String?
-    /// What the device of the next operation had read of the row. Nil: it does not say.
+    /// What the next operation's device had read of the row. Nil: unknown.
     var read: ColumnClocks?
 
-    /// The highest generation. No client gets near it. No client could read a generation far above it.
+    /// The highest generation. Real clients stay far below it, and could not read a much higher one.
     private static let maxGeneration = 1 << 30
 
     init(key: RowKey, type: TypeSchema, stored: StoredRow?) {
@@ -34,8 +32,8 @@ struct RowEvaluation {
     /// Applies an operation. If it is refused, the row does not change.
     ///
     /// - Parameters:
-    ///   - validation: The app's own checks of the row as it becomes.
-    ///   - texts: The texts of the operation that have been matched with the patterns of their columns.
+    ///   - validation: The app's checks of the resulting row.
+    ///   - texts: The texts already matched with their columns' patterns.
     mutating func apply(
         _ action: RowOperation.Action, validation: RowValidation = RowValidation(),
         texts: MatchedTexts = MatchedTexts(), clock: inout ServerClock
@@ -65,13 +63,13 @@ extension RowEvaluation {
     ) -> RowStep {
         if let objection = objection(to: patch, isCreate: isCreate, texts) { return objection }
         guard let generation = generation(of: patch, isCreate: isCreate) else {
-            return refused("notFound", "The row is not there, or no more.")
+            return refused("notFound", "The row does not exist, or was deleted.")
         }
         guard generation % 2 == 1, generation <= Self.maxGeneration else {
             return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
-            // The patch has only some columns of a life that the server does not know, and the other columns would be lost.
+            // The patch has only some columns of a life that the server does not know. The others would be lost.
             return lifeUnknown
         }
         if generation < row.generation, memory.mergedInto != nil {
@@ -83,14 +81,14 @@ extension RowEvaluation {
         if type.editWins, generation < row.generation, generation >= firstLife {
             let incoming = stamped(patch, generation: generation, &clock).0
             if !isCreate, isOnlyKnownAsDeleted {
-                // The same is true here: the row would come back with only the columns that the edit names.
+                // As above: the row would be revived with only the columns of the edit.
                 return isBroughtBack(by: incoming) ? lifeUnknown : objectionToSize() ?? .gone
             }
             return mergeJoined(incoming, life: generation)
         }
-        // The life in which the device wrote has ended. If a later life has begun, the answer is that whole life.
+        // The life that the device wrote to has ended. If a later life has begun, the answer is that complete life.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
-        // With the clocks that its devices know, even where these are set back below.
+        // Keep the clocks that the devices know. The next line may set them back.
         let former = row
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
@@ -117,13 +115,13 @@ extension RowEvaluation {
 
     private var lifeUnknown: RowStep {
         refused(
-            "lifeUnknown", "The server does not know this life of the row. Compare with it, and send the row whole.")
+            "lifeUnknown", "The server does not know this life of the row. Compare, and send the complete row.")
     }
 
     /// The generation of the life that a patch belongs to. Nil: there is no life to update.
     ///
-    /// A client with clocks means the first life, unless the patch names another. A client without clocks means the
-    /// current life, and if it creates a deleted row, it begins the next life.
+    /// Without a generation, a client with clocks means the first life. A client without clocks means the current life,
+    /// and if it creates a deleted row, it begins the next life.
     private func generation(of patch: RowPatch, isCreate: Bool) -> Int? {
         if !isCreate, row.generation == 0 { return nil }
         if let generation = patch.generation { return generation }
@@ -132,9 +130,7 @@ extension RowEvaluation {
         return isCreate ? row.generation + 1 : nil
     }
 
-    /// Gives every column its clock.
-    ///
-    /// Clocks of the row that are far ahead are set back before those of the patch.
+    /// Assigns each column its clock, after setting back clocks of the row that are far ahead.
     ///
     /// - Returns: The version to merge, and the columns whose clock differs from the sender's.
     private mutating func stamped(
@@ -166,12 +162,14 @@ extension RowEvaluation {
 // MARK: - Destroy
 
 extension RowEvaluation {
-    /// Deletes the row. If the operation has a tombstone, the server remembers even a row that it never had as deleted,
-    /// so that a creation and its deletion may arrive in any order.
+    /// Deletes the row. If the operation has a tombstone, the server records the deletion even of a row that it never
+    /// had, so that a creation and its deletion may arrive in any order.
     private mutating func destroy(_ tombstone: Tombstone?, _ clock: inout ServerClock) -> RowStep {
-        guard tombstone != nil || row.isAlive else { return refused("notFound", "The row is not there, or no more.") }
+        guard tombstone != nil || row.isAlive else {
+            return refused("notFound", "The row does not exist, or was deleted.")
+        }
         guard RowID.isValid(key.id) else {
-            return refused("invalidProperties", "The id is no lower-case UUID.", ["id"])
+            return refused("invalidProperties", "The id is not a lower-case UUID.", ["id"])
         }
         let generation = tombstone?.generation ?? row.generation + 1
         guard generation >= 2, generation % 2 == 0, generation <= Self.maxGeneration else {
@@ -183,7 +181,7 @@ extension RowEvaluation {
         if isRepetition { return .destroyed }
         let deletion = stamping.stamp(deletion: tombstone.flatMap { $0.clock ?? earliestDeletion })
         clock = stamping.clock
-        // No delete is refused as too large: clocks that exceed the limit are forgotten.
+        // A delete is never refused as too large. Clocks beyond the limit are dropped instead.
         if stamping.memory.weight <= RowSync.Limit.rowBytes { memory = stamping.memory }
         let former = row
         row.setBack(before: MergeRow(deletion: deletion), &memory, clock)
@@ -192,22 +190,21 @@ extension RowEvaluation {
         return .destroyed
     }
 
-    /// Sets back clocks that are far ahead, before an edit of a row that has been merged into this one is merged.
+    /// Sets back clocks that are far ahead, before merging an edit of a row that was merged into this one.
     mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
         row.setBack(before: incoming, &memory, clock)
     }
 
     /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends it again
-    /// without its time, the time is unknown. The server then takes the time of the row's last edit, so that only a
-    /// later edit revives the row.
+    /// without its time, the server uses the time of the row's last edit, so that only a later edit revives the row.
     private var earliestDeletion: WriteClock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
-    /// Ends a life of the row, as a delete does.
+    /// Ends a life of the row.
     private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
             if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced, unread: memory.unread) }
-            // A deleted row loses its values. Only a type that lets edits revive a row has to keep them.
+            // Only a type whose edits can revive a deleted row has to keep the values.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
             return
         }
@@ -218,11 +215,10 @@ extension RowEvaluation {
 // MARK: - Lives that edits have joined (M2, `editWins`)
 
 extension RowEvaluation {
-    /// The first of the lives that edits have joined into the current one.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
 
-    /// Whether the server had never had the row, or had forgotten it, when its delete came. A row that the server had
-    /// has values, or its first life is remembered.
+    /// Whether the server did not have the row, or had forgotten it, when its delete arrived. Otherwise the row has
+    /// values, or its first life is recorded.
     private var isOnlyKnownAsDeleted: Bool {
         !row.isAlive && row.cells.isEmpty && row.counters.isEmpty && memory.firstLife == nil
             && type.columns.values.contains { $0.type != .counter }
@@ -255,7 +251,7 @@ extension RowEvaluation {
             (memory.mergedInto, memory.mergedLife) = (nil, nil)
             memory.firstLife = continues ? first : nil
         } else if generation > first, row.isAlive {
-            // An edit brought the row back, and this delete of an earlier life may be later than that edit.
+            // An edit revived the row. This delete of an earlier life may be later than that edit.
             guard row.lastEdit.map({ $0 <= deletion }) ?? true else { return }
             row.merge(MergeRow(generation: row.generation + 1, deletion: deletion))
             memory.firstLife = first
@@ -265,7 +261,7 @@ extension RowEvaluation {
         settleLife()
     }
 
-    /// Brings the row back if an edit is later than its delete.
+    /// Revives the row if an edit is later than its delete.
     private mutating func settleLife() {
         guard !row.isAlive, memory.mergedInto == nil, let deletion = row.deletion, let edit = row.lastEdit,
             edit > deletion, missingColumns.isEmpty
@@ -282,7 +278,6 @@ extension MergeRow {
     /// The generation of the row's current life, or of its last life if it is deleted.
     var presentLife: Int { isAlive ? generation : max(generation - 1, 0) }
 
-    /// The latest clock of a column or a counter.
     var lastEdit: WriteClock? {
         let counted = counters.values.lazy.flatMap(\.values).map(\.clock)
         return [cells.values.lazy.map(\.clock).max(), counted.max()].compactMap(\.self).max()

@@ -2,27 +2,28 @@
 
 import OptimistWire
 
-/// Values that a device replaced, or ended with their row, without having read them (M7).
+/// Values that a device overwrote, or deleted with their row, without having read them (M7).
 ///
-/// The server keeps their clocks only. The row's next page tells them, and the device that wrote such a value still shows
-/// it when that page arrives.
+/// The server keeps only their clocks and sends them in the row's next page. The device that wrote such a value still
+/// shows it when that page arrives.
 extension RowMemory {
-    /// The most such clocks that a row keeps. The earliest are forgotten first.
+    /// The most such clocks that a row keeps. The earliest are dropped first.
     static let maxUnread = 200
 
-    /// Notes which values a write replaced although its device had not read them. Equal values are no conflict (M5).
+    /// Records the values that a write replaced although its device had not read them. Equal values are not a conflict
+    /// (M5).
     ///
     /// - Parameters:
     ///   - columns: The columns that took a value of the write.
     ///   - former: The row's values before the write.
     ///   - present: The row's values after the write.
-    ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
+    ///   - read: The clocks of the values that the device had read. Nil: unknown.
     mutating func noteReplaced(
         _ columns: Set<String>, of former: [String: Cell], by present: [String: Cell], having read: ColumnClocks?
     ) {
         for column in columns {
             guard let cell = present[column] else { continue }
-            // The device that writes the column again has decided about its earlier value.
+            // A device that writes the column again has already dealt with its earlier value.
             unread.remove(device: cell.clock.device, in: column)
             guard let was = former[column], was.value != cell.value else { continue }
             note(was.clock, in: column, replacedBy: cell.clock.device, having: read)
@@ -30,12 +31,12 @@ extension RowMemory {
         unread.keep(latest: Self.maxUnread)
     }
 
-    /// Notes which values ended with a life of the row although the device that ended it had not read them.
+    /// Records the values that ended with a life of the row although the device that ended it had not read them.
     ///
     /// - Parameters:
     ///   - cells: The values of the life.
-    ///   - device: The device that ended it, if its push names the row. It has read its own values then.
-    ///   - read: The clocks of the values that the device had read. Nil: the device does not say.
+    ///   - device: The device that ended it, if its push names the row. Its own values count as read.
+    ///   - read: The clocks of the values that the device had read. Nil: unknown.
     ///   - next: The values of the next life, if it has begun.
     mutating func noteEnded(
         _ cells: [String: Cell], by device: String?, having read: ColumnClocks?,
@@ -47,7 +48,7 @@ extension RowMemory {
         unread.keep(latest: Self.maxUnread)
     }
 
-    /// Forgets the earlier values of the devices that have written a new life of the row. They have decided about them.
+    /// Drops the earlier values of the devices that wrote a new life of the row, because they have dealt with them.
     mutating func forgetUnread(of cells: [String: Cell]) {
         for (column, cell) in cells { unread.remove(device: cell.clock.device, in: column) }
     }
@@ -63,7 +64,7 @@ extension RowMemory {
 }
 
 extension Consequences {
-    /// Notes which values of a row lost when the row became one with another. No device has read the rows as one.
+    /// Records the values that a row lost when it was merged into another. No device has read the merged row.
     mutating func noteLost(_ row: MergeRow, of loser: RowKey, in winner: RowKey, _ cause: WorkingRow.Cause) throws {
         let present = try rows.row(winner)?.cells(namedBy: row) ?? [:]
         let read = read
@@ -79,7 +80,6 @@ extension Consequences {
 }
 
 extension MergeRow {
-    /// The cells of the columns that another row has too.
     func cells(namedBy other: MergeRow) -> [String: Cell] {
         var named: [String: Cell] = [:]
         for column in other.cells.keys { named[column] = cells[column] }
@@ -88,8 +88,7 @@ extension MergeRow {
 }
 
 extension RowOperation {
-    /// What the user of the device had read of the row. Nil: the client does not say. A device that creates a row knows
-    /// nothing of it.
+    /// What the device's user had read of the row. Nil: unknown. A device that creates a row has read nothing.
     var read: ColumnClocks? {
         guard hasOwnClocks else { return nil }
         return switch action {

@@ -2,11 +2,11 @@
 
 public import OptimistWire
 
-/// An operation on one row of a `/set`: the row, and what the client asks for.
+/// An operation on one row of a `/set` call.
 public struct RowOperation: Sendable {
-    /// What the client asks for.
+    /// The kinds of operations.
     public enum Action: Sendable {
-        /// Create the row. If the server already has it, the server merges the columns.
+        /// Create the row. If the server already has it, merge the columns.
         case create(RowPatch)
         /// Merge these columns into the row.
         case update(RowPatch)
@@ -16,12 +16,11 @@ public struct RowOperation: Sendable {
 
     /// The row, under the current name of its type.
     public var key: RowKey
-    /// What the client asks for.
+    /// What the client requests.
     public var action: Action
-    /// An error that was found while reading the operation. Nil: none.
     var objection: SetError?
     /// Whether the operation's clocks are the sender's own. Without a push number they may be the server's clocks, from
-    /// a row that a client sends back whole. A different value under the server's clock is then a new write.
+    /// a row that a client sends back. A different value under the server's clock is then a new write.
     var hasOwnClocks = true
 
     init(key: RowKey, action: Action) {
@@ -29,7 +28,7 @@ public struct RowOperation: Sendable {
         self.action = action
     }
 
-    /// The values that the operation gives to columns. Nil: it deletes the row.
+    /// The values that the operation writes. Nil: it deletes the row.
     var values: JSONObject? {
         switch action {
         case .create(let patch), .update(let patch): patch.values
@@ -37,7 +36,7 @@ public struct RowOperation: Sendable {
         }
     }
 
-    /// Whether applying the operation again changes nothing, because the sender says when it was written (S3).
+    /// Whether applying the operation again has no effect, because it includes the time of the write (S3).
     var isRepeatable: Bool {
         switch action {
         case .create(let patch), .update(let patch): patch.clocks != nil
@@ -46,19 +45,18 @@ public struct RowOperation: Sendable {
     }
 }
 
-/// The result of an operation.
 enum RowVerdict: Hashable, Sendable {
-    /// The operation was applied. `won` has the columns in which the server's value stands instead of the one sent.
+    /// The operation was applied. `won` has the columns whose server value won over the value sent.
     case accepted(won: RowPatch?)
-    /// The row is deleted, by a delete that beats the operation. Nil: the row is alive again at the end of the same push.
+    /// A delete won over the operation. Nil: the row is alive again at the end of the same push.
     case gone(Tombstone?)
-    /// The row has been merged into another one, to which the operation was applied.
+    /// The row has been merged into another row, and the operation was applied there.
     case mergedInto(String)
     case refused(SetError)
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }
 
-    /// The size of the server's row in this verdict, in bytes of its text before escaping.
+    /// The size of the server's row in this verdict, in bytes of text before escaping.
     var weight: Int {
         switch self {
         case .accepted(let patch?): patch.weight
@@ -69,17 +67,17 @@ enum RowVerdict: Hashable, Sendable {
 }
 
 extension RowPatch {
-    /// The size of the columns, and of the totals of the asking origins.
+    /// The size of the columns, and of the requested origins' totals.
     fileprivate var weight: Int { JSON.object(values).weight + RowPatch.json(ofMine: mine).weight }
 }
 
-/// The effect of one operation on its row, before other rows are taken into account.
+/// The effect of one operation on its row, before other rows are considered.
 enum RowStep: Sendable {
-    /// The operation was merged into a life. `lost` are the columns in which the server's value stands.
+    /// The operation was merged into a life. The server's value won in the columns `lost`.
     case merged(life: Int, lost: Set<String>)
     case destroyed
     case gone
-    /// The row has been merged into another row, to which this change applies.
+    /// The row has been merged into another row, and this change applies there.
     case follow(MergeRow)
     case refused(SetError)
 

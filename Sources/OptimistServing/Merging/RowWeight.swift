@@ -4,8 +4,8 @@
 
 /// The size of a row, in bytes.
 ///
-/// The data beside the columns has a limit of its own, of the same size: each device adds to that data, and a writer
-/// may name any number of devices.
+/// Totals and clocks have their own limit, equal to that of the columns: each device adds to them, and a writer may
+/// name any number of devices.
 struct RowWeight: Equatable {
     private var columns: Int
     private var beside: Int
@@ -37,12 +37,11 @@ struct RowWeight: Equatable {
         origin.utf8.count + 8 + total.clock.weight
     }
 
-    /// The error for a row that is too large. Nil: the size is allowed.
     var objection: SetError? {
         let limit = RowSync.Limit.rowBytes
         if columns > limit { return SetError("tooLarge", "A row holds at most \(limit) bytes, not \(columns).") }
         if beside <= limit { return nil }
-        return SetError("tooLarge", "The totals and clocks of a row take up at most \(limit) bytes, not \(beside).")
+        return SetError("tooLarge", "The totals and clocks of a row take at most \(limit) bytes, not \(beside).")
     }
 
     static func + (a: Self, b: Self) -> Self { Self(columns: a.columns + b.columns, beside: a.beside + b.beside) }

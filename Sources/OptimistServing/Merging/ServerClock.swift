@@ -2,33 +2,30 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The server's own clock during one evaluation. It stamps writes that have no clock, and replaces clocks that are far ahead.
+/// The server's clock during one evaluation. It stamps writes without clocks, and replaces clocks that are far ahead.
 struct ServerClock: Sendable {
-    /// The device id that the server stamps with.
     static let device = "server"
 
     private(set) var hybrid: HybridClock
-    /// The time of day in milliseconds since 1970.
     let milliseconds: Int64
-    /// The day by which deletions and push numbers are forgotten, as ``Expiry`` counts days.
+    /// The day that the expiry of deletions and push numbers counts from, as ``Expiry`` counts days.
     let day: Int
 
-    /// - Parameter day: Nil: the day of the time of day.
+    /// - Parameter day: Default: the day of `milliseconds`.
     init(hybrid: HybridClock = HybridClock(), milliseconds: Int64, day: Int? = nil) {
         self.hybrid = hybrid
         self.milliseconds = milliseconds
         self.day = day ?? Int(milliseconds / 86_400_000)
-        // The time of day was wrong when that stamp was given. Stamps of the present are not to follow it.
+        // The time of day was wrong when that stamp was given. New stamps must not follow it.
         if isAhead(WriteClock(stamp: hybrid.last, device: Self.device)) { self.hybrid = HybridClock() }
     }
 
-    /// Returns the server's next stamp, under its own name or a device's.
     mutating func tick(device: String = Self.device) -> WriteClock {
         WriteClock(stamp: hybrid.tick(milliseconds: milliseconds), device: device)
     }
 
-    /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest. Clocks that are far
-    /// ahead do not count: the write sets them back.
+    /// Makes the next tick later than every clock in a row, so that a write stamped now is the latest. Ignores clocks
+    /// that are far ahead, because the write sets them back.
     mutating func witness(_ row: MergeRow) {
         for cell in row.cells.values { witness(cell.clock) }
         for totals in row.counters.values {
@@ -41,9 +38,9 @@ struct ServerClock: Sendable {
         if !isAhead(clock) { hybrid.witness(clock.stamp) }
     }
 
-    /// Gives the stamps of this evaluation to the clock that outlives it.
+    /// Passes the stamps of this evaluation on to the clock that outlives it.
     func hand(to clock: inout HybridClock) {
-        // That clock may have seen a wrong time of day meanwhile.
+        // Another evaluation may have seen a wrong time of day.
         if isAhead(WriteClock(stamp: clock.last, device: Self.device)) {
             clock = hybrid
         } else {
@@ -51,7 +48,7 @@ struct ServerClock: Sendable {
         }
     }
 
-    /// Whether a clock is so far ahead that it would win for longer than is fair.
+    /// Whether a clock is so far ahead that it would win for unfairly long.
     ///
     /// > Source: Documentation/Promises.md, M4.
     func isAhead(_ clock: WriteClock) -> Bool {

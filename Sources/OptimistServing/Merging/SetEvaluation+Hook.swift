@@ -3,7 +3,7 @@
 @_spi(Internals) import OptimistWire
 
 extension SetEvaluation {
-    /// Lets the app refuse or amend each unit that has not failed, before other rows are taken into account.
+    /// Lets the app refuse or amend each unit that has not failed, before other rows are considered.
     mutating func askApp() throws {
         guard let hook = context.hook else { return }
         for unit in units.all.indices where !units.hasFailed(unit) {
@@ -33,7 +33,7 @@ extension SetEvaluation {
         }
     }
 
-    /// What an operation of a unit changes: the row that it names, or the one that this has been merged into.
+    /// An operation of a unit and the row it changes: the named row, or the row that this was merged into.
     private typealias Changed = (operation: Int, row: RowKey)
 
     private func changedRows(by unit: Int) throws -> [Changed] {
@@ -53,7 +53,7 @@ extension SetEvaluation {
         }
     }
 
-    /// The rows that take the unit's edits of rows that have been merged into them, as they would be.
+    /// The rows that receive the unit's edits of rows merged into them, with those edits applied.
     private func successors(of unit: Int, _ changed: [Changed]) throws -> [RowKey: RowEvaluation] {
         var successors: [RowKey: RowEvaluation] = [:]
         for (index, key) in changed {
@@ -69,7 +69,7 @@ extension SetEvaluation {
         return successors
     }
 
-    /// - Returns: The row whose amendment is not possible, or is refused by the app's check. Nil: all are made.
+    /// - Returns: The row whose amendment is impossible or refused by the app's check. Nil: all amendments were made.
     private mutating func amend(
         _ unit: Int, _ changed: [Changed], _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
     ) -> RowKey? {
@@ -105,7 +105,7 @@ extension SetEvaluation {
 }
 
 extension RowEvaluation {
-    /// What the operations do to the row, for the app. Nil: nothing.
+    /// The row before and after the operations, for the app. Nil: it does not change.
     fileprivate var written: WrittenRow? {
         let before = stored.flatMap { $0.row.isAlive ? $0.row.shown(as: type) : nil }
         let after = row.isAlive ? row.shown(as: type) : nil
@@ -113,9 +113,9 @@ extension RowEvaluation {
         return WrittenRow(key: key, before: before, after: after, changed: after == nil ? [] : taken)
     }
 
-    /// Gives columns the app's values, as the latest write of the row.
+    /// Writes the app's values as the latest write of the row.
     ///
-    /// - Returns: The columns that changed. Nil: a column cannot hold its value, and the row is as it was.
+    /// - Returns: The columns that changed. Nil: a column cannot hold its value, and the row is unchanged.
     fileprivate mutating func amend(_ values: [String: JSON], _ clock: inout ServerClock) -> Set<String>? {
         let fits = values.allSatisfy { column, value in
             guard let definition = type.columns[column], definition.type != .counter else { return false }

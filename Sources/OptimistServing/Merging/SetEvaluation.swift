@@ -2,16 +2,15 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Decides how a push changes the rows that it names and the rows that depend on them. It reads from a snapshot; the
-/// caller stores the result.
+/// Decides how a push changes the rows it names and the rows that depend on them. It reads from a snapshot; the caller
+/// stores the result.
 ///
-/// It evaluates rows in units: the rows of a group, or one row. A unit is applied as a whole or not at all. Units share
-/// no row, so each is evaluated by itself. Then ``Consequences`` checks all of them together. Units at fault are left
-/// out and the rest is checked again, until no unit is at fault.
+/// It evaluates rows in units: the rows of a group, or a single row. A unit is applied completely or not at all. Units
+/// share no row, so each is first evaluated alone, and ``Consequences`` then checks all of them together. Units at
+/// fault are dropped, and the rest is checked again until no unit is at fault.
 struct SetEvaluation {
-    /// The verdicts, in the order of the operations.
     private(set) var verdicts: [RowVerdict] = []
-    /// The rows that changed: first the rows that the push names, in its order.
+    /// The changed rows, beginning with the rows that the push names, in its order.
     private(set) var changes: [RowChange] = []
     var clock: ServerClock
 
@@ -19,42 +18,35 @@ struct SetEvaluation {
     private(set) var context: Context
     let reader: RowReader
     private(set) var units: Units
-    /// The effect of each operation on its row, by itself.
+    /// The effect of each operation on its own row.
     var steps: [RowStep] = []
-    /// The rows after their operations.
     var evaluations: [RowKey: RowEvaluation] = [:]
-    /// The latest life that the push names for a row, for lives after the first.
+    /// For rows beyond their first life: the latest life that the push names.
     private var lives: [RowKey: Int] = [:]
 
-    /// The input of an evaluation beside the rows.
+    /// The input of an evaluation, apart from the rows.
     struct Context {
         var schema: Schema
-        /// The device that pushes. Nil: the request is no push.
         var device: String?
-        /// The origins whose totals of counters the answer includes.
         var origins: Set<String> = []
-        /// The check of ``ServingSettings/validate``, which may refuse an operation.
         var validate: ServingSettings.Validation = { _ in nil }
-        /// The check of ``ServingSettings/rowValidation``, which may refuse a row as it would be.
         var rowValidation = RowValidation()
-        /// The calls of ``ServingSettings/hook``. Nil: there is no hook.
         var hook: HookCalls?
-        /// The types of /set calls of the push that could not be read.
+        /// The types of the push's /set calls that could not be read.
         var unreadTypes: Set<String> = []
-        /// The approximate number of bytes of the server's own rows that the answer may have.
+        /// Roughly how many bytes of server rows the answer may include.
         var maxAnswerBytes = AnswerLimit.requestBytes
         /// How many rows the push may delete or change without naming them.
         var maxSpread = Consequences.maxSpread
-        /// Ends the evaluation when it is too much work. Nil: there is no limit.
+        /// Ends the evaluation when it takes too much work. Nil: no limit.
         var meter: WorkMeter?
-        /// The texts that have been matched with the patterns of their columns. The evaluation matches the rest.
+        /// The texts already matched with their columns' patterns. The evaluation matches the others.
         var texts = MatchedTexts()
     }
 
-    /// The number of rounds after which the server puts a push off, so that no push takes for ever.
+    /// The server postpones a push after this many rounds, so that evaluation always ends.
     private static let maxRounds = 64
-    /// The most rows at fault that an error names for the other rows of their unit, because every one of those rows
-    /// gets the list.
+    /// The most rows at fault that an error names. Every other row of the unit repeats the list.
     private static let maxCulprits = 16
 
     /// - Parameters:
@@ -134,10 +126,10 @@ extension SetEvaluation {
         return step
     }
 
-    /// Takes a unit out of the push. The errors of rows that are not at fault name the rows that are.
+    /// Drops a unit from the push. Its other rows get an error that names the rows at fault.
     ///
     /// - Parameters:
-    ///   - errors: The errors of some of its rows, beside the errors that are already known.
+    ///   - errors: Errors of some of its rows, in addition to the errors already known.
     ///   - others: Rows at fault that have no operation.
     mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
@@ -152,24 +144,23 @@ extension SetEvaluation {
         }
     }
 
-    /// Takes a unit out of the push, with the same error for each of its rows.
+    /// Drops a unit from the push, with the same error for each of its rows.
     mutating func refuse(_ unit: Int, _ error: SetError) {
         fail(unit, Dictionary(keys(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// The rows of a unit's operations, in their order. A row may come several times.
     func keys(of unit: Int) -> [RowKey] { units.all[unit].operations.map { operations[$0].key } }
 }
 
 // MARK: - Missing rows
 
 extension SetEvaluation {
-    /// Fails the units that refer to rows that the server has never had, and the units that refer to rows of such
-    /// units. It also fails units that refer to a deleted row if this push brings a later life of that row and the
-    /// later life fails: they do not belong to the life that is over.
+    /// Fails the units that refer to rows the server has never had, and transitively the units that refer to rows of
+    /// those units. It also fails units that refer to a deleted row if this push names a later life of that row and
+    /// that life fails: they refer to the new life, not to the one that ended.
     ///
-    /// A row that this push creates counts as present, wherever it is in the push, as long as its own unit has not
-    /// failed. Rows that refer to each other in a cycle therefore count as present for each other.
+    /// A row that this push creates counts as present, at any position in the push, unless its own unit has failed.
+    /// Rows that refer to each other in a cycle are therefore present for each other.
     private mutating func failBlocked() throws {
         var dependents: [RowKey: Set<Int>] = [:]
         for (key, evaluation) in evaluations {
@@ -216,7 +207,7 @@ extension SetEvaluation {
             let absent = try references(of: evaluation).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
             errors[key] = SetError(
-                "blocked", "A row that it refers to is not here yet.",
+                "blocked", "It refers to a row that the server does not have yet.",
                 blockedBy: Set(absent.map(\.description)).sorted())
         }
         return errors
@@ -226,7 +217,6 @@ extension SetEvaluation {
 // MARK: - All together
 
 extension SetEvaluation {
-    /// Leaves out units at fault until no unit is at fault.
     private mutating func settle() throws -> WorkingRows {
         for _ in 0..<Self.maxRounds {
             var consequences = Consequences(
@@ -244,7 +234,7 @@ extension SetEvaluation {
             for (unit, errors) in errors { fail(unit, errors) }
             try failBlocked()
         }
-        let later = SetError("rateLimit", "The rows of this push depend on each other too much: send fewer.")
+        let later = SetError("rateLimit", "The rows of this push depend on each other too much. Send fewer.")
         for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
         return WorkingRows(schema: context.schema, reader: reader)
     }
@@ -288,11 +278,13 @@ extension SetEvaluation {
         }
     }
 
-    /// Puts off the units whose answers do not fit beside those of other units, because refusals and lost edits carry the
-    /// server's rows. An accepted unit that may not be repeated is answered all the same, and so is the first large one.
+    /// Postpones units whose answers do not fit together with those of other units. Answers can be large because
+    /// refusals and lost edits include the server's rows.
+    ///
+    /// The first unit is always answered. So is an accepted unit that must not be repeated.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
-        let later = SetError("rateLimit", "The server's rows are too large for one answer: send fewer.")
+        let later = SetError("rateLimit", "The server's rows are too large for one answer. Send fewer.")
         for unit in units.all.indices {
             let indices = units.all[unit].operations
             let weight = indices.reduce(0) { $0 + verdicts[$1].weight }
@@ -307,8 +299,8 @@ extension SetEvaluation {
         }
     }
 
-    /// Whether the device needs the server's row to undo its change: it no longer has a row that it has deleted or
-    /// replaced by a later life.
+    /// Whether the device needs the server's row to undo its change, because it has deleted its copy or replaced it
+    /// with a later life.
     private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
         switch error.type {
         case "blocked": false
@@ -363,7 +355,6 @@ extension RowEvaluation {
 }
 
 extension Schema {
-    /// The rows to which an operation refers.
     fileprivate func references(of operation: RowOperation) -> [RowKey] {
         guard let columns = types[operation.key.type]?.columns else { return [] }
         switch operation.action {

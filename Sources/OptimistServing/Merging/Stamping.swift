@@ -2,24 +2,22 @@
 
 import OptimistWire
 
-/// Gives the values of one operation their clocks: the sender's clock, or the server's if the sender's is missing or
+/// Assigns clocks to the values of one operation: the sender's clock, or the server's if the sender's is missing or
 /// runs ahead.
 ///
-/// The server remembers a clock that ran ahead together with its replacement. When the write is repeated, even after
-/// other writes, it gets the same stamp again and changes nothing (S3).
+/// The server remembers a clock that ran ahead, together with its replacement. A repeated write therefore gets the same
+/// stamp, even after other writes, and changes nothing (S3).
 struct Stamping {
     private let row: MergeRow
-    /// Whether the operation belongs to the life that the row is in.
+    /// Whether the operation belongs to the row's current life.
     private let isSameLife: Bool
-    /// Whether a clock that equals the clock of the row's value counts as the sender's own.
+    /// Whether a clock equal to the stored value's clock counts as the sender's own.
     private let believesEqualClocks: Bool
-    /// The device that pushes the operation. Nil: the request is no push.
     private let pusher: String?
     private(set) var memory: RowMemory
     private(set) var clock: ServerClock
-    /// The columns whose clock differs from the sender's.
     private(set) var adjusted: Set<String> = []
-    /// The server's tick for this operation. One tick serves for all its values, because they are one write.
+    /// The server's tick for this operation. All values share it because they are one write.
     private var ownStamp: Stamp?
 
     init(
@@ -45,24 +43,22 @@ struct Stamping {
     }
 
     /// Whether a clock belongs to this write. It does not if the server has a different value under the same clock: the
-    /// client then sends back a clock that the server gave it.
+    /// client is then sending back a clock that it got from the server.
     private func isSendersOwn(_ given: WriteClock, _ value: JSON, _ column: String) -> Bool {
         if believesEqualClocks || !isSameLife { return true }
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
     }
 
-    /// The clock of a column's value in the row. Nil: the row has none, or the same value.
+    /// The clock of a column's value in the row. Nil: the row has no value, or the same one.
     private func cell(_ column: String, besides value: JSON) -> WriteClock? {
         guard isSameLife, let cell = row.cells[column], cell.value != value else { return nil }
         return cell.clock
     }
 
-    /// The clock of a delete.
     mutating func stamp(deletion given: WriteClock?) -> WriteClock {
         given.map { accept($0, "@gen", giver: $0.device) } ?? WriteClock(stamp: tick(), device: ServerClock.device)
     }
 
-    /// The totals of a counter by their origins.
     mutating func totals(_ patch: CounterPatch, _ column: String, _ common: WriteClock?) -> [String: CounterTotal] {
         switch patch {
         case .add(let amount):
@@ -87,8 +83,9 @@ struct Stamping {
         }
     }
 
-    /// The total for a sum that an app took over from an earlier life of the row, without knowing that the column is a
-    /// counter. The sum becomes the server's own total, to which devices add. It counts only once, when the new life begins.
+    /// The total for a sum that an app carried over from an earlier life of the row, unaware that the column is a
+    /// counter. The sum becomes the server's own total, and devices add to it. It counts only once, when the new life
+    /// begins.
     mutating func total(_ sum: JSON, _ column: String, _ given: WriteClock?) -> [String: CounterTotal]? {
         guard let sum = sum.int, let given else { return nil }
         let stamp = accept(given, column, giver: "\(given.device)/\(ServerClock.device)")
@@ -97,9 +94,10 @@ struct Stamping {
 
     /// A device's clock, or its replacement if the clock runs ahead.
     ///
-    /// - Parameter standing: The clock of another value that the row has. If the device that pushes wrote that value too, and its
-    ///   clock is a replacement or a later one, this write is the later one: the pushes of a device come in order. Its clock
-    ///   may be earlier, because the device has corrected its time without having heard of the replacement.
+    /// - Parameter standing: The clock of a different value in the row, if any. If the pushing device also wrote that
+    ///   value, and its clock is a replacement or later, then this write is the later one, because a device's pushes
+    ///   arrive in order. Its clock may be earlier: the device has corrected its time without having heard of the
+    ///   replacement.
     private mutating func accept(
         _ given: WriteClock, _ column: String, giver: String, over standing: WriteClock? = nil
     ) -> WriteClock {
@@ -114,7 +112,7 @@ struct Stamping {
                 adjusted.insert(column)
                 return WriteClock(stamp: standing.stamp.successor, device: given.device)
             }
-            // The device has corrected its clock since then, so this later write has an earlier stamp.
+            // The device has since corrected its clock, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
             // An earlier write of the same device stays earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)

@@ -1,20 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The operations of a push, grouped into units that are applied as a whole or not at all.
+/// The operations of a push, grouped into units. Each unit is applied completely or not at all.
 struct Units {
     struct Unit {
-        /// Positions in the push.
         var operations: [Int]
         var hasFailed = false
     }
 
-    /// The units, in the order of their first operations.
     private(set) var all: [Unit] = []
-    /// The rows that could not be read, by the unit whose groups name them.
+    /// Rows that could not be read, by the unit whose groups name them.
     private(set) var unread: [Int: [RowKey]] = [:]
     private var numbers: [RowKey: Int] = [:]
 
-    /// Groups the operations on one row, and on the rows of one group. Groups that share a row count as one group.
+    /// Groups the operations on the same row and on rows of the same group. Groups that share a row count as one group.
     init(_ operations: [RowOperation], _ groups: [[RowKey]], unreadTypes: Set<String>) {
         var leaders = Leaders()
         for group in groups {

@@ -2,15 +2,13 @@
 
 @_spi(Internals) import OptimistWire
 
-/// A row during one transaction.
 struct WorkingRow {
     var row: MergeRow { didSet { weight = nil } }
     var memory: RowMemory { didSet { weight = nil } }
-    /// The operation that brought the row here. It is to blame if something about the row is not allowed.
+    /// The operation that introduced the row here. It is to blame if the row is not allowed.
     var cause: Cause
-    /// The columns in which the server put a value of its own.
+    /// The columns that the server overwrote.
     var altered: Set<String> = []
-    /// The size of the row. Nil: not computed since the row changed.
     private(set) var weight: RowWeight?
 
     init(row: MergeRow, memory: RowMemory, cause: Cause) {
@@ -19,7 +17,6 @@ struct WorkingRow {
         self.cause = cause
     }
 
-    /// An operation's row, and the unit that it belongs to.
     struct Cause: Hashable {
         var unit: Int
         var key: RowKey
@@ -35,25 +32,23 @@ struct WorkingRow {
         return taken
     }
 
-    /// Sets back clocks that are far ahead, before something is merged into the row.
+    /// Sets back clocks that are far ahead, before a merge.
     mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
         var (back, noted) = (row, memory)
         back.setBack(before: incoming, &noted, clock)
         if back != row { (row, memory) = (back, noted) }
     }
 
-    /// The error if the row is too large. Nil: its size is allowed.
     var objectionToSize: SetError? { (weight ?? RowWeight(of: row, memory)).objection }
 }
 
-/// The rows as they will be after a transaction, on top of the stored rows.
-///
-/// All reads go through a ``RowReader``, so that nothing is read twice.
+/// The rows as they will be after a transaction, on top of the stored rows. All reads go through a ``RowReader``, which
+/// reads each row once.
 struct WorkingRows {
     let schema: Schema
     private let reader: RowReader
     private(set) var rows: [RowKey: WorkingRow] = [:]
-    /// The rows that changed, by their positions. Nil: the row that was here has moved to a later position.
+    /// The changed rows, by position. Nil: the row has moved to a later position.
     private var changed: [RowKey?] = []
     private var positions: [RowKey: Int] = [:]
     private var entries: [String: [IndexEntry: Set<RowKey>]] = [:]
@@ -65,14 +60,10 @@ struct WorkingRows {
 
     func stored(_ key: RowKey) throws -> StoredRow? { try reader.row(key) }
 
-    /// Counts one step of work for a row.
-    ///
-    /// - Throws: ``WorkStopped`` if the work is too much for one request.
     func step() throws { try reader.meter?.step() }
 
     func load(_ keys: some Sequence<RowKey>) throws { try reader.load(keys) }
 
-    /// The columns that refer to some types, in the order of their names.
     func references(to targets: Set<String>) -> [Schema.Reference] {
         reader.references.filter { $0.definition.target.map(targets.contains) == true }
     }
@@ -82,16 +73,15 @@ struct WorkingRows {
 
     func memory(_ key: RowKey) throws -> RowMemory { try rows[key]?.memory ?? reader.row(key)?.memory ?? RowMemory() }
 
-    /// Adds a row that is not here yet.
     mutating func add(_ row: WorkingRow, at key: RowKey) {
         moveToEnd(key)
         store(row, at: key, formerly: [])
     }
 
-    /// The rows that changed, in the order of their first changes. A row that was deleted with another one comes after that one.
+    /// The rows in the order of their first changes. A row that is deleted by a cascade follows the row that caused it.
     var order: [RowKey] { changed.compactMap(\.self) }
 
-    /// Names a row after all that have changed by now.
+    /// Moves a row after all rows that have changed so far.
     mutating func moveToEnd(_ key: RowKey) {
         if let position = positions[key] { changed[position] = nil }
         positions[key] = changed.count
@@ -111,13 +101,12 @@ struct WorkingRows {
         schema.types[key.type]?.indexEntries(of: row.row) ?? []
     }
 
-    /// The row among these that changed first.
     func first(of keys: [RowKey]) -> RowKey? { keys.min { positions[$0] ?? .max < positions[$1] ?? .max } }
 
-    /// Changes a row that is stored or already here.
+    /// Changes a row, loading it first if necessary.
     mutating func change(_ key: RowKey, cause: WorkingRow.Cause, _ body: (inout WorkingRow) -> Void) throws {
         try step()
-        // The row is removed from the dictionary, so that a large row changes in place and is not copied.
+        // Remove the row from the dictionary so that a large row changes in place instead of being copied.
         if var row = rows.removeValue(forKey: key) {
             let former = indexEntries(of: row, key)
             body(&row)
@@ -141,8 +130,8 @@ struct WorkingRows {
         return found
     }
 
-    /// The row into which a row has been merged. Nil: the row has not been merged, or the other row has begun another
-    /// life since, which contains nothing of the old one (M2).
+    /// The row that a row was merged into. Nil: the row was not merged, or the other row has since begun a new life,
+    /// which contains nothing from the old one (M2).
     func successor(of key: RowKey) throws -> RowKey? {
         var here = key
         var seen: Set = [key]
@@ -167,10 +156,10 @@ final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
     let meter: WorkMeter?
-    /// The columns that refer to rows. They are sorted once, as each row of a long cascade asks for them.
+    /// The columns that refer to rows. Cached because each row of a long cascade asks for them.
     private(set) lazy var references = schema.references
     private var rows: [RowKey: StoredRow?] = [:]
-    /// So many keys that are looked up together count as one step, beside the step of each row that is found.
+    /// This many keys in one lookup count as one step. Each row found counts as another.
     static let keysPerStep = 4
     private var holders: [String: [IndexEntry: [String]]] = [:]
 

@@ -2,17 +2,18 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The largest sizes of answers, in bytes, so that the memory of a request is bounded.
+/// The limits on the size of answers, in bytes. They bound the memory of a request.
 enum AnswerLimit {
-    /// The rows of one call, or of all the inline /changes of a request. Each inline call still gets at least one row.
+    /// The rows of one call, or of all inline /changes calls of a request. Each inline call still gets at least one
+    /// row.
     static let pageBytes = 16_000_000
     /// All answers to a request together.
     static let requestBytes = 64_000_000
-    /// The answers of a request to which its references point, together. They are parsed.
+    /// All answers that a request's references point to. They are parsed.
     static let referencedBytes = 4_000_000
 }
 
-/// `T/changes`: the standard form, and the inline form that carries the rows of several tables up to one common state.
+/// `T/changes`: the standard form, and the inline form with the rows of several tables up to one common state.
 extension Exchange {
     mutating func changes(_ type: String, _ invocation: Invocation, at index: Int) throws -> MethodAnswer {
         try checkIsStandard(invocation.arguments, ["inline", "snapshot"])
@@ -35,7 +36,7 @@ extension Exchange {
 
     private func read(_ invocation: Invocation) throws -> Asked {
         guard let call = ChangesCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
-            throw MethodError.invalidArguments("They are not those of a /changes: see RFC 8620, section 5.2.")
+            throw MethodError.invalidArguments("Invalid arguments of /changes: see RFC 8620, section 5.2.")
         }
         let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows)
         return Asked(
@@ -52,7 +53,7 @@ extension Exchange {
             switch (row.isAlive, isNew) {
             case (true, true): created.append(.string(row.id))
             case (true, false): updated.append(.string(row.id))
-            // The client never heard of a row that was created and deleted since its state.
+            // The client never received a row that was created and deleted since its state.
             case (false, true) where row.generation == 2: break
             case (false, _): destroyed.append(.string(row.id))
             }
@@ -108,7 +109,7 @@ extension Exchange {
         let stop = max(start, end ?? LogPosition(after: state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
-        // A device that starts from nothing gets deleted rows too: it may have pushed rows before it pulled.
+        // A device without rows also receives deleted rows, because it may have pushed rows before it pulled.
         let dead = rows.filter { !$0.isAlive }
         var members: JSONObject = [
             "accountId": .string(account), "oldState": .string(table.asked.since.state.description),

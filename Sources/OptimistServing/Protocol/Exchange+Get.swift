@@ -2,13 +2,12 @@
 
 @_spi(Internals) import OptimistWire
 
-/// `T/get`: rows by id, or all rows.
 extension Exchange {
     func get(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
         let asked = try texts(invocation.arguments["ids"], "ids")
         let limit = RowSync.Limit.rowsInSet
         if let asked, asked.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
-        // A row that is named twice is in the answer once (RFC 8620 §5.1).
+        // A row that is requested twice appears once (RFC 8620 §5.1).
         var named: Set<String> = []
         let ids = asked?.filter { named.insert($0).inserted }
         try snapshot.meter?.step(count: (ids?.count ?? 0) / RowReader.keysPerStep)
@@ -19,7 +18,7 @@ extension Exchange {
             ?? snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: room)
         if living.hasMore {
             throw MethodError.requestTooLarge(
-                "There are more than \(limit) rows, or \(room) bytes of them: ask for fewer, or use /changes.")
+                "There are more than \(limit) rows, or \(room) bytes of them. Ask for fewer, or use /changes.")
         }
         let rows = living.rows
         var seen = Set(rows.map(\.id))
@@ -38,7 +37,7 @@ extension Exchange {
             ], callID: invocation.callID)
     }
 
-    /// A row with all its columns, or with the requested ones. A column that was never written is null, and a counter is zero.
+    /// A row with all columns, or the requested ones. A column that was never written is null, and a counter is zero.
     private func row(_ logged: LoggedRow, columns: [(key: String, value: ColumnSchema)], _ properties: Set<String>?)
         throws -> JSONObject
     {

@@ -2,10 +2,9 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Translates between current names and the names in the client's version of the schema. Most clients know the current
-/// names, and nothing changes for them.
+/// Translates between current names and those in the client's version of the schema. Most clients use the current names
+/// and need no translation.
 extension Exchange {
-    /// The arguments of a /set in current names.
     func presentNames(_ arguments: JSONObject, of type: String) -> JSONObject {
         guard vocabulary.renamesColumns(of: type) else { return arguments }
         var arguments = arguments
@@ -18,7 +17,6 @@ extension Exchange {
         return arguments
     }
 
-    /// The answer of a /set in the client's names.
     func clientNames(_ answer: JSONObject, of type: String) -> JSONObject {
         if vocabulary.isPresent { return answer }
         return JSONObject(

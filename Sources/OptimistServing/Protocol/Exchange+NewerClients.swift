@@ -2,21 +2,21 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Apps whose schema differs from the server's: newer apps, for example during a rollout, and apps whose developer
-/// forgot to update the server or the version number.
+/// Handles apps whose schema differs from the server's: newer apps, for example during a rollout, and apps whose
+/// developer forgot to update the server or the version number.
 extension Exchange {
-    /// How long a value waits that this schema does not allow, from its write on. By then the server is up to date, or
-    /// the app's version number is wrong.
+    /// How long a value that this schema does not allow may wait, in milliseconds since it was written. After that,
+    /// either the server is up to date or the app's version number is wrong.
     static let longestWait: Int64 = 7 * 86_400_000
 
-    /// If such a client sends something that this server does not know yet, the server does not refuse it for good,
-    /// because a refusal would remove the row from the screen. The row waits until the server is up to date.
+    /// Postpones rows that a newer schema might allow. A refusal would remove such a row from the screen, so it waits
+    /// until the server is updated.
     ///
-    /// For a column that the server does not know, this holds whatever version the app claims. If a device claims a
-    /// later version than the server's, a value that this schema does not allow may also be right, and waits for a week.
-    /// What the app's own checks refuse is refused: they are no part of the schema.
+    /// A row with unknown columns waits, whatever version the app claims. If the app claims a later version than the
+    /// server's, a row with a value that this schema does not allow waits for up to a week. Refusals by the app's own
+    /// checks stay refusals, because the checks do not belong to the schema.
     ///
-    /// - Parameter texts: The texts whose patterns were tried already, so that none is matched again.
+    /// - Parameter texts: The texts already matched, so that none is matched again.
     func waitingForUpdate(
         _ verdicts: [RowVerdict], of operations: [RowOperation], _ texts: MatchedTexts
     ) -> [RowVerdict] {
@@ -32,7 +32,7 @@ extension Exchange {
         }
     }
 
-    /// Whether the latest write of an operation has waited as long as it may.
+    /// Whether the latest write of an operation has waited for the maximum time.
     private func isOld(_ operation: RowOperation) -> Bool {
         guard let written = operation.patch?.clocks?.latest?.stamp.milliseconds else { return false }
         return clock.milliseconds - written > Self.longestWait
@@ -40,14 +40,13 @@ extension Exchange {
 }
 
 extension SetError {
-    /// The columns at fault, if a later schema might allow what was refused. Empty: no schema would allow the row, or the
-    /// app's own check has refused it.
+    /// The columns at fault, if a later schema might allow them. Empty if no schema would allow the row, or if the
+    /// app's own check refused it.
     private var columnsAtFault: [String] {
         guard code == nil, type == "invalidProperties" || type == "tooLarge" else { return [] }
         return properties.filter { !$0.hasPrefix("@") && $0 != "id" }
     }
 
-    /// The error of a row that waits for columns. Nil: the server knows all of them.
     fileprivate func waiting(forUnknown columns: [String: ColumnSchema]) -> SetError? {
         let unknown = columnsAtFault.filter { columns[$0] == nil }
         if unknown.isEmpty { return nil }
@@ -56,7 +55,6 @@ extension SetError {
             properties: unknown)
     }
 
-    /// The error of a row that waits for a schema that allows its values. Nil: this schema allows them.
     fileprivate func waiting(
         for operation: RowOperation, _ columns: [String: ColumnSchema], _ texts: MatchedTexts
     ) -> SetError? {
@@ -78,7 +76,7 @@ extension RowOperation {
         }
     }
 
-    /// The value that the operation gives a column: null if it creates a row without one. Nil: it gives none.
+    /// The value that the operation gives a column: null if it creates a row without one. Nil: none.
     fileprivate func value(of column: String) -> JSON? {
         if case .create(let patch) = action { return patch.values[column] ?? .null }
         return patch?.values[column]

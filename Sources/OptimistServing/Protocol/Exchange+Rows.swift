@@ -2,10 +2,9 @@
 
 @_spi(Internals) import OptimistWire
 
-/// How the server shows stored rows to a client.
 extension Exchange {
-    /// The JSON of a row, or of its deletion, for a page. It is the stored JSON, unparsed, unless the row has counters or
-    /// the client has other names for its columns.
+    /// The JSON of a row or tombstone for a page. It is the stored JSON, unparsed, unless the row has counters or the
+    /// client has other names for its columns.
     func text(of row: LoggedRow, _ type: String) throws -> [UInt8] {
         let content = row.content(for: origins)
         guard vocabulary.renamesColumns(of: type) else { return content }

@@ -2,17 +2,15 @@
 
 @_spi(Internals) import OptimistWire
 
-/// `T/set`: reads the calls, has them evaluated, stores the changes, and answers.
 extension Exchange {
-    /// A call whose rows are ready to be evaluated.
     private struct Planned {
         var index: Int
         var callID: String
         var type: String
         var call: SetCall
-        /// Updates that are not carried out, by the id that the call gives the row.
+        /// Updates that are not carried out, by the row id in the call.
         var ignored: [String: SetError] = [:]
-        /// The index of the call's first operation among all operations that are evaluated together.
+        /// The index of the call's first operation among the operations of all calls.
         var start: Int
     }
 
@@ -50,7 +48,7 @@ extension Exchange {
         try checkIsStandard(invocation.arguments, ["destroyClocks"])
         let arguments = presentNames(understood(invocation.arguments), of: type)
         guard var call = SetCall(json: arguments) else {
-            throw .invalidArguments("They are not those of a /set: see RFC 8620, section 5.3, and the @-members of RS.")
+            throw .invalidArguments("Invalid arguments of /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
             throw .requestTooLarge("A /set names at most \(RowSync.Limit.rowsInSet) rows, not \(call.rowCount).")
@@ -70,7 +68,6 @@ extension Exchange {
             operation.objection = SetError(id: members["id"], of: id)
             return operation
         }
-        // The rows of a member, in the order of the call.
         func rows(_ member: String) -> [JSON] { arguments[member]?.object?.map(\.value) ?? [] }
         operations += zip(zip(call.create, made), rows("create")).map { operation($0.1, .create($0.0.patch), $1) }
         operations += zip(call.update, rows("update")).filter { ignored[$0.0.id] == nil }.map {
@@ -79,10 +76,10 @@ extension Exchange {
         operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
-    /// Handles rows that a call names twice. A second delete does nothing. Outside a push, an update of a row that the
-    /// call destroys is not carried out. A second update of a row under its other name is not carried out either.
+    /// Handles rows that a call names twice. A second delete has no effect. Outside a push, an update of a row that the
+    /// call also destroys is skipped. So is a second update of a row under another name.
     ///
-    /// - Returns: The updates that are left out, each with its error.
+    /// - Returns: The skipped updates, each with its error.
     private func settleTwice(_ call: inout SetCall) -> [String: SetError] {
         var destroyed: Set<String> = []
         call.destroy.removeAll { !destroyed.insert(rowID($0.id)).inserted }
@@ -92,13 +89,13 @@ extension Exchange {
             if !isPush, destroyed.contains(rowID(id)) {
                 ignored[id] = SetError("willDestroy", "The same call destroys the row.")
             } else if !updated.insert(rowID(id)).inserted {
-                ignored[id] = SetError("invalidPatch", "The call updates the row by its other name already.")
+                ignored[id] = SetError("invalidPatch", "The call already updates this row by its other name.")
             }
         }
         return ignored
     }
 
-    /// Chooses the ids of new rows, and replaces creation ids in the columns that refer to rows.
+    /// Chooses the ids of new rows, and resolves creation ids in the columns that refer to rows.
     ///
     /// - Returns: The ids of the rows to create, in order.
     private mutating func makeIDs(for call: inout SetCall, _ type: String) -> [String] {
@@ -120,7 +117,7 @@ extension Exchange {
         values[column] = .string(rowID(text))
     }
 
-    /// The id that `#creationId` stands for. Any other text is returned unchanged.
+    /// Resolves `#creationId`. Returns any other text unchanged.
     private func rowID(_ text: String) -> String {
         text.hasPrefix("#") ? createdIDs[String(text.dropFirst())] ?? text : text
     }
@@ -159,7 +156,7 @@ extension Exchange {
     ) -> SetAnswer {
         var answer = SetAnswer(oldState: before.description, newState: state.description)
         var verdicts = verdicts.makeIterator()
-        // If one call creates and destroys a row, the answer says that the row was created.
+        // If one call creates and destroys a row, the answer reports the row as created.
         let ended = isPush ? [] : Set(plan.call.destroy.map { rowID($0.id) })
         for (id, _) in plan.call.create {
             guard let (operation, verdict) = verdicts.next() else { break }
@@ -199,7 +196,7 @@ extension Exchange {
         return answer
     }
 
-    /// Notes which ids the creation ids stand for from now on. A creation id whose row was not created stands for none.
+    /// Records the row ids of creation ids, and drops those whose rows were not created.
     private mutating func noteIDs(_ call: SetCall, _ answer: SetAnswer) {
         for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
         for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
@@ -208,12 +205,12 @@ extension Exchange {
 
 extension SetError {
     static func gone(_ deletion: Tombstone?) -> SetError {
-        SetError("notFound", "The row was deleted meanwhile.", deletion: deletion)
+        SetError("notFound", "The row was deleted.", deletion: deletion)
     }
 
-    /// The error for the id among a row's members. Nil: the members have no id, or the row's own.
+    /// The error for an id among a row's members. Nil: there is no id, or it is the row's own.
     fileprivate init?(id: JSON?, of row: String) {
         guard let id, id.string != row else { return nil }
-        self.init("invalidProperties", "The server chooses a row's id, and it never changes.", properties: ["id"])
+        self.init("invalidProperties", "The server chooses a row's id, and no write can change it.", properties: ["id"])
     }
 }

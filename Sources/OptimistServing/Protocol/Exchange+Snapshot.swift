@@ -4,16 +4,16 @@
 
 /// `T/changes` with `snapshot`: the living rows of a type in the order of their ids, page by page.
 ///
-/// Each page is one scan of an index from where the last page ended, and no page delays the next one. Rows may change
-/// between pages; once a client has all pages, it asks for the changes since `at`.
+/// Each page is one index scan from the end of the previous page, so later pages are as fast as the first. Rows may
+/// change between pages. After the last page, the client asks for the changes since `at`.
 extension Exchange {
     mutating func rowsInOrder(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
         guard let call = SnapshotCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
-            throw MethodError.invalidArguments("They are not those of a snapshot: \"snapshot\": {\"at\", \"after\"}.")
+            throw MethodError.invalidArguments("Invalid arguments of a snapshot: \"snapshot\": {\"at\", \"after\"}.")
         }
-        // No row's id has a zero character, and not every store can look for one.
+        // No row id contains a zero character, and some stores cannot search for one.
         guard call.after?.utf8.contains(0) != true else {
-            throw MethodError.invalidArguments("\"after\" is no row's id.")
+            throw MethodError.invalidArguments("\"after\" is not a row id.")
         }
         let at =
             try call.at.map { try place($0, knowsEpochs: true) }

@@ -2,15 +2,15 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Clients that know only the RFC. Their requests do not name the capability.
+/// Serves clients that know only the RFC. Their requests do not name the capability.
 ///
 /// They see rows without the members that begin with "@", and the server ignores such members in their requests: a
-/// client may send back a whole row that it got from elsewhere, and its write still is a new one.
+/// client may send back a complete row that it got from elsewhere, and its write is still a new one.
 extension Exchange {
     /// Whether the client knows generations, clocks and inline pages.
     var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
 
-    /// The arguments of a /set, without members that the client cannot mean.
+    /// The arguments of a /set, without members that the client cannot have meant.
     func understood(_ arguments: JSONObject) -> JSONObject {
         if knowsRowSync { return arguments }
         var arguments = arguments
@@ -43,8 +43,7 @@ extension Exchange {
             })
     }
 
-    /// Refuses arguments that belong to the capability, because ignoring them would do something else than the client
-    /// asked for.
+    /// Refuses arguments that belong to the capability, because ignoring them would change the meaning of the request.
     func checkIsStandard(_ arguments: JSONObject, _ names: [String]) throws(MethodError) {
         if knowsRowSync { return }
         guard let name = names.first(where: { arguments[$0].map { !$0.isNull && $0 != false } ?? false }) else {
@@ -55,14 +54,13 @@ extension Exchange {
 }
 
 extension JSONObject {
-    /// The object without the members that begin with "@".
     var withoutMarks: JSONObject { JSONObject(members.filter { !$0.key.hasPrefix("@") }) }
 }
 
 extension JSON {
     fileprivate var withoutMarks: JSON { object.map { .object($0.withoutMarks) } ?? self }
 
-    /// The error without the members that only a device can use: the server's row, and how it was deleted.
+    /// The error without the members that only a device can use: the server's row, and its deletion.
     fileprivate var withoutRows: JSON {
         object.map { .object(JSONObject($0.members.filter { $0.key != "current" && $0.key != "deletion" })) } ?? self
     }

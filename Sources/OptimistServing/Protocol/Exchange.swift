@@ -2,43 +2,35 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Carries out the method calls of one request, all within one transaction of one account.
+/// Carries out the method calls of one request, all in one transaction of one account.
 ///
-/// The calls see one snapshot and each other's writes. The /set calls of a push are one logical transaction. In a
-/// request without a push number, each /set call is its own, as in RFC 8620.
+/// The calls see one snapshot and each other's writes. All /set calls of a push form one logical transaction. In a
+/// request without a push number, each /set call is separate, as in RFC 8620.
 struct Exchange {
     let request: Request
     let account: String
     let settings: ServingSettings
     let snapshot: any AccountSnapshot
-    /// The transaction for writes. Nil: no call can write.
     let transaction: (any AccountTransaction)?
     var clock: ServerClock
-    /// The ids of rows by creation id.
     var createdIDs: [String: String]
     /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
     var unreadTypes: Set<String> = []
-    /// The types in which rows changed.
     var changedTypes: Set<String> = []
-    /// What the /set calls did so far.
     var report: SetReport
-    /// Answers that were prepared together with the answer to an earlier call, by the call's index.
+    /// Answers prepared together with an earlier call's answer, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
-    /// The names that the client knows.
     let vocabulary: Vocabulary
-    /// The origins whose totals of counters the client gets.
     let origins: Set<String>
-    /// The texts of the request that were matched with patterns before the transaction.
+    /// The texts that were matched with patterns before the transaction.
     let texts: MatchedTexts
     private var references: ResultReferences
-    /// The state before the first call.
     let opening: SyncState
-    /// The app's word on groups. Nil: there is none.
     let hook: HookCalls?
-    /// Grants memory for the answers. Nil: only the bounds in ``AnswerLimit`` apply.
+    /// Grants memory for the answers. Nil: only the limits in ``AnswerLimit`` apply.
     let room: (any AnswerRoom)?
-    /// How many bytes of rows the pages of this request may still have. Each page has at least one row if there is any.
+    /// How many more bytes of rows the pages of this request may have. Each page has at least one row if there is any.
     var pageRoom: Int
 
     init(
@@ -71,7 +63,7 @@ struct Exchange {
     /// Carries out every call, in order.
     ///
     /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. The
-    ///   caller must then keep nothing.
+    ///   caller must then discard all writes.
     mutating func run() throws {
         if let number = request.push, let device = request.device, let transaction {
             guard try transaction.notePush(number, device: device, day: clock.day) else {
@@ -82,15 +74,15 @@ struct Exchange {
         var bytesLeft = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
             do {
-                // A few steps may be a long statement of the database.
+                // Even a few steps may include a slow database statement.
                 try snapshot.meter?.look()
                 let answer = try answer(call, at: index)
                 try snapshot.meter?.step(bytes: answer.arguments.count)
                 // A /set has already been carried out, so its answer is always sent.
                 if answer.arguments.count > bytesLeft, !call.isSet {
-                    throw MethodError.requestTooLarge("The answers to this request are too large: ask in smaller ones.")
+                    throw MethodError.requestTooLarge("The answers to this request are too large. Split the request.")
                 }
-                // Twice the size, because the text of the whole response exists beside the answers.
+                // Twice the size, because the complete response text exists alongside the answers.
                 try room?.takeAnswer(2 * answer.arguments.count)
                 bytesLeft -= answer.arguments.count
                 answers.append(answer)
@@ -124,10 +116,11 @@ struct Exchange {
         }
     }
 
-    /// Splits a method's name, and refuses names whose type the schema does not have.
+    /// Splits a method's name.
     ///
     /// - Returns: The type's current name, and the verb.
-    /// - Throws: ``MethodError`` `unknownMethod`, or `schemaTooOld` if the client's app is too old for the type.
+    /// - Throws: ``MethodError`` `unknownMethod` if the schema does not have the type, or `schemaTooOld` if the
+    ///   client's app is too old for the type.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]) else {

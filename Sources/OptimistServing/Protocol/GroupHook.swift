@@ -2,49 +2,49 @@
 
 public import OptimistWire
 
-/// An app's word on what a client is about to write.
+/// Lets an app refuse or amend the rows that a client is about to write.
 ///
-/// The service calls `willApply` within the account's transaction, once for each group that changes something, or for each
-/// row that has no group. Nothing of the group is stored before the call returns.
+/// The service calls `willApply` within the account's transaction, once for each group that changes something, or for
+/// each row without a group. It stores no row of the group before the call returns.
 ///
-/// - If it returns amendments, their columns are stored with the group, and devices get them back.
-/// - If it throws a `RowFault`, every row of the group is refused with its code, and the device shows a rejection.
-/// - If it throws another error, or returns an amendment that is not possible or that `ServingSettings.rowValidation` refuses,
-///   the group is put off, and the device tries it again.
-/// - If it does not return within `deadline`, its task is cancelled, and the group is put off together with the groups of
-///   the request that it has not seen yet.
+/// - If it returns amendments, the server stores their columns with the group and sends them back to devices.
+/// - If it throws a `RowFault`, the server refuses every row of the group with its code, and the device shows a
+///   rejection.
+/// - If it throws another error, or returns an amendment that is impossible or that `ServingSettings.rowValidation`
+///   refuses, the server postpones the group, and the device retries it.
+/// - If it does not return within `deadline`, the server cancels its task, and postpones the group and all later groups
+///   of the request.
 ///
-/// The other groups of the request are applied in each case. The function may be called again for a group, because a
-/// transaction may be repeated, and the group may be refused later for another reason. So it has no effects of its own.
-/// While it runs, other writes wait: in the embedded store those of all accounts.
+/// In each case the server still applies the request's other groups. The function must not have side effects: the
+/// server may call it again for the same group when it repeats a transaction, and may still refuse the group for
+/// another reason. Other writes wait while it runs. In the embedded store, those are the writes of all accounts.
 public struct GroupHook: Sendable {
-    /// Returns what to change in the group's rows. Empty: nothing. It runs in a task of its own.
+    /// Returns changes to the group's rows, or an empty array. It runs in a separate task.
     public typealias WillApply = @Sendable (WrittenGroup) async throws -> [RowAmendment]
 
-    /// Looks at a group.
     var willApply: WillApply
-    /// How long the calls of one request may take together. Default: 2 seconds.
+    /// How long all calls of one request may take together.
     var deadline: Duration
-    /// Is told why a group was put off. Default: ignores it.
+    /// Receives the reason when a group is postponed. Default: ignores it.
     @_spi(Internals) public var onFailure: @Sendable (Failure) -> Void
 
-    /// Why a group was put off.
+    /// Why a group was postponed.
     public enum Failure: Sendable {
         /// The function did not return within the deadline.
         case late
-        /// The function threw an error that is no `RowFault`.
+        /// The function threw an error other than `RowFault`.
         case threw(any Error)
-        /// The function amended a row that is not in the group or is deleted, gave a column a value that it cannot hold, or made
-        /// of the row what the app's own check refuses.
+        /// The function amended a row that is deleted or not in the group, or gave a column a value that it cannot
+        /// hold, or produced a row that the app's check refuses.
         case badAmendment(RowKey)
     }
 
     /// Makes a hook.
     ///
     /// - Parameters:
-    ///   - deadline: How long the calls of one request may take together. Default: 2 seconds.
-    ///   - onFailure: Is told why a group was put off. Default: ignores it.
-    ///   - willApply: Looks at a group.
+    ///   - deadline: How long all calls of one request may take together. Default: 2 seconds.
+    ///   - onFailure: Receives the reason when a group is postponed. Default: ignores it.
+    ///   - willApply: Refuses or amends a group.
     public init(
         deadline: Duration = .seconds(2), onFailure: @escaping @Sendable (Failure) -> Void = { _ in },
         willApply: @escaping WillApply
@@ -65,23 +65,23 @@ public struct WrittenGroup: Sendable {
     public let rows: [WrittenRow]
 }
 
-/// A row of a ``WrittenGroup``, merged with what the server has.
+/// A row of a ``WrittenGroup``, merged with the server's row.
 public struct WrittenRow: Sendable {
-    /// The row, under the current name of its type. If the client's row has been merged into another one, it is that one.
+    /// The row, under the current name of its type. If the client's row was merged into another one, that other row.
     public let key: RowKey
-    /// The values that the server has, by column. Nil: it has no living row. A counter is its sum.
+    /// The server's current values, by column. Nil: it has no living row. A counter is its sum.
     public let before: JSONObject?
-    /// The values that the row would have. Nil: it would be deleted.
+    /// The values after the write. Nil: the row would be deleted.
     public let after: JSONObject?
-    /// The columns that take a value of the request. For a new row: all that it has.
+    /// The columns that take a value of the request. For a new row: all its columns.
     public let changed: Set<String>
 }
 
-/// Values that the app puts in place of a client's.
+/// Values that the app substitutes for a client's.
 public struct RowAmendment: Sendable {
-    /// The row. It is one of the group, and alive.
+    /// The row, which must be alive and in the group.
     public var key: RowKey
-    /// The values by column, in their form on the wire. No column is a counter.
+    /// The values by column, in their wire form. Counters cannot be amended.
     public var values: [String: JSON]
 
     /// Makes an amendment.

@@ -4,9 +4,8 @@ import Dispatch
 import OptimistCore
 import OptimistWire
 
-/// The calls of a ``GroupHook`` for one request. Only the transaction's thread uses it, and waits for each call.
+/// Calls a ``GroupHook`` for one request. Only the transaction's thread uses it, and it blocks during each call.
 final class HookCalls {
-    /// What the app says.
     enum Answer {
         case amended([RowAmendment])
         case refused(RowFault)
@@ -42,10 +41,10 @@ final class HookCalls {
 
     func failed(_ failure: GroupHook.Failure) { hook.onFailure(failure) }
 
-    /// Blocks the thread. Nil: the time is up, and the call was cancelled.
+    /// Blocks the thread. Returns nil after a timeout, when the call was cancelled.
     private func wait(for group: WrittenGroup) -> Result<[RowAmendment], any Error>? {
         let call = Call()
-        // A store's work is synchronous. The task ends the wait, or is cancelled by it.
+        // A store's work is synchronous. The task ends the wait, or the timeout cancels the task.
         let task = Task.detached { [hook] in
             let result: Result<[RowAmendment], any Error>
             do { result = .success(try await hook.willApply(group)) } catch { result = .failure(error) }
@@ -58,7 +57,7 @@ final class HookCalls {
         return result
     }
 
-    /// One call, whose result one thread waits for.
+    /// Passes a call's result to the waiting thread.
     private final class Call: Sendable {
         private let result = Mutex<Result<[RowAmendment], any Error>?>(nil)
         private let done = DispatchSemaphore(value: 0)

@@ -4,10 +4,10 @@ public import Foundation
 import OptimistCore
 @_spi(Internals) public import OptimistWire
 
-/// Answers JMAP requests: it reads a request, carries it out in the store, and writes the answer. The caller notifies
-/// the clients that listen for changes.
+/// Answers JMAP requests: reads a request, carries it out in the store, and writes the response. The caller notifies
+/// clients that listen for changes.
 ///
-/// Any task may use it. Nothing here depends on HTTP, on passwords or on a database.
+/// It can be used from any task, and does not depend on HTTP, passwords or a database.
 @_spi(Internals) public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
@@ -16,14 +16,10 @@ import OptimistCore
     /// The server's hybrid clock. Writers use it one after another, within their transactions.
     private let hybrid = Mutex(HybridClock())
 
-    /// Makes a service.
-    ///
     /// - Parameters:
-    ///   - store: The store that keeps the rows.
-    ///   - settings: The settings for every request.
     ///   - now: Returns the time of day, which stamps the writes of clients without clocks. Called on any thread.
-    ///   - believed: Returns the time by which deletions are forgotten, without a leap of the clock. Called on any thread.
-    ///     Default: `now`.
+    ///   - believed: Returns the time that the expiry of deletions counts from, without sudden jumps of the clock.
+    ///     Called on any thread. Default: `now`.
     public init(
         store: any SyncStore, settings: ServingSettings, now: @escaping @Sendable () -> Date,
         believed: (@Sendable () -> Date)? = nil
@@ -34,36 +30,29 @@ import OptimistCore
         self.believed = believed ?? now
     }
 
-    /// The schema that requests are checked against.
     public var schema: Schema { settings.schema }
-    /// The current epoch of the store.
     public var epoch: String { store.epoch }
-    /// A text that changes whenever the session resource does.
+    /// A text that changes whenever the session resource changes.
     public var sessionState: String { sessionState(in: epoch) }
 
     private func sessionState(in epoch: String) -> String { "\(epoch)-\(schema.version)" }
 
-    /// The result of a request.
     public struct Outcome: Sendable {
-        /// The JMAP response, as JSON.
         public var response: [UInt8]
-        /// The types in which rows changed, for the event source.
         public var changedTypes: Set<String>
-        /// The account's state after the request.
         public var state: SyncState
-        /// What the `/set` calls did.
         public var report: SetReport
     }
 
-    /// Answers a request of an account. It returns once what it wrote is durable.
+    /// Answers a request for an account. Returns once its writes are durable.
     ///
     /// - Parameters:
     ///   - body: The request as JSON.
-    ///   - account: The account's id. The caller has checked that the bearer may use it.
-    ///   - room: Grants memory for the answer. Default: only the fixed bounds of an answer apply.
-    /// - Throws: `RequestProblem` if the request is not carried out at all, what `room` throws, or the store's error.
-    ///   Nothing is stored then. If the task is cancelled before the work is done, `answer` throws `CancellationError`,
-    ///   and nothing is stored either. Writes that the store is already making durable stay.
+    ///   - account: The account's id. The caller has checked that the client may use it.
+    ///   - room: Grants memory for the response. Default: only the fixed limits apply.
+    /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, or the store's error. If the
+    ///   task is cancelled before the work is done, `CancellationError`. In each case the store keeps nothing, except
+    ///   writes that it is already committing when the task is cancelled.
     public func answer(
         _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
@@ -106,7 +95,7 @@ import OptimistCore
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
             let texts = try await matchTexts(of: request, for: caller)
             return try await store.write(account: account) { transaction in
-                // The time budget starts here, once the request has the writer.
+                // The time budget starts once the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
                 transaction.meter = meter
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
@@ -123,8 +112,8 @@ import OptimistCore
         }
     }
 
-    /// Matches texts while no write waits for that. It has a budget of its own, as if the rows were one unit: how they are
-    /// grouped is not known yet.
+    /// Matches texts before the request takes the writer. The budget is separate, and treats the rows as one unit
+    /// because their groups are not known yet.
     private func matchTexts(of request: Request, for caller: WorkCaller) async throws -> MatchedTexts {
         let meter = WorkMeter(settings.workBudget, for: caller)
         meter.canBeHalved = false
@@ -170,20 +159,17 @@ import OptimistCore
 // MARK: - For the session resource and the event source
 
 @_spi(Internals) extension JMAPService {
-    /// The current state of an account.
-    ///
-    /// - Throws: ``StoreError/noAccount``, or the store's error.
     public func state(of account: String) async throws -> SyncState {
         try await store.read(account: account) { SyncState(epoch: $0.epoch, seq: $0.seq) }
     }
 
-    /// The session resource of an account, with the URLs of this project's own server.
+    /// The session resource of an account, with the URLs of Optimist's own server.
     ///
     /// - Parameters:
     ///   - account: The account's id.
-    ///   - username: The email address of the user who is signed in.
-    ///   - origin: The origin under which clients reach the server, such as `https://sync.example.org`. Some clients
-    ///     cannot start with a relative URL. Default: none, and the URLs are relative.
+    ///   - username: The signed-in user's email address.
+    ///   - origin: The origin of the server as clients see it, such as `https://sync.example.org`. Some clients cannot
+    ///     start with a relative URL. Default: empty, for relative URLs.
     public func session(account: String, username: String, origin: String = "") -> SessionResource {
         SessionResource(
             username: username, apiURL: "\(origin)/jmap/",
@@ -196,6 +182,5 @@ import OptimistCore
 extension Date {
     fileprivate var millisecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1000) }
 
-    /// RFC 3339 with milliseconds.
     fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 }

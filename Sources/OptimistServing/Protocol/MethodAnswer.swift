@@ -2,10 +2,9 @@
 
 import OptimistWire
 
-/// The answer to one method call, already serialized. Rows are copied into it as they were stored, unparsed.
+/// The serialized answer to one method call. Stored rows are copied into it unparsed.
 struct MethodAnswer: Sendable {
     var name: String
-    /// A JSON object.
     var arguments: [UInt8]
     var callID: String
 
@@ -53,9 +52,9 @@ struct MethodError: Error {
         .init("unknownMethod", "The schema has no type \"\(type)\", so there is no method \"\(type)/\(verb)\".")
     }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
-    static let accountNotFound = Self("accountNotFound", "There is no such account, or it is not yours.")
+    static let accountNotFound = Self("accountNotFound", "The account does not exist, or you may not use it.")
     static let invalidResultReference = Self(
-        "invalidResultReference", "It points to nothing that an earlier call answered.")
+        "invalidResultReference", "The reference does not match an earlier answer.")
     static func requestTooLarge(_ why: String) -> Self { .init("requestTooLarge", why) }
 
     var json: JSONObject {
@@ -65,7 +64,7 @@ struct MethodError: Error {
     }
 }
 
-/// The arguments of an answer, written member by member, so that stored rows can be copied into them unchanged.
+/// The arguments of an answer, written member by member, so that stored rows can be copied in unchanged.
 struct AnswerText {
     private(set) var bytes: [UInt8] = []
 

@@ -1,16 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Estimates how much memory a JSON text takes up once it is parsed.
+/// Estimates how much memory a JSON text takes once parsed.
 ///
-/// A text of ten megabytes may become thirty times as large, since each value and each list has a place of its own. So the
-/// server counts values and lists before it parses anything.
+/// A text of ten megabytes may grow thirtyfold, because each value and each list is stored separately. The server
+/// therefore counts values and lists before it parses anything.
 public enum ParsedSize {
-    /// How much one value takes up in the list that holds it. Lists double when they grow.
+    /// The memory for one value in its list. Lists double when they grow.
     private static let valueBytes = 32
-    /// How much a list or an object takes up beside its members.
+    /// The memory for a list or an object, apart from its members.
     private static let listBytes = 48
 
-    /// Returns the estimate in bytes, rather too much than too little. A text that is not JSON has an estimate too.
+    /// Returns the estimate in bytes, erring on the high side. The text does not have to be valid JSON.
     public static func bytes(of text: UnsafeRawBufferPointer) -> Int {
         var (values, lists) = (1, 0)
         var position = 0
@@ -28,7 +28,7 @@ public enum ParsedSize {
         return 3 * text.count + valueBytes * values + listBytes * lists
     }
 
-    /// Returns the place of the quotation mark that ends a string, or the end of the text.
+    /// Returns the index of the string's closing quotation mark, or the end of the text.
     private static func end(ofStringAt start: Int, in text: UnsafeRawBufferPointer) -> Int {
         var position = start + 1
         while position < text.count {

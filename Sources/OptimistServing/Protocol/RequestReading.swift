@@ -3,7 +3,7 @@
 @_spi(Internals) public import OptimistWire
 
 extension Request {
-    /// Reads a request, and refuses a request that no method call should see.
+    /// Reads a request, and refuses it if it is malformed or exceeds a limit.
     ///
     /// - Throws: ``RequestProblem`` of the kinds in RFC 8620 §3.6.1.
     init(reading body: some Sequence<UInt8>) throws(RequestProblem) {
@@ -12,13 +12,13 @@ extension Request {
             json = try JSON(parsing: body, maxDepth: RowSync.Limit.jsonDepth)
         } catch {
             switch error {
-            case .tooDeep(let limit): throw .limit("maxDepth", "JSON may be nested \(limit) levels deep, no deeper.")
-            case .duplicateMember(let name): throw .notJSON("The member \"\(name.prefix(64))\" is named twice.")
-            case .malformed(let offset): throw .notJSON("The body is no JSON from byte \(offset) on.")
+            case .tooDeep(let limit): throw .limit("maxDepth", "JSON may be nested at most \(limit) levels deep.")
+            case .duplicateMember(let name): throw .notJSON("The member \"\(name.prefix(64))\" appears twice.")
+            case .malformed(let offset): throw .notJSON("The body is not valid JSON at byte \(offset).")
             }
         }
         guard let request = Request(json: json) else {
-            throw .notRequest("The body is no JMAP request.")
+            throw .notRequest("The body is not a JMAP request.")
         }
         self = request
         try checkCapabilities()
@@ -32,8 +32,8 @@ extension Request {
                 detail: "The server does not know the capability \"\(unknown.prefix(100))\".")
         }
         if using.contains(RowSync.capability) { return }
-        // If the server ignored these members, it would do something else than the client asked for. For example, a
-        // push would no longer be one transaction.
+        // Ignoring these members would change the meaning of the request. For example, a push would no longer be one
+        // transaction.
         let own = [
             ("device", device != nil), ("push", push != nil), ("groups", !groups.isEmpty),
             ("origins", !origins.isEmpty),
@@ -48,12 +48,12 @@ extension Request {
         if methodCalls.count > maxCalls {
             throw .limit("maxCallsInRequest", "A request holds at most \(maxCalls) calls, not \(methodCalls.count).")
         }
-        // The error is not `limit`, because halves of the request would name as many origins.
+        // The error is not `limit`, because each half of the request would name as many origins.
         let maxOrigins = RowSync.Limit.originsInRequest
         if origins.count > maxOrigins {
             throw .notRequest("A request names at most \(maxOrigins) origins, not \(origins.count).")
         }
-        // All rows of a push become one transaction, so the limit applies to the push as a whole.
+        // All rows of a push are one transaction, so the limit applies to the complete push.
         let maxRows = RowSync.Limit.rowsInSet
         let named = methodCalls.reduce(0) { $0 + $1.rowCount }
         let grouped = groups.reduce(0) { $0 + $1.count }
@@ -64,14 +64,13 @@ extension Request {
 }
 
 extension Request {
-    /// Whether the request is a device's push: one transaction with a number, even without calls.
+    /// Whether the request is a device's push: one numbered transaction, even without calls.
     var isPush: Bool { push != nil && device != nil }
 }
 
 extension Invocation {
     var isSet: Bool { name.hasSuffix("/set") }
 
-    /// The number of rows that a /set names, without reading them.
     fileprivate var rowCount: Int {
         guard isSet else { return 0 }
         return ["create", "update", "destroy"].reduce(0) { count, key in
@@ -89,15 +88,15 @@ extension RequestProblem {
         .init(type: jmapPrefix + "notRequest", status: 400, detail: detail)
     }
 
-    /// A `limit` problem. By default its status is 413, on which the client halves its request.
+    /// A `limit` problem. With the default status 413, the client halves its request.
     @_spi(Internals) public static func limit(_ name: String, _ detail: String, status: Int = 413) -> Self {
         .init(type: jmapPrefix + "limit", status: status, detail: detail, limit: name)
     }
 
     static let tooMuchWork = Self.limit(
-        "maxWork", "This is too much work for one request, and nothing of it was kept: send fewer rows at a time.")
+        "maxWork", "The request took too much work, and none of it was kept. Send fewer rows at a time.")
 
     static let pushRewound = Self(
         type: jmapPrefix + "pushRewound", status: 409,
-        detail: "This device has already sent a later push: its database has gone back. It needs a new device id.")
+        detail: "This device has already sent a later push, so its database was restored. It needs a new device id.")
 }

@@ -2,33 +2,32 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Resolves arguments that point into the answer of an earlier call of the same request: `"#ids": {"resultOf": …}`.
+/// Resolves arguments that refer to the answer of an earlier call of the same request: `"#ids": {"resultOf": …}`.
 ///
-/// Each answer is parsed once, however many references point into it, and all of the work is counted.
+/// Each answer is parsed once, however many references it has, and all work is counted.
 ///
 /// > Source: RFC 8620 §3.7.
 struct ResultReferences {
-    /// The most references of one call. No method has as many arguments.
+    /// The most references in one call. No method has more arguments.
     static let maxInCall = 16
 
     private let meter: WorkMeter?
     private let room: (any AnswerRoom)?
-    /// The answers that were parsed, by their number in the request.
     private var parsed: [Int: JSON] = [:]
-    /// How many bytes of answers may still be parsed.
+    /// How many more bytes of answers may be parsed.
     private var bytesLeft = AnswerLimit.referencedBytes
 
     /// - Parameters:
     ///   - meter: Counts the work. Nil: it is not counted.
-    ///   - room: Grants memory for the parsed answers. Nil: the limit in bytes is the only one.
+    ///   - room: Grants memory for the parsed answers. Nil: only the limit in bytes applies.
     init(meter: WorkMeter? = nil, room: (any AnswerRoom)? = nil) {
         self.meter = meter
         self.room = room
     }
 
-    /// Returns the arguments with every reference replaced by what it points to.
+    /// Returns the arguments with every reference replaced by its value.
     ///
-    /// - Throws: ``MethodError``, or what the meter or the room throws.
+    /// - Throws: ``MethodError``, or the error of the meter or the room.
     mutating func resolve(_ arguments: JSONObject, in answers: [MethodAnswer]) throws -> JSONObject {
         let count = arguments.members.count { $0.key.hasPrefix("#") }
         if count == 0 { return arguments }
@@ -52,7 +51,7 @@ struct ResultReferences {
             let index = answers.firstIndex(where: { $0.callID == callID }), answers[index].name == name,
             let value = try pointer.value(in: answer(answers[index], at: index), meter)
         else { throw MethodError.invalidResultReference }
-        // The call reads all of it.
+        // The call reads the complete value.
         try meter?.step(bytes: value.weight)
         return value
     }
@@ -62,7 +61,7 @@ struct ResultReferences {
         let bytes = answer.arguments.count
         guard bytes <= bytesLeft else {
             throw MethodError.requestTooLarge(
-                "References point into at most \(AnswerLimit.referencedBytes) bytes of answers: ask in two requests.")
+                "References can read at most \(AnswerLimit.referencedBytes) bytes of answers. Split the request.")
         }
         bytesLeft -= bytes
         try room?.takeAnswer(answer.arguments.withUnsafeBytes(ParsedSize.bytes))
@@ -73,13 +72,13 @@ struct ResultReferences {
     }
 }
 
-/// A JSON pointer in which `*` stands for every element of an array.
+/// A JSON pointer that supports `*` for every element of an array.
 ///
 /// > Source: RFC 6901; RFC 8620 §3.7.
 struct ResultPointer {
     private let steps: [String]
 
-    /// Nil: the text is no pointer, or leads deeper than JSON may be nested.
+    /// Returns nil if the text is not a pointer, or is deeper than JSON may be nested.
     init?(_ text: String) {
         guard text.isEmpty || text.hasPrefix("/") else { return nil }
         let parts = text.split(
@@ -89,9 +88,9 @@ struct ResultPointer {
         steps = parts.map { String($0.replacing("~1", with: "/").replacing("~0", with: "~")) }
     }
 
-    /// Follows the pointer. Nil: it leads to nothing.
+    /// Follows the pointer. Nil: there is no such value.
     ///
-    /// - Throws: What the meter throws, which counts the values on the way.
+    /// - Throws: The meter's error. The meter counts the values along the path.
     func value(in value: JSON, _ meter: WorkMeter?) throws -> JSON? { try follow(steps[...], in: value, meter) }
 
     private func follow(_ path: ArraySlice<String>, in value: JSON, _ meter: WorkMeter?) throws -> JSON? {

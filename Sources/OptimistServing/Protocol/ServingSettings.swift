@@ -2,44 +2,35 @@
 
 @_spi(Internals) public import OptimistWire
 
-/// The settings of a ``JMAPService``, the same for every request.
+/// The settings of a ``JMAPService``, shared by all requests.
 @_spi(Internals) public struct ServingSettings: Sendable {
     /// Checks a write to one row beyond the rules of the schema. Nil: the write is allowed.
     ///
-    /// The service calls it before it merges the row, within the account's transaction, perhaps more than once. A
+    /// The service calls it before it merges the row, within the account's transaction, possibly more than once. A
     /// refused row fails its group.
     public typealias Validation = @Sendable (RowOperation) -> SetError?
 
-    /// The types and columns that clients may write. The caller must have checked the schema: see `Schema.check()`.
+    /// The types and columns that clients may write. The caller must have checked the schema with `Schema.check()`.
     public var schema: Schema
-    /// Makes the id, a lower-case UUID, of a row whose client did not choose one.
+    /// Makes the id, a lower-case UUID, of a row if its client did not choose one.
     public var makeRowID: @Sendable () -> String
     /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
     public var tombstoneDays: Int
-    /// The most rows in one page of changes or of a snapshot, whatever a client asks for. At least 1. Default: 20,000.
+    /// The most rows in one page of changes or of a snapshot, whatever a client requests. At least 1. Default: 20,000.
     public var pageRows: Int
-    /// How long one request may keep all other requests from writing. Default: ``WorkBudget/standard``.
+    /// How long one request may block other writes. Default: ``WorkBudget/standard``.
     public var workBudget: WorkBudget
     /// Checks each write beyond the rules of the schema. Default: allows every write.
     public var validate: Validation
-    /// The app's checks of its rows. The service calls them with each row as the merge leaves it, within the account's
-    /// transaction, perhaps more than once. A row in which the write changes nothing is not checked. A refused row fails
-    /// its group. Default: none.
+    /// The app's checks of its rows. Default: none.
+    ///
+    /// The service calls them with each row as the merge leaves it, within the account's transaction, possibly more
+    /// than once. A row that the write does not change is not checked. A refused row fails its group.
     public var rowValidation: RowValidation
-    /// The app's word on each group, within the transaction. Default: nil, and there is none.
+    /// The app's hook, which may refuse or amend each group within the transaction. Default: nil.
     public var hook: GroupHook?
 
-    /// Makes settings.
-    ///
-    /// - Parameters:
-    ///   - schema: The types and columns.
-    ///   - makeRowID: Makes a lower-case UUID. Called on any thread.
-    ///   - tombstoneDays: How many days the server remembers deleted rows. Default: 90.
-    ///   - pageRows: The most rows in one page. At least 1. Default: 20,000.
-    ///   - workBudget: How long one request may keep others from writing. Default: ``WorkBudget/standard``.
-    ///   - validate: Checks each write. Default: allows everything that the schema allows.
-    ///   - rowValidation: Checks each row as a write leaves it. Default: none.
-    ///   - hook: Refuses or amends groups. Default: none.
+    /// Makes settings. Each parameter sets the property of the same name.
     public init(
         schema: Schema, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,

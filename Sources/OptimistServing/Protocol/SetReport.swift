@@ -2,41 +2,35 @@
 
 import OptimistWire
 
-/// What the `/set` calls of a request did, for an operator's figures. It holds no value of a row.
+/// What the `/set` calls of a request did, for an operator's metrics. It contains no row values.
 @_spi(Internals) public struct SetReport: Sendable {
-    /// A row that was not applied.
     public struct Refusal: Hashable, Sendable {
-        /// The row, under the current name of its type.
         public var key: RowKey
-        /// The type of the error that the client gets, such as `invalidProperties`, or the app's own code.
+        /// The type of the client's error, such as `invalidProperties`, or the app's own code.
         public var code: String
 
-        /// Makes a refusal from its parts.
         public init(key: RowKey, code: String) {
             self.key = key
             self.code = code
         }
     }
 
-    /// Whether the request was a device's push.
     public var isPush: Bool
-    /// How old the oldest row was that waited on the device, in seconds. Nil: the device does not say.
+    /// The age in seconds of the oldest row that waited on the device. Nil: unknown.
     public var oldestPendingSeconds: Int64?
-    /// The number of rows that were applied, including those that lost a part.
+    /// Includes rows that lost some columns.
     public var accepted = 0
-    /// The number of rows that lost a part against the server's value, or everything against a delete.
+    /// The number of rows that lost columns to the server's values, or lost entirely to a delete.
     public var conflicts = 0
-    /// The number of rows that became one with another row.
+    /// The number of rows merged into another row.
     public var merged = 0
-    /// The number of rows that were not applied, by the error's type or the app's own code.
+    /// By the error's type or the app's own code.
     public var refused: [String: Int] = [:]
-    /// The rows that were not applied. At most ``maxRefusals``: a push may name a thousand.
+    /// The rows not applied, at most ``maxRefusals`` of them. A push may name a thousand.
     public var refusals: [Refusal] = []
 
-    /// How many refusals a report names.
     public static let maxRefusals = 50
 
-    /// Makes a report of a request that names no rows.
     public init(isPush: Bool, oldestPendingSeconds: Int64? = nil) {
         self.isPush = isPush
         self.oldestPendingSeconds = oldestPendingSeconds

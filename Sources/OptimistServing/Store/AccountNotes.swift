@@ -1,18 +1,16 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the in-memory store knows about an account beside its rows.
+/// The in-memory store's data about an account, apart from its rows.
 struct AccountNotes: Sendable {
-    /// The last transaction.
     var seq: Int64 = 0
-    /// The last transaction whose deleted rows the store has forgotten.
+    /// The last transaction whose tombstones the store has purged.
     var floor: Int64 = 0
-    /// The last transaction that the app was told of.
+    /// The last transaction reported to the app.
     var reported: Int64 = 0
     /// The highest push number of each device, and the day of its last push.
     var pushes: [String: LastPush] = [:]
-    /// The account's seq when an epoch began, for the epochs in which the account changed.
+    /// The account's seq at the start of each epoch that changed the account.
     var epochs: [String: Int64] = [:]
-    /// The day of the last transaction.
     private(set) var lastDay: Int?
     /// The account's seq before its first transaction of each day.
     private(set) var days: [Int: Int64] = [:]
@@ -22,8 +20,7 @@ struct AccountNotes: Sendable {
         var day: Int
     }
 
-    /// Notes the day of the transaction that follows. Later days that were noted before came from a wrong clock, and
-    /// are dropped.
+    /// Notes the day of the next transaction. Drops later days: a wrong clock produced them.
     mutating func begin(day: Int) {
         guard lastDay != day else { return }
         lastDay = day
@@ -37,6 +34,5 @@ struct AccountNotes: Sendable {
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: noted)
     }
 
-    /// Forgets the account's seq on days that are too long ago.
     mutating func forgetDays(before day: Int) { days = days.filter { $0.key >= day } }
 }

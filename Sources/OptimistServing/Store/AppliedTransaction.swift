@@ -2,14 +2,14 @@
 
 @_spi(Internals) public import OptimistWire
 
-/// A transaction of an account that is durable, for what follows from it: a mail, a webhook, a search index.
+/// A durable transaction of an account. Use it to trigger effects such as mail, a webhook or a search index.
 public struct AppliedTransaction: Sendable {
     /// The account's id.
     public let account: String
-    /// The number of the transaction. The numbers of an account have no gaps.
+    /// The number of the transaction. An account's numbers have no gaps.
     public let seq: Int64
-    /// The rows whose last change is this transaction. A row that has changed again since is in the later one, so the list
-    /// may be empty.
+    /// The rows that this transaction was the last to change. A row that has changed since appears in the later
+    /// transaction instead, so the list may be empty.
     public let rows: [AppliedRow]
 }
 
@@ -17,19 +17,16 @@ public struct AppliedTransaction: Sendable {
 public struct AppliedRow: Sendable {
     /// The row, under the current name of its type.
     public let key: RowKey
-    /// The values by column, in their form on the wire. A counter is its sum. Nil: the row was deleted.
+    /// The values by column, in their wire form. A counter is its sum. Nil: the row was deleted.
     public let values: JSONObject?
-    /// Whether the transaction began the row's life.
+    /// Whether the row's life began in the transaction.
     public let isNew: Bool
 }
 
 @_spi(Internals) extension AccountSnapshot {
-    /// The transactions that the app has not been told of yet, in order. Types that the schema does not have are left out.
+    /// The transactions not yet reported to the app, in order and at most `limit`. Omits types that are not in the
+    /// schema.
     ///
-    /// - Parameters:
-    ///   - account: The account's id.
-    ///   - schema: The server's schema.
-    ///   - limit: The most transactions to return.
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
     public func unreported(of account: String, by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
         let reported = try reportedSeq()

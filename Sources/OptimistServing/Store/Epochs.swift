@@ -4,10 +4,9 @@
 
 /// The epochs of the database, with one account's position in each.
 ///
-/// A new epoch begins whenever the database may have gone back. States of earlier epochs stay valid up to the account's
-/// seq when the next epoch began: what a device received before that is still true.
+/// A new epoch begins whenever the database may have been restored to an earlier state. States of earlier epochs stay
+/// valid up to the account's seq at the start of the next epoch.
 @_spi(Internals) public struct Epochs: Hashable, Sendable {
-    /// An epoch and the account's seq when it began.
     struct Epoch: Hashable, Sendable {
         var name: String
         var firstSeq: Int64
@@ -15,14 +14,13 @@
 
     /// The epochs, oldest first. The last one is the current epoch.
     private(set) var all: [Epoch]
-    /// The account's last transaction.
     private(set) var seq: Int64
 
     /// Makes the epochs for an account.
     ///
     /// - Parameters:
     ///   - names: Every epoch of the database, oldest first.
-    ///   - firstSeqs: The account's seq when an epoch began, for the epochs in which the account changed.
+    ///   - firstSeqs: The account's seq at the start of each epoch that changed the account.
     ///   - seq: The account's last transaction.
     public init(names: [String], firstSeqs: [String: Int64], seq: Int64) {
         self.seq = seq
@@ -34,15 +32,15 @@
         all.reverse()
     }
 
-    /// Whether a device can have been at this state, and can continue from it.
+    /// Whether a device can have reached this state, and can continue from it.
     func contain(_ state: SyncState) -> Bool {
         guard let index = all.firstIndex(where: { $0.name == state.epoch }) else { return false }
         let end = index + 1 < all.count ? all[index + 1].firstSeq : seq
-        // A state with an offset lies inside the transaction after its seq.
+        // A state with an offset lies inside transaction `seq + 1`.
         return state.offset == 0 ? state.seq <= end : state.seq < end
     }
 
-    /// The JSON from which a device finds the last point that it has in common with the server.
+    /// The JSON that a device uses to find the last point it shares with the server.
     ///
     /// - Parameter name: The epoch of the device's state. If the database knows it, earlier epochs are left out.
     func json(from name: String) -> JSON {

@@ -4,24 +4,24 @@ public import Foundation
 
 /// The days before which the server forgets deleted rows and push numbers. Days are counted from 1 January 1970 in UTC.
 ///
-/// The server remembers a deleted row so that devices that were away learn of the deletion. When it forgets the row, it
-/// also forgets which row this one was merged into, and the values that an edit might have brought back. A device that
-/// was away for longer compares its rows with a snapshot.
+/// The server keeps tombstones so that devices that were offline learn of deletions. With a tombstone, it also forgets
+/// which row the deleted row was merged into, and the values that a later edit could revive. A device that was offline
+/// for longer compares its rows with a snapshot.
 ///
-/// The server never forgets epochs. If it did not know a device's epoch, the device would conclude that the server had
-/// lost everything, and would send again rows that were deleted long ago.
+/// The server never forgets epochs. If it did not recognise a device's epoch, the device would conclude that the server
+/// had lost everything, and would send rows that were deleted long ago.
 @_spi(Internals) public struct Expiry: Hashable, Sendable {
-    /// The server forgets rows that were deleted before this day.
+    /// Rows deleted before this day are purged.
     public var deletedBefore: Int
-    /// The server forgets the push numbers of devices that last pushed before this day, at least 365 days ago. If the database of such a
-    /// device goes back that far, its push number no longer shows it, and little else does.
+    /// The push numbers of devices that last pushed before this day are forgotten. The day is at least 365 days ago,
+    /// because only the push number shows that such a device's database was restored from a backup.
     public var pushedBefore: Int
 
-    /// Makes the days for a given time.
+    /// Computes the days for a given time.
     ///
     /// - Parameters:
     ///   - now: The time of day.
-    ///   - tombstoneDays: How many days the server remembers a deleted row; it remembers some rows for a day longer. A
+    ///   - tombstoneDays: How many days the server remembers a deleted row; it remembers some rows a day longer. A
     ///     negative number counts as 0.
     public init(now: Date, tombstoneDays: Int) {
         let today = Self.day(of: now)
@@ -37,7 +37,7 @@ public import Foundation
     /// - Parameters:
     ///   - day: The day.
     ///   - seq: The account's last transaction, made on `lastDay`.
-    ///   - lastDay: The day of the last transaction. Nil: the account has had no transaction since days have been noted.
+    ///   - lastDay: The day of the last transaction. Nil: no transaction's day was ever noted.
     ///   - noted: The account's seq before its first transaction of the earliest noted day from `day` on.
     public static func seq(before day: Int, seq: Int64, lastDay: Int?, noted: Int64?) -> Int64 {
         if let lastDay, lastDay < day { return seq }

@@ -7,12 +7,12 @@ struct InMemoryAccount: Sendable {
     var notes = AccountNotes()
     private(set) var rows: [String: [String: StoredRow]] = [:]
     private var index: [String: [IndexEntry: Set<String>]] = [:]
-    /// The positions of the rows, by type and in order. The list also has positions that rows have left.
+    /// The positions of the rows, by type and in order, including positions that rows have since left.
     private var order: [String: [(place: LogPosition, id: String)]] = [:]
 
     /// Stores a row under the current seq, after all other rows.
     ///
-    /// - Returns: The earlier version of the row. Nil: there was none.
+    /// - Returns: The previous version of the row, if any.
     mutating func put(_ change: RowChange, ordinal: Int) -> StoredRow? {
         let (row, key) = (StoredRow(change, seq: notes.seq, ordinal: ordinal), change.key)
         order[key.type, default: []].append((row.place, key.id))
@@ -35,13 +35,11 @@ struct InMemoryAccount: Sendable {
         for entry in adding { index[key.type, default: [:]][entry, default: []].insert(key.id) }
     }
 
-    /// The number of index entries of all rows together.
     var entryCount: Int { index.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } } }
 
-    /// The ids of the living rows that have an index entry, sorted.
     func holders(_ type: String, _ entry: IndexEntry) -> [String] { index[type]?[entry]?.sorted() ?? [] }
 
-    /// The deleted rows up to a transaction, the oldest first.
+    /// The deleted rows up to a transaction, oldest first.
     func deleted(upTo seq: Int64) -> [(key: RowKey, row: StoredRow)] {
         let all = rows.flatMap { type, rows in
             rows.filter { !$0.value.row.isAlive && $0.value.seq <= seq }.map { (RowKey(type, $0.key), $0.value) }
@@ -49,20 +47,18 @@ struct InMemoryAccount: Sendable {
         return all.sorted { $0.1.place < $1.1.place }
     }
 
-    /// Forgets a row. Its position stays in the list until ``sweep()``.
+    /// Removes a row. Its position stays in the list until ``sweep()``.
     mutating func forget(_ key: RowKey) { rows[key.type]?[key.id] = nil }
 
-    /// Undoes a `forget`.
     mutating func remember(_ row: StoredRow, at key: RowKey) { rows[key.type, default: [:]][key.id] = row }
 
-    /// Removes the positions that rows have left, once they are the majority. Nothing can be undone after that.
+    /// Removes abandoned positions once they are the majority. Earlier changes can then no longer be undone.
     mutating func sweep() {
         for (type, places) in order where places.count > 2 * (rows[type]?.count ?? 0) + 16 {
             order[type] = places.filter { rows[type]?[$0.id]?.place == $0.place }
         }
     }
 
-    /// The rows of a type at a position or later, in order.
     func changed(_ type: String, from start: LogPosition) -> some Sequence<(id: String, row: StoredRow)> {
         let places = order[type] ?? []
         var (low, high) = (0, places.count)
@@ -76,7 +72,7 @@ struct InMemoryAccount: Sendable {
         }
     }
 
-    /// The account after a change to the names and the indexes of a schema.
+    /// The account converted to the names and indexes of a schema.
     ///
     /// - Parameter vocabulary: Maps the account's names to those of the schema.
     func following(_ schema: Schema, from vocabulary: Vocabulary) -> InMemoryAccount {

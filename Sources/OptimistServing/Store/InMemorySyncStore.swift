@@ -3,32 +3,28 @@
 import OptimistCore
 @_spi(Internals) public import OptimistWire
 
-/// A store in memory, for tests and simulations, that follows every rule of ``SyncStore``. Its rows are lost when it is
+/// An in-memory store for tests and simulations that follows every rule of ``SyncStore``. Its rows are lost when it is
 /// deallocated.
 ///
-/// Each call runs its work at once, on the caller's thread and under the store's lock, so the same calls in the same
-/// order give the same rows. Work must not call the store again while it runs, because the lock is not recursive.
+/// Each call runs its work synchronously on the caller's thread, under the store's lock, so the same calls in the same
+/// order produce the same rows. The lock is not recursive: work must not call the store again.
 @_spi(Internals) public final class InMemorySyncStore: SyncStore {
-    /// All accounts with their rows, as a backup holds them.
+    /// All accounts with their rows, like a backup.
     public struct Contents: Sendable {
         var accounts: [String: InMemoryAccount] = [:]
-        /// Every epoch so far, oldest first.
         var epochs: [String]
-        /// The version of the schema whose names the rows are stored under. Nil: that of the first schema that is accepted.
+        /// The schema version whose names the rows use. Nil: that of the first accepted schema.
         var schemaVersion: Int?
     }
 
     private let state: Mutex<Contents>
 
-    /// - Parameters:
-    ///   - accounts: The ids of the accounts.
-    ///   - epoch: The name of the first epoch.
     public init(accounts: some Sequence<String>, epoch: String) {
         let empty = accounts.map { ($0, InMemoryAccount()) }
         state = Mutex(Contents(accounts: Dictionary(empty, uniquingKeysWith: { $1 }), epochs: [epoch]))
     }
 
-    /// Everything that the store holds. Setting it restores a backup; call ``begin(epoch:)`` after that.
+    /// Everything in the store. Setting it restores a backup; call ``begin(epoch:)`` afterwards.
     public var contents: Contents {
         get { state.withLock(\.self) }
         set { state.withLock { $0 = newValue } }
@@ -36,10 +32,10 @@ import OptimistCore
 
     public var epoch: String { state.withLock { $0.epochs.last ?? "" } }
 
-    /// Begins an epoch, as every start of a server does.
+    /// Begins an epoch, as a server does each time it starts.
     public func begin(epoch: String) { state.withLock { $0.epochs.append(epoch) } }
 
-    /// Converts the rows to the names and the indexes of a schema, as a server does when it starts with that schema.
+    /// Converts the rows to the names and indexes of a schema, as a server does when it starts with that schema.
     public func accept(_ schema: Schema) {
         state.withLock { contents in
             let vocabulary = Vocabulary(schema, version: contents.schemaVersion)
@@ -58,7 +54,7 @@ import OptimistCore
         account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
         try state.withLock { contents in
-            // The account is removed from the dictionary, so that its rows change in place and are not copied.
+            // Remove the account from the dictionary so that its rows change in place instead of being copied.
             guard let former = contents.accounts.removeValue(forKey: account) else { throw StoreError.noAccount }
             let transaction = InMemoryTransaction(former, epochs: contents.epochs)
             do {
@@ -78,7 +74,7 @@ import OptimistCore
         state.withLock { Array($0.accounts.keys.filter { $0 > id ?? "" }.sorted().prefix(limit)) }
     }
 
-    /// Reads without suspending, on the caller's thread.
+    /// Reads synchronously on the caller's thread.
     ///
     /// - Throws: ``StoreError/noAccount``, or what `work` throws.
     public func reading<Answer: Sendable>(
@@ -91,14 +87,12 @@ import OptimistCore
     }
 }
 
-/// An account within an open transaction.
 final class InMemoryTransaction: AccountTransaction {
     var account: InMemoryAccount
     var meter: WorkMeter?
     private let epochNames: [String]
-    /// The account's notes before the transaction. For its rows see `formerRows`.
+    /// The account's notes before the transaction. `formerRows` has its rows.
     private let former: AccountNotes
-    /// The changed rows as they were before, newest change last.
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
@@ -196,7 +190,6 @@ final class InMemoryTransaction: AccountTransaction {
         return seq
     }
 
-    /// Undoes the whole transaction.
     func undo() {
         for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
         for (key, row) in forgotten { account.remember(row, at: key) }

@@ -2,14 +2,12 @@
 
 @_spi(Internals) public import OptimistWire
 
-/// An index entry of a living row. The store finds the row by the row that it refers to, or by its unique values.
+/// An index entry of a living row. It finds a row by the row it refers to, or by its unique values.
 @_spi(Internals) public struct IndexEntry: Hashable, Sendable {
     /// The name of the index, unique within the row's type. The same name always means the same columns.
     public var index: String
-    /// The key by which the store finds the row.
     public var key: IndexKey
 
-    /// Makes an entry.
     public init(index: String, key: IndexKey) {
         self.index = index
         self.key = key
@@ -17,10 +15,10 @@
 }
 
 extension UniqueIndex {
-    /// The index's name in entries. It begins with "@", as no column's name does.
+    /// The index's name in entries. It begins with "@", unlike column names.
     @_spi(Internals) public var name: String { "@" + columns.joined(separator: ",") }
 
-    /// The row's key. Nil if one of the columns is null.
+    /// The row's key, or nil if one of the columns is null.
     func key(of row: MergeRow) -> IndexKey? {
         var values: [JSON] = []
         for column in columns {
@@ -32,15 +30,13 @@ extension UniqueIndex {
 }
 
 extension TypeSchema {
-    /// Whether rows of this type are in any index.
     var hasIndexes: Bool { !uniqueIndexes.isEmpty || columns.values.contains { $0.target != nil } }
 
-    /// The names of the indexes that have rows of this type.
     @_spi(Internals) public var indexNames: Set<String> {
         Set(columns.filter { $0.value.target != nil }.keys).union(uniqueIndexes.map(\.name))
     }
 
-    /// The index entries of a row. A deleted row has none.
+    /// The index entries of a row, empty for a deleted row.
     @_spi(Internals) public func indexEntries(of row: MergeRow) -> Set<IndexEntry> {
         guard row.isAlive, hasIndexes else { return [] }
         var entries: Set<IndexEntry> = []

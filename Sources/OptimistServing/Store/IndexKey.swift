@@ -1,14 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A key in an index: the id of the row that a row refers to, or its unique values.
+/// A key in an index: the id of the referenced row, or the row's unique values.
 ///
-/// Keys are compared by their bytes, as SQLite compares them. Swift's own comparison treats a composed and a decomposed
-/// letter as equal, so a row that changes from one to the other would still be found under its former value.
+/// Keys are compared by their bytes, as in SQLite. Swift treats composed and decomposed letters as equal, so a row that
+/// changes from one to the other would still be found under its old value.
 @_spi(Internals) public struct IndexKey: Sendable {
-    /// The id of the row that is referred to, or the canonical JSON of the unique values.
+    /// The id of the referenced row, or the canonical JSON of the unique values.
     public let text: String
 
-    /// Makes a key from such a text.
     public init(_ text: String) { self.text = text }
 }
 
@@ -23,6 +22,5 @@
 }
 
 extension RowKey {
-    /// The key of the rows that refer to this one.
     var indexKey: IndexKey { IndexKey(id) }
 }

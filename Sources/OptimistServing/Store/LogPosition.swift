@@ -5,14 +5,13 @@
 /// A position in the order of an account's changes: the first change that a device has not received.
 ///
 /// The store numbers a transaction's rows from zero, over all types. A row keeps its number until it changes again, so
-/// a device that has received the rows below a number misses none when other rows change again.
+/// later changes never make a device miss a row.
 @_spi(Internals) public struct LogPosition: Hashable, Comparable, Sendable {
     /// The transaction, counted from 1.
     public var seq: Int64
-    /// The number of the row within the transaction, counted from 0.
+    /// The row's number within the transaction, counted from 0.
     public var ordinal: Int
 
-    /// Makes a position.
     public init(seq: Int64, ordinal: Int) {
         self.seq = seq
         self.ordinal = ordinal
@@ -27,7 +26,6 @@
 extension LogPosition {
     init(after state: SyncState) { self.init(seq: state.seq + 1, ordinal: state.offset) }
 
-    /// The position after a whole transaction.
     init(after seq: Int64) { self.init(seq: seq + 1, ordinal: 0) }
 
     /// The state of a device that has received everything before this position.

@@ -2,9 +2,8 @@
 
 import OptimistWire
 
-/// The stored form of a row: the JSON that pages send, and the data that no page shows.
+/// The stored form of a row: the JSON that pages send, and the data that pages omit.
 @_spi(Internals) extension StoredRow {
-    /// The row's JSON in a page.
     public func content(id: String) -> [UInt8] {
         if row.isAlive { return JSON.object(patch().json(id: id)).bytes }
         var tombstone = Tombstone(
@@ -13,7 +12,7 @@ import OptimistWire
         return tombstone.json.bytes
     }
 
-    /// The JSON of everything else that the server has to keep. Nil, as for most rows: nothing.
+    /// The JSON of the data that pages omit. Nil, as for most rows, if there is none.
     public var hidden: [UInt8]? {
         var object = JSONObject()
         if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
@@ -24,7 +23,7 @@ import OptimistWire
         return object.isEmpty ? nil : JSON.object(object).bytes
     }
 
-    /// Reads a row from its stored bytes. Nil if the bytes are not those of a row.
+    /// Reads a row from its stored bytes, or returns nil if they are malformed.
     public init?(content: [UInt8], hidden: [UInt8]?, seq: Int64, ordinal: Int, bornSeq: Int64) {
         guard let members = (try? JSON(parsing: content))?.object, let patch = RowPatch(json: members),
             let generation = patch.generation
@@ -61,7 +60,7 @@ import OptimistWire
 }
 
 extension LoggedRow {
-    /// The row's JSON for a page, with the totals that these origins have in its counters.
+    /// The row's JSON for a page, with the counter totals of these origins.
     func content(for origins: Set<String>) -> [UInt8] {
         guard isAlive, let hidden, !origins.isEmpty,
             let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })
@@ -70,7 +69,7 @@ extension LoggedRow {
             !$0.value.isEmpty
         }
         if mine.isEmpty { return content }
-        // A row's object is never empty: it has an id.
+        // The object always has an id, so a comma is right.
         return content.dropLast() + Array(",\"@mine\":".utf8) + RowPatch.json(ofMine: mine).bytes + [UInt8(ascii: "}")]
     }
 }

@@ -2,20 +2,16 @@
 
 public import OptimistWire
 
-/// A row as the server keeps it: its merge state, and its position in the account's order.
+/// A row as the server stores it: its merge state, and its position in the account's order.
 @_spi(Internals) public struct StoredRow: Sendable {
-    /// The row as merging sees it.
     public var row: MergeRow
-    /// What only the server remembers about the row.
     public var memory: RowMemory
-    /// The transaction that changed it last.
+    /// The transaction that last changed the row.
     public var seq: Int64
-    /// The row's number within that transaction.
     public var ordinal: Int
-    /// The transaction in which the row's current life began, or its last life if the row is deleted.
+    /// The transaction that began the row's current life, or its last life if the row is deleted.
     public var bornSeq: Int64
 
-    /// Makes a row from its parts.
     public init(row: MergeRow, memory: RowMemory = RowMemory(), seq: Int64, ordinal: Int, bornSeq: Int64) {
         self.row = row
         self.memory = memory
@@ -24,18 +20,16 @@ public import OptimistWire
         self.bornSeq = bornSeq
     }
 
-    /// Makes the row that a change leaves at a position.
     public init(_ change: RowChange, seq: Int64, ordinal: Int) {
         self.init(
             row: change.row, memory: change.memory, seq: seq, ordinal: ordinal, bornSeq: change.bornSeq ?? seq)
     }
 
-    /// The row's position in the account's order.
     public var place: LogPosition { LogPosition(seq: seq, ordinal: ordinal) }
 
-    /// The whole row as a patch.
+    /// The complete row as a patch.
     ///
-    /// - Parameter origins: The origins whose totals of counters the patch includes.
+    /// - Parameter origins: The origins whose counter totals the patch includes.
     func patch(for origins: Set<String> = []) -> RowPatch {
         var patch = row.patch(for: origins, seq: seq)
         patch.unread = memory.unread
@@ -43,21 +37,20 @@ public import OptimistWire
     }
 }
 
-/// What only the server remembers about a row.
+/// Data about a row that only the server keeps.
 @_spi(Internals) public struct RowMemory: Hashable, Sendable {
-    /// The id of the row that this row, now deleted, was merged into. Nil: none.
+    /// The id of the row that this deleted row was merged into.
     public var mergedInto: String?
-    /// The life of that other row at the merge. Nil: unknown.
+    /// The life of that row at the time of the merge. Nil: unknown.
     public var mergedLife: Int?
-    /// The first of the lives that edits have joined into one. Nil: it is the row's current or last life, or the row is
-    /// deleted and was never alive here.
+    /// The first of several lives that edits have joined. Nil: the current or last life is the only one, or the server
+    /// only knows the row as deleted.
     public var firstLife: Int?
-    /// The clocks that ran ahead and were replaced: by column, then by the device that gave them.
+    /// Clocks that ran ahead and were replaced: by column, then by the device that gave them.
     public var replaced: [String: [String: ReplacedClock]]
-    /// The values that a device replaced, or ended with a life of the row, without having read them.
+    /// Values that a device overwrote, or deleted with the row, without having read them.
     public var unread: UnreadClocks
 
-    /// Makes a memory, by default an empty one.
     public init(
         mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,
         replaced: [String: [String: ReplacedClock]] = [:], unread: UnreadClocks = UnreadClocks()
@@ -70,22 +63,21 @@ public import OptimistWire
     }
 }
 
-/// A clock that ran ahead, and the clock that replaced it. With it the server recognises a repetition of the write.
+/// A clock that ran ahead, and its replacement. The server uses it to recognise a repeated write.
 @_spi(Internals) public struct ReplacedClock: Hashable, Sendable {
-    /// The clock that the device gave.
+    /// The device's clock.
     public var given: WriteClock
-    /// The clock that the server put in its place.
+    /// The server's replacement.
     public var stamp: WriteClock
 }
 
 extension MergeRow {
-    /// A patch of all columns. Counters come as their sum.
     func patch(for origins: Set<String> = [], seq: Int64? = nil) -> RowPatch {
         patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
-    /// A patch of some columns. Counters come as their sum, with the latest clock of its totals and with the totals of
-    /// the given origins.
+    /// A patch of some columns. A counter appears as its sum, with the latest clock of its totals and the totals of the
+    /// given origins.
     func patch(of columns: Set<String>, for origins: Set<String>, seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
         var clocks: [String: WriteClock] = [:]
@@ -108,8 +100,8 @@ extension MergeRow {
             mine: mine)
     }
 
-    /// Packs the clocks. The common clock is that of a column, never of a counter alone: if only counters have clocks,
-    /// all of them are exceptions. Nil: there are no clocks.
+    /// Packs the clocks, or returns nil if there are none. Only a plain column's clock becomes the common clock: if
+    /// only counters have clocks, all of them are exceptions.
     private static func packed(_ clocks: [String: WriteClock], _ counted: [String: WriteClock]) -> ColumnClocks? {
         guard let first = clocks.values.first ?? counted.values.first else { return nil }
         if clocks.isEmpty { return ColumnClocks(exceptions: counted) }

@@ -2,21 +2,16 @@
 
 public import Foundation
 
-/// Forgets old deleted rows in all accounts. It works in batches, so that no writer waits for more than one batch.
+/// Purges expired tombstones in all accounts, in batches, so that a writer waits for at most one batch.
 @_spi(Internals) public struct TombstoneSweep: Sendable {
     private let store: any SyncStore
     private let tombstoneDays: Int
-    /// How many rows one transaction removes.
     private let batch: Int
     private static let accountsAtATime = 200
 
-    /// Makes a sweep.
-    ///
     /// - Parameters:
-    ///   - store: The store that keeps the rows.
-    ///   - tombstoneDays: How many days the server remembers a deleted row. Pass the same number as
-    ///     ``ServingSettings/tombstoneDays``.
-    ///   - batch: How many rows one transaction removes, from 1 on. Default: 500.
+    ///   - tombstoneDays: The same number as ``ServingSettings/tombstoneDays``.
+    ///   - batch: How many rows one transaction removes, at least 1. Default: 500.
     public init(store: any SyncStore, tombstoneDays: Int, batch: Int = 500) {
         self.store = store
         self.tombstoneDays = tombstoneDays
@@ -25,8 +20,7 @@ public import Foundation
 
     /// Goes through all accounts once.
     ///
-    /// - Parameter now: The time of day.
-    /// - Throws: The store's error, or `CancellationError`. Rows that it has forgotten by then stay forgotten.
+    /// - Throws: The store's error, or `CancellationError`. Rows already purged stay purged.
     public func run(now: Date) async throws {
         let expiry = Expiry(now: now, tombstoneDays: tombstoneDays)
         var last: String?
@@ -47,7 +41,7 @@ public import Foundation
                 hasMore = try await store.write(account: account) { [batch] in try $0.forget(expiry, limit: batch) }
             }
         } catch StoreError.noAccount {
-            // The account was deleted meanwhile, with all its rows.
+            // The account was deleted during the sweep, with all its rows.
         }
     }
 }
