@@ -15,7 +15,7 @@ extension Consequences {
     /// Finds the rows that collide, and merges them if the index says so.
     ///
     /// - Parameter isPushed: Whether an operation, and not the server, gave a row this entry.
-    /// - Returns: Whether rows were merged, so that everything must be checked again.
+    /// - Returns: Whether everything must be checked again, because rows were merged.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
         try findReferences(to: collisions)
@@ -44,7 +44,6 @@ extension Consequences {
         }
     }
 
-    /// Whether the two rows still collide after other collisions were settled.
     private func stands(_ collision: Collision) throws -> Bool {
         try [collision.loser, collision.winner].allSatisfy { key in
             try rows.row(key).flatMap { $0.isAlive ? collision.index.key(of: $0) : nil } == collision.entry.key
@@ -98,7 +97,7 @@ extension Consequences {
         return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })
     }
 
-    /// The row that had the values first: before this push, or else first in the order of the push.
+    /// The row that had the values first: before this push, or else by the order of the push.
     private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
         try rows.load(holders)
         let kept = try holders.filter { key in

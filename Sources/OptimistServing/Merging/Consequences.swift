@@ -2,11 +2,10 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide. Finds
-/// the operations that are not allowed.
+/// Works out the effects of a push on other rows: on rows that refer to a deleted row, and on rows that collide.
 ///
-/// All effects belong to the transaction of the push. They follow from the state after the complete push, so the order
-/// of its operations does not matter.
+/// All effects belong to the push's transaction. They follow from the state after the complete push, so the order of
+/// its operations does not matter.
 struct Consequences {
     var rows: WorkingRows
     var clock: ServerClock
@@ -86,7 +85,6 @@ struct Consequences {
 // MARK: - References
 
 extension Consequences {
-    /// Checks values that refer to deleted or merged rows.
     private mutating func checkReferences() throws {
         let checks = unchecked
         unchecked = []
@@ -207,7 +205,6 @@ extension Consequences {
         return clock.tick()
     }
 
-    /// Refuses deletes of rows that other rows would still refer to.
     private mutating func checkRestrictions() throws {
         for (target, type, column) in restricted {
             guard let holder = try rows.holders(type, column, [target.indexKey])[target.indexKey]?.first,

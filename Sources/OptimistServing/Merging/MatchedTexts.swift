@@ -9,13 +9,9 @@
 struct MatchedTexts: Sendable {
     private var known: [TextPattern: [IndexKey: Bool]] = [:]
 
-    /// How much matching work counts as one step of a meter.
     static let workPerStep = 512
 
-    /// Matches a value of a column, unless it was already matched or the column has no pattern.
-    ///
-    /// - Returns: The number of steps, at least 0.
-    /// - Throws: The meter's error.
+    /// Matches a value with its column's pattern, if there is one, and returns the number of steps.
     @discardableResult
     mutating func match(_ value: JSON, of column: ColumnSchema?, _ meter: WorkMeter?) throws -> Int {
         guard let pattern = column?.rules.pattern, let text = value.string else { return 0 }

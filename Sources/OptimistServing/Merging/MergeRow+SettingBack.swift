@@ -9,12 +9,10 @@ import OptimistWire
 ///
 /// > Source: Documentation/Promises.md, M4.
 extension MergeRow {
-    /// Sets back every clock that is far ahead of the server's time.
+    /// Sets back every clock that is far ahead of the server's time. `memory` records them, so that a repeated write is
+    /// recognised and stays earlier.
     ///
-    /// - Parameters:
-    ///   - incoming: The version that is merged into the row next. Its clocks are not far ahead.
-    ///   - memory: Records the clocks, so that a repeated write is recognised and stays earlier.
-    ///   - clock: The server's clock.
+    /// - Parameter incoming: The version that is merged into the row next. Its clocks are not far ahead.
     mutating func setBack(before incoming: MergeRow, _ memory: inout RowMemory, _ clock: ServerClock) {
         guard hasClockAhead(of: clock), let first = incoming.firstStamp else { return }
         let moment = Stamp(rawValue: max(0, min(first, Stamp(milliseconds: clock.milliseconds)).rawValue - 1))
@@ -38,7 +36,6 @@ extension MergeRow {
             || deletion.map(clock.isAhead) == true
     }
 
-    /// The earliest stamp of a column, a total or the deletion.
     private var firstStamp: Stamp? {
         let counted = counters.values.lazy.flatMap(\.values).map(\.clock.stamp)
         return [cells.values.lazy.map(\.clock.stamp).min(), counted.min(), deletion?.stamp].compactMap(\.self).min()

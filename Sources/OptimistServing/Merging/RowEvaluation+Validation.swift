@@ -59,9 +59,7 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    /// The error from the app's check of the current row.
-    ///
-    /// - Parameter columns: Further columns that count as changed.
+    /// The error from the app's check of the current row. The given columns count as changed.
     func objection(by validation: RowValidation, alsoOf columns: Set<String> = []) -> SetError? {
         validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
     }

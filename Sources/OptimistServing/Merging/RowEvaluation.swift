@@ -12,10 +12,8 @@ struct RowEvaluation {
     let stored: StoredRow?
     /// The columns that took a value from the operations, or all columns if the row began a new life.
     var taken: Set<String> = []
-    /// Whether the next operation's clocks are the sender's own: see ``RowOperation``.
     var hasOwnClocks = true
     var pusher: String?
-    /// What the next operation's device had read of the row. Nil: unknown.
     var read: ColumnClocks?
 
     /// The highest generation. Real clients stay far below it, and could not read a much higher one.
@@ -30,10 +28,6 @@ struct RowEvaluation {
     }
 
     /// Applies an operation. If it is refused, the row does not change.
-    ///
-    /// - Parameters:
-    ///   - validation: The app's checks of the resulting row.
-    ///   - texts: The texts already matched with their columns' patterns.
     mutating func apply(
         _ action: RowOperation.Action, validation: RowValidation = RowValidation(),
         texts: MatchedTexts = MatchedTexts(), clock: inout ServerClock
@@ -130,7 +124,7 @@ extension RowEvaluation {
         return isCreate ? row.generation + 1 : nil
     }
 
-    /// Assigns each column its clock, after setting back clocks of the row that are far ahead.
+    /// Assigns each column its clock. Sets clocks of the row that are far ahead back to just before those of the patch.
     ///
     /// - Returns: The version to merge, and the columns whose clock differs from the sender's.
     private mutating func stamped(
@@ -190,7 +184,6 @@ extension RowEvaluation {
         return .destroyed
     }
 
-    /// Sets back clocks that are far ahead, before merging an edit of a row that was merged into this one.
     mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
         row.setBack(before: incoming, &memory, clock)
     }
@@ -199,7 +192,6 @@ extension RowEvaluation {
     /// without its time, the server uses the time of the row's last edit, so that only a later edit revives the row.
     private var earliestDeletion: WriteClock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
-    /// Ends a life of the row.
     private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
             let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
@@ -275,7 +267,6 @@ extension RowEvaluation {
 }
 
 extension MergeRow {
-    /// The generation of the row's current life, or of its last life if it is deleted.
     var presentLife: Int { isAlive ? generation : max(generation - 1, 0) }
 
     var lastEdit: WriteClock? {

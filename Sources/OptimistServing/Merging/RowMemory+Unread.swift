@@ -12,12 +12,6 @@ extension RowMemory {
 
     /// Records the values that a write replaced although its device had not read them. Equal values are not a conflict
     /// (M5).
-    ///
-    /// - Parameters:
-    ///   - columns: The columns that took a value of the write.
-    ///   - former: The row's values before the write.
-    ///   - present: The row's values after the write.
-    ///   - read: The clocks of the values that the device had read. Nil: unknown.
     mutating func noteReplaced(
         _ columns: Set<String>, of former: [String: Cell], by present: [String: Cell], having read: ColumnClocks?
     ) {
@@ -34,9 +28,7 @@ extension RowMemory {
     /// Records the values that ended with a life of the row although the device that ended it had not read them.
     ///
     /// - Parameters:
-    ///   - cells: The values of the life.
     ///   - device: The device that ended it, if its push names the row. Its own values count as read.
-    ///   - read: The clocks of the values that the device had read. Nil: unknown.
     ///   - next: The values of the next life, if it has begun.
     mutating func noteEnded(
         _ cells: [String: Cell], by device: String?, having read: ColumnClocks?,

@@ -28,7 +28,6 @@ public struct RowOperation: Sendable {
         self.action = action
     }
 
-    /// The values that the operation writes. Nil: it deletes the row.
     var values: JSONObject? {
         switch action {
         case .create(let patch), .update(let patch): patch.values
@@ -67,7 +66,6 @@ enum RowVerdict: Hashable, Sendable {
 }
 
 extension RowPatch {
-    /// The size of the columns, and of the requested origins' totals.
     fileprivate var weight: Int { JSON.object(values).weight + RowPatch.json(ofMine: mine).weight }
 }
 

@@ -20,7 +20,6 @@ struct RowWeight: Equatable {
         beside = row.counters.values.joined().reduce(memory.weight) { $0 + Self.weight($1.key, $1.value) }
     }
 
-    /// The size of the columns and totals that another row also has.
     init(of row: MergeRow, namedBy other: MergeRow) {
         columns = other.cells.keys.reduce(0) { sum, column in
             sum + (row.cells[column].map { Self.weight(column, $0) } ?? 0)

@@ -45,7 +45,6 @@ extension SetEvaluation {
         }
     }
 
-    /// The rows that the unit changes. A repetition changes none.
     private func writtenRows(_ changed: [Changed], _ successors: [RowKey: RowEvaluation]) -> [WrittenRow] {
         var seen: Set<RowKey> = []
         return changed.map(\.row).filter { seen.insert($0).inserted }.compactMap { key in
@@ -105,7 +104,6 @@ extension SetEvaluation {
 }
 
 extension RowEvaluation {
-    /// The row before and after the operations, for the app. Nil: it does not change.
     fileprivate var written: WrittenRow? {
         let before = stored.flatMap { $0.row.isAlive ? $0.row.shown(as: type) : nil }
         let after = row.isAlive ? row.shown(as: type) : nil

@@ -5,9 +5,9 @@
 /// Decides how a push changes the rows it names and the rows that depend on them. It reads from a snapshot; the caller
 /// stores the result.
 ///
-/// It evaluates rows in units: the rows of a group, or a single row. A unit is applied completely or not at all. Units
-/// share no row, so each is first evaluated alone, and ``Consequences`` then checks all of them together. Units at
-/// fault are dropped, and the rest is checked again until no unit is at fault.
+/// It evaluates rows in units: a group, or a single row. A unit is applied completely or not at all. Units share no
+/// row, so each is first evaluated alone, and ``Consequences`` then checks them together. Units at fault are dropped,
+/// and the rest is checked again until no unit is at fault.
 struct SetEvaluation {
     private(set) var verdicts: [RowVerdict] = []
     /// The changed rows, beginning with the rows that the push names, in its order.
@@ -18,13 +18,11 @@ struct SetEvaluation {
     private(set) var context: Context
     let reader: RowReader
     private(set) var units: Units
-    /// The effect of each operation on its own row.
     var steps: [RowStep] = []
     var evaluations: [RowKey: RowEvaluation] = [:]
     /// For rows beyond their first life: the latest life that the push names.
     private var lives: [RowKey: Int] = [:]
 
-    /// The input of an evaluation, apart from the rows.
     struct Context {
         var schema: Schema
         var device: String?
@@ -36,9 +34,7 @@ struct SetEvaluation {
         var unreadTypes: Set<String> = []
         /// Roughly how many bytes of server rows the answer may include.
         var maxAnswerBytes = AnswerLimit.requestBytes
-        /// How many rows the push may delete or change without naming them.
         var maxSpread = Consequences.maxSpread
-        /// Ends the evaluation when it takes too much work. Nil: no limit.
         var meter: WorkMeter?
         /// The texts already matched with their columns' patterns. The evaluation matches the others.
         var texts = MatchedTexts()
@@ -49,11 +45,7 @@ struct SetEvaluation {
     /// The most rows at fault that an error names. Every other row of the unit repeats the list.
     private static let maxCulprits = 16
 
-    /// - Parameters:
-    ///   - operations: The requested operations, in order.
-    ///   - groups: Rows that succeed or fail together. Groups that share a row count as one group.
-    ///   - snapshot: The stored rows.
-    ///   - clock: The server's clock. Read it from the evaluation afterwards.
+    /// Groups that share a row count as one group. Read `clock` back afterwards.
     init(
         _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over snapshot: any AccountSnapshot,
         clock: ServerClock
@@ -126,11 +118,8 @@ extension SetEvaluation {
         return step
     }
 
-    /// Drops a unit from the push. Its other rows get an error that names the rows at fault.
-    ///
-    /// - Parameters:
-    ///   - errors: Errors of some of its rows, in addition to the errors already known.
-    ///   - others: Rows at fault that have no operation.
+    /// Drops a unit from the push. Its other rows get an error that names the rows at fault, including `others`, which
+    /// have no operation.
     mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
         let indices = units.all[unit].operations
@@ -144,7 +133,6 @@ extension SetEvaluation {
         }
     }
 
-    /// Drops a unit from the push, with the same error for each of its rows.
     mutating func refuse(_ unit: Int, _ error: SetError) {
         fail(unit, Dictionary(keys(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
     }
@@ -184,7 +172,6 @@ extension SetEvaluation {
         return !stored.isAlive && lives[key] ?? 0 > stored.generation
     }
 
-    /// Whether this push stores a row that is not stored yet.
     private func isComing(_ key: RowKey) -> Bool {
         guard let unit = units.number(of: key), !units.hasFailed(unit) else { return false }
         return (evaluations[key]?.row.generation ?? 0) > 0

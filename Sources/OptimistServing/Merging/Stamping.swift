@@ -49,7 +49,6 @@ struct Stamping {
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
     }
 
-    /// The clock of a column's value in the row. Nil: the row has no value, or the same one.
     private func cell(_ column: String, besides value: JSON) -> WriteClock? {
         guard isSameLife, let cell = row.cells[column], cell.value != value else { return nil }
         return cell.clock

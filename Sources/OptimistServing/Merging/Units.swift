@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The operations of a push, grouped into units. Each unit is applied completely or not at all.
+/// The operations of a push, grouped into units that are applied completely or not at all.
 struct Units {
     struct Unit {
         var operations: [Int]
@@ -36,7 +36,6 @@ struct Units {
     func number(of key: RowKey) -> Int? { numbers[key] }
     func hasFailed(_ unit: Int) -> Bool { all[unit].hasFailed }
 
-    /// - Returns: False if the unit had already failed.
     mutating func fail(_ unit: Int) -> Bool {
         defer { all[unit].hasFailed = true }
         return !all[unit].hasFailed

@@ -7,7 +7,6 @@ struct WorkingRow {
     var memory: RowMemory { didSet { weight = nil } }
     /// The operation that introduced the row here. It is to blame if the row is not allowed.
     var cause: Cause
-    /// The columns that the server overwrote.
     var altered: Set<String> = []
     private(set) var weight: RowWeight?
 
@@ -32,7 +31,6 @@ struct WorkingRow {
         return taken
     }
 
-    /// Sets back clocks that are far ahead, before a merge.
     mutating func setBack(before incoming: MergeRow, _ clock: ServerClock) {
         var (back, noted) = (row, memory)
         back.setBack(before: incoming, &noted, clock)
@@ -68,7 +66,6 @@ struct WorkingRows {
         reader.references.filter { $0.definition.target.map(targets.contains) == true }
     }
 
-    /// The row as it will be. Nil: the server has never had it.
     func row(_ key: RowKey) throws -> MergeRow? { try rows[key]?.row ?? reader.row(key)?.row }
 
     func memory(_ key: RowKey) throws -> RowMemory { try rows[key]?.memory ?? reader.row(key)?.memory ?? RowMemory() }
@@ -103,7 +100,6 @@ struct WorkingRows {
 
     func first(of keys: [RowKey]) -> RowKey? { keys.min { positions[$0] ?? .max < positions[$1] ?? .max } }
 
-    /// Changes a row, loading it first if necessary.
     mutating func change(_ key: RowKey, cause: WorkingRow.Cause, _ body: (inout WorkingRow) -> Void) throws {
         try step()
         // Remove the row from the dictionary so that a large row changes in place instead of being copied.
@@ -156,7 +152,7 @@ final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
     let meter: WorkMeter?
-    /// The columns that refer to rows. Cached because each row of a long cascade asks for them.
+    /// Cached because each row of a long cascade asks for them.
     private(set) lazy var references = schema.references
     private var rows: [RowKey: StoredRow?] = [:]
     /// This many keys in one lookup count as one step. Each row found counts as another.

@@ -4,13 +4,12 @@
 @_spi(Internals) public protocol AnswerRoom: Sendable {
     /// Begins an evaluation, and releases the memory of an earlier one, because a transaction may run again.
     ///
-    /// - Returns: The approximate number of bytes of rows that the response's pages may have. Each page has at least
-    ///   one row if there is any.
+    /// - Returns: The approximate number of bytes of rows for the response's pages. Each page has at least one row if
+    ///   there is any.
     func beginAnswer() -> Int
 
     /// Takes memory for another part of the response.
     ///
-    /// - Throws: An error if there is no memory. The server then discards the request, and
-    ///   ``JMAPService/answer(_:account:room:)`` throws the error.
+    /// - Throws: An error if there is no memory. The server then discards the request and rethrows it.
     func takeAnswer(_ bytes: Int) throws
 }

@@ -14,9 +14,7 @@ extension Exchange {
     ///
     /// A row with unknown columns waits, whatever version the app claims. If the app claims a later version than the
     /// server's, a row with a value that this schema does not allow waits for up to a week. Refusals by the app's own
-    /// checks stay refusals, because the checks do not belong to the schema.
-    ///
-    /// - Parameter texts: The texts already matched, so that none is matched again.
+    /// checks remain, because they do not depend on the schema.
     func waitingForUpdate(
         _ verdicts: [RowVerdict], of operations: [RowOperation], _ texts: MatchedTexts
     ) -> [RowVerdict] {
@@ -32,7 +30,6 @@ extension Exchange {
         }
     }
 
-    /// Whether the latest write of an operation has waited for the maximum time.
     private func isOld(_ operation: RowOperation) -> Bool {
         guard let written = operation.patch?.clocks?.latest?.stamp.milliseconds else { return false }
         return clock.milliseconds - written > Self.longestWait

@@ -8,7 +8,6 @@ extension Exchange {
         var callID: String
         var type: String
         var call: SetCall
-        /// Updates that are not carried out, by the row id in the call.
         var ignored: [String: SetError] = [:]
         /// The index of the call's first operation among the operations of all calls.
         var start: Int
@@ -196,7 +195,6 @@ extension Exchange {
         return answer
     }
 
-    /// Records the row ids of creation ids, and drops those whose rows were not created.
     private mutating func noteIDs(_ call: SetCall, _ answer: SetAnswer) {
         for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
         for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
@@ -208,7 +206,6 @@ extension SetError {
         SetError("notFound", "The row was deleted.", deletion: deletion)
     }
 
-    /// The error for an id among a row's members. Nil: there is no id, or it is the row's own.
     fileprivate init?(id: JSON?, of row: String) {
         guard let id, id.string != row else { return nil }
         self.init("invalidProperties", "The server chooses a row's id, and no write can change it.", properties: ["id"])

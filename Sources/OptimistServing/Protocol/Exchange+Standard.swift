@@ -7,7 +7,6 @@
 /// They see rows without the members that begin with "@", and the server ignores such members in their requests: a
 /// client may send back a complete row that it got from elsewhere, and its write is still a new one.
 extension Exchange {
-    /// Whether the client knows generations, clocks and inline pages.
     var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
 
     /// The arguments of a /set, without members that the client cannot have meant.

@@ -42,7 +42,6 @@ extension Exchange {
     }
 }
 
-/// A state that a client can have reached.
 struct KnownState {
     var state: SyncState
     /// The account's seq when the client began, if it began with no rows and has not finished yet.

@@ -2,7 +2,7 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Carries out the method calls of one request, all in one transaction of one account.
+/// Carries out the method calls of one request in one transaction of one account.
 ///
 /// The calls see one snapshot and each other's writes. All /set calls of a push form one logical transaction. In a
 /// request without a push number, each /set call is separate, as in RFC 8620.
@@ -23,12 +23,10 @@ struct Exchange {
     private(set) var answers: [MethodAnswer] = []
     let vocabulary: Vocabulary
     let origins: Set<String>
-    /// The texts that were matched with patterns before the transaction.
     let texts: MatchedTexts
     private var references: ResultReferences
     let opening: SyncState
     let hook: HookCalls?
-    /// Grants memory for the answers. Nil: only the limits in ``AnswerLimit`` apply.
     let room: (any AnswerRoom)?
     /// How many more bytes of rows the pages of this request may have. Each page has at least one row if there is any.
     var pageRoom: Int
@@ -116,9 +114,8 @@ struct Exchange {
         }
     }
 
-    /// Splits a method's name.
+    /// Splits a method's name into the type's current name and the verb.
     ///
-    /// - Returns: The type's current name, and the verb.
     /// - Throws: ``MethodError`` `unknownMethod` if the schema does not have the type, or `schemaTooOld` if the
     ///   client's app is too old for the type.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {

@@ -47,7 +47,6 @@ import OptimistCore
     /// Answers a request for an account. Returns once its writes are durable.
     ///
     /// - Parameters:
-    ///   - body: The request as JSON.
     ///   - account: The account's id. The caller has checked that the client may use it.
     ///   - room: Grants memory for the response. Default: only the fixed limits apply.
     /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, or the store's error. If the
@@ -64,7 +63,6 @@ import OptimistCore
 
     private struct Done: Sendable {
         var answers: [MethodAnswer]
-        /// The ids of rows by creation id. Nil: the client did not ask for them.
         var createdIDs: [String: String]?
         var changedTypes: Set<String>
         var state: SyncState
@@ -165,11 +163,8 @@ import OptimistCore
 
     /// The session resource of an account, with the URLs of Optimist's own server.
     ///
-    /// - Parameters:
-    ///   - account: The account's id.
-    ///   - username: The signed-in user's email address.
-    ///   - origin: The origin of the server as clients see it, such as `https://sync.example.org`. Some clients cannot
-    ///     start with a relative URL. Default: empty, for relative URLs.
+    /// - Parameter origin: The origin of the server as clients see it, such as `https://sync.example.org`. Some clients
+    ///   cannot start with a relative URL. Default: empty, for relative URLs.
     public func session(account: String, username: String, origin: String = "") -> SessionResource {
         SessionResource(
             username: username, apiURL: "\(origin)/jmap/",

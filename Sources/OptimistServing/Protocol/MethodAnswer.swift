@@ -68,7 +68,6 @@ struct MethodError: Error {
 struct AnswerText {
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter size: The approximate final size, in bytes.
     init(_ members: JSONObject, size: Int) {
         bytes.reserveCapacity(size + 512)
         members.write(to: &bytes)

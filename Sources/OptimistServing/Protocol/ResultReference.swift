@@ -17,9 +17,6 @@ struct ResultReferences {
     /// How many more bytes of answers may be parsed.
     private var bytesLeft = AnswerLimit.referencedBytes
 
-    /// - Parameters:
-    ///   - meter: Counts the work. Nil: it is not counted.
-    ///   - room: Grants memory for the parsed answers. Nil: only the limit in bytes applies.
     init(meter: WorkMeter? = nil, room: (any AnswerRoom)? = nil) {
         self.meter = meter
         self.room = room

@@ -20,7 +20,7 @@
     public var pageRows: Int
     /// How long one request may block other writes. Default: ``WorkBudget/standard``.
     public var workBudget: WorkBudget
-    /// Checks each write beyond the rules of the schema. Default: allows every write.
+    /// Checks each write. Default: allows everything that the schema allows.
     public var validate: Validation
     /// The app's checks of its rows. Default: none.
     ///

@@ -8,7 +8,6 @@ import OptimistCore
 /// its budget with the protocol's `limit` error, and keeps none of its writes. The device then halves the request until
 /// it finds the row that is too much work.
 @_spi(Internals) public struct WorkBudget: Sendable {
-    /// The time limit. Nil: none.
     let limit: Duration?
     /// Requests with at most this many steps of a ``WorkMeter`` are never refused, however long they take.
     let freeSteps: Int
@@ -35,11 +34,9 @@ import OptimistCore
     /// 6,000 rows. At 13 µs a step, other requests wait 800 ms.
     static let freeStepsOfUnit = 60_000
 
-    /// - Parameters:
-    ///   - limit: The longest time, counted from when the request gets the writer. However slow the machine, the server
-    ///     never refuses a request with 1,000 rows of ordinary size, or a single row or group that cascades to at most
-    ///     6,000 rows.
-    ///   - now: Returns the time since a fixed moment. Default: a clock that stops while the machine sleeps.
+    /// - Parameter limit: The longest time, counted from when the request gets the writer. However slow the machine,
+    ///   the server never refuses a request with 1,000 rows of ordinary size, or a single row or group that cascades to
+    ///   at most 6,000 rows.
     public init(_ limit: Duration, now: @escaping @Sendable () -> Duration = Self.stopwatch()) {
         self.init(limit, freeSteps: Self.freeSteps, freeStepsOfUnit: Self.freeStepsOfUnit, now: now)
     }
@@ -68,7 +65,6 @@ import OptimistCore
 
 /// Why the service abandons a request. The error contains no row data.
 @_spi(Internals) public enum WorkStopped: Error {
-    /// The request takes more work than its budget allows.
     case overBudget
     case cancelled
 }
@@ -100,15 +96,13 @@ import OptimistCore
         start = budget.now()
     }
 
-    /// Counts a row that was read, checked or written.
+    /// Counts a row that was read, checked or written. `bytes` is its size, if known.
     ///
-    /// - Parameter bytes: The size of the row, if known. Default: 0.
     /// - Throws: An error that the caller must rethrow. The transaction must then be rolled back.
     public func step(bytes: Int = 0) throws { try step(count: 1 + bytes / Self.bytesPerStep) }
 
     /// Counts work that does not belong to a row, such as a lookup of many keys.
     ///
-    /// - Parameter count: The number of steps, at least 0.
     /// - Throws: An error that the caller must rethrow. The transaction must then be rolled back.
     public func step(count: Int) throws {
         steps += count
@@ -117,7 +111,6 @@ import OptimistCore
         try look()
     }
 
-    /// Checks the time, and whether the caller still waits.
     func look() throws(WorkStopped) {
         if caller.hasLeft { throw .cancelled }
         let freeSteps = canBeHalved ? budget.freeSteps : budget.freeStepsOfUnit
