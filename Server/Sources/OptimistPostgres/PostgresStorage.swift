@@ -10,37 +10,37 @@ public import OptimistServer
 import OptimistServing
 package import OptimistWire
 
-/// The place of a PostgreSQL database that any number of equal server processes share, and how much of it a process uses.
+/// A PostgreSQL database that any number of equal server processes share, and the resources that each process uses.
 ///
-/// It is a plain value: making one connects to nothing, and a wrong URL is found when a server opens the database: see
+/// Making this value does not connect. A wrong URL is reported when a server opens the database: see
 /// `ServerStorage.postgres(_:secret:)`.
 public struct PostgresDatabase: Sendable {
-    /// A connection URL of libpq, such as `postgres://user@host1,host2/name?sslmode=verify-full`.
+    /// A libpq connection URL, such as `postgres://user@host1,host2/name?sslmode=verify-full`.
     ///
-    /// It may name several hosts: the server uses the one that takes writes. It may set libpq's parameters, for example
-    /// `connect_timeout`, which is 3 seconds for each host if the URL does not set it. To use another schema of the database,
+    /// It may name several hosts: the server uses the one that accepts writes. It may set libpq's parameters, for
+    /// example `connect_timeout`, whose default here is 3 seconds for each host. To use another schema of the database,
     /// add `options=-csearch_path%3DNAME`.
     package var url: String
-    /// How many connections a process uses for requests at most. Default: 16.
+    /// The most connections that a process uses for requests. Default: 16.
     ///
-    /// The initializer raises a number below 1 to 1. Do not set a lower one later: no request could run. A process opens
-    /// up to two more connections: one hears the other processes, and one is open while this process does the
-    /// housekeeping.
+    /// The initializer raises a number below 1 to 1. Do not set a lower one later, because no request could run. A
+    /// process opens up to two more connections: one listens to the other processes, and one is open while this process
+    /// does the housekeeping.
     package var maxConnections: Int
-    /// How many requests of a process may wait for a connection at a time. The server answers further ones with 503. Default:
-    /// 1,000.
+    /// The most requests of a process that may wait for a connection. The server answers further ones with 503.
+    /// Default: 1,000.
     ///
-    /// The initializer raises a number below 0 to 0. A request for which a connection is free does not wait.
+    /// The initializer raises a number below 0 to 0. A request does not wait if a connection is free.
     package var maxWaiting: Int
 
-    /// Names a database. It connects to nothing, and does not check the URL.
+    /// Describes a database without connecting to it or checking the URL.
     ///
     /// - Parameters:
-    ///   - url: A connection URL of libpq, see ``url``. Without a password in it, libpq takes the one in `PGPASSWORD` or in a
-    ///     password file.
-    ///   - maxConnections: How many connections a process uses for requests at most. Lower numbers than 1 count as 1.
-    ///     Default: 16.
-    ///   - maxWaiting: How many requests may wait for a connection. Lower numbers than 0 count as 0. Default: 1,000.
+    ///   - url: A libpq connection URL: see ``url``. If it contains no password, libpq uses `PGPASSWORD` or a password
+    ///     file.
+    ///   - maxConnections: The most connections that a process uses for requests. Numbers below 1 count as 1. Default:
+    ///     16.
+    ///   - maxWaiting: The most requests that may wait for a connection. Numbers below 0 count as 0. Default: 1,000.
     public init(url: String, maxConnections: Int = 16, maxWaiting: Int = 1_000) {
         self.url = url
         self.maxConnections = max(1, maxConnections)
@@ -54,21 +54,22 @@ public struct PostgresDatabase: Sendable {
 extension ServerStorage {
     /// A PostgreSQL database that any number of servers share, behind any load balancer. PostgreSQL 14 or later.
     ///
-    /// This function opens nothing: the server does so when it is made. Opening makes the tables if the database has
-    /// none, and runs outside the event loops. It is not interrupted when its task is cancelled. It throws
-    /// `OptimistError` with one of these codes, and a message that says what to do:
+    /// The server opens the database when it is made, outside the event loops, and makes the tables if there are none.
+    /// Cancelling the task does not interrupt this. Opening throws `OptimistError` with one of these codes, and a
+    /// message that says what to do:
     ///
-    /// - `databaseUnreachable`: there is no connection, or the database failed in a way that no other code describes.
-    /// - `databaseUnsuitable`: the database cannot serve as it is set up.
+    /// - `databaseUnreachable`: the server cannot connect, or the database failed in a way that no other code
+    ///   describes.
+    /// - `databaseUnsuitable`: the database's configuration does not work for a server.
     /// - `diskTrouble`: the database's disk is full.
-    /// - `newerData`, `unreadableData`: the tables are those of a later server, or of another program.
-    /// - `dataInUse`: `optimist copy` into the database has begun and not ended.
+    /// - `newerData`, `unreadableData`: the tables belong to a later server, or to another program.
+    /// - `dataInUse`: `optimist copy` into the database has not finished.
     /// - `schemaConflict`: the schema contradicts the data, or the operator has not accepted its changes.
-    /// - `wrongSecret`: the other servers have another secret.
+    /// - `wrongSecret`: the other servers have a different secret.
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - secret: The key that signs tokens. All servers of the database must have the same: see `ServerKeys`.
+    ///   - secret: The key that signs tokens, the same for all servers of the database: see `ServerKeys`.
     public static func postgres(_ database: PostgresDatabase, secret: ServerKeys) -> Self {
         ServerStorage { configuration in
             try await PostgresOpening(
@@ -85,7 +86,7 @@ package struct PostgresOpening: Sendable {
     package let database: PostgresDatabase
     package let dependencies: Dependencies
     package let logger: Logger
-    /// Receives the pool's figures. Nil: none are collected.
+    /// Receives the pool's metrics. Nil: none are collected.
     let metrics: (any MetricsFactory)?
 
     package init(
@@ -98,11 +99,11 @@ package struct PostgresOpening: Sendable {
         self.logger = logger
     }
 
-    /// How long a process relies on a session's state after it has read it. Another process may have ended the session
-    /// meanwhile, and the announcement may have been lost.
+    /// How long a process trusts a session's state after reading it. Another process may have ended the session, and
+    /// its announcement may have been lost.
     static let standingLifetime = Duration.seconds(30)
 
-    /// Makes or migrates the tables, and nothing else.
+    /// Only makes or migrates the tables.
     ///
     /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `diskTrouble`, `newerData` or
     ///   `unreadableData`.
@@ -110,17 +111,18 @@ package struct PostgresOpening: Sendable {
         try await explaining { _ = try migrated() }
     }
 
-    /// Connects to the database, with its tables made or migrated.
+    /// Connects to the database, and makes or migrates its tables.
     func migrated() throws -> PostgresConnection {
         let connection = try PostgresSetup(database).connectForSetup()
         try PostgresTables.migrate(connection)
         return connection
     }
 
-    /// Returns the schema that the database was last served with, also while servers run. It changes nothing.
+    /// Returns the schema that the database was last served with, or nil if no server has served it. Changes nothing.
+    /// Servers may keep running.
     ///
-    /// - Returns: Nil if no server has served the database yet.
-    /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `unreadableData` or `schemaConflict`.
+    /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `unreadableData` or
+    ///   `schemaConflict`.
     package func rememberedSchema() async throws -> Schema? {
         try await explaining {
             let connection = try PostgresSetup(database).connectForSetup()
@@ -132,7 +134,7 @@ package struct PostgresOpening: Sendable {
 
     /// Opens the database for a server.
     ///
-    /// - Throws: As `ServerStorage.postgres(_:secret:)` says.
+    /// - Throws: See `ServerStorage.postgres(_:secret:)`.
     package func open(
         _ schema: Schema, accepting changes: [SchemaChange], _ keys: ServerKeys
     ) async throws -> OpenedStorage {
@@ -149,9 +151,9 @@ package struct PostgresOpening: Sendable {
         return storage
     }
 
-    /// Carries out an operator's order, and announces to the running servers which sessions it has ended.
+    /// Carries out an operator's command, and announces the sessions it ended to the running servers.
     ///
-    /// - Parameter keys: The secret of the servers.
+    /// - Parameter keys: The servers' secret.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
         let storage = try await assemble(.ofNoRows, keys)
@@ -175,7 +177,7 @@ package struct PostgresOpening: Sendable {
         }
     }
 
-    /// Makes a secret the one that a server needs in order to start. Running servers keep theirs.
+    /// Makes this the secret that starting servers must have. Running servers keep theirs.
     package func replaceSecret(by keys: ServerKeys) async throws {
         try await explaining {
             let connection = try migrated()
@@ -228,7 +230,7 @@ package struct PostgresOpening: Sendable {
             databaseBytes: database, logBytes: log, waiting: pool.waitingCount, pool: pool.figures)
     }
 
-    /// Tries a write. Returns a sentence about the trouble, or nil if it worked.
+    /// Tries a write. Returns a description of the trouble, or nil if it worked.
     private static func attempt(at time: Date, _ pool: PostgresPool) async -> String? {
         do {
             try await pool.run { connection in
@@ -241,8 +243,8 @@ package struct PostgresOpening: Sendable {
         }
     }
 
-    /// Runs blocking work outside the event loops. A ``PostgresError`` becomes an `OptimistError` with a sentence for an
-    /// operator.
+    /// Runs blocking work outside the event loops. Turns a ``PostgresError`` into an `OptimistError` with a message for
+    /// an operator.
     func explaining<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await explainingAsync {
             try await withCheckedThrowingContinuation { continuation in

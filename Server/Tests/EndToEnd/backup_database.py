@@ -53,7 +53,7 @@ def restored(folder):
             settle(server, [a, b])
             expected = server.rows()
             server.kill()
-            assert "tables already" in fails("restore", backup, "--database", node.url)
+            assert "already has a server's tables" in fails("restore", backup, "--database", node.url)
             server.url = another(node, "later")
             status, said, problem = run("restore", backup, "--database", server.url)
             assert status == 0 and "an epoch has begun" in said, problem

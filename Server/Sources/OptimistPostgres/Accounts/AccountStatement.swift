@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about the password, the sessions and the reset tokens of one account, and about its end. The account's
-/// id is the first parameter, and each statement names it for every table that it touches.
+/// The statements about one account's password, sessions and reset tokens, and about its deletion. The account's id is
+/// the first parameter, and every table access is restricted to it.
 enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
@@ -35,7 +35,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The statements that remove a deleted account's rows, each up to so many as its second parameter says.
+    /// The statements that remove a deleted account's rows. The second parameter is the most rows to remove.
     static let erasing: [AccountStatement] = [.eraseIndex, .eraseRows, .erasePushes, .eraseDays, .eraseEpochs]
 
     private static func erase(_ table: String, _ key: String) -> String {
@@ -45,7 +45,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         """
     }
 
-    /// The columns of a session, in the order in which its initializer reads them.
+    /// The columns of a session, in the order that its initializer reads them.
     private static let columns = """
         account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at, ended, begun_at
         """

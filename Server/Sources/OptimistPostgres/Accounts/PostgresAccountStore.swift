@@ -3,7 +3,7 @@
 import Foundation
 import OptimistServer
 
-/// The accounts and sessions of a PostgreSQL database. Every decision about an account is made under its lock, which is
+/// The accounts and sessions in a PostgreSQL database. Every decision about an account is made under its lock, which is
 /// the lock of its row.
 struct PostgresAccountStore: AccountStore {
     let pool: PostgresPool
@@ -37,7 +37,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// The key by which an email address is looked up: ASCII letters in lower case.
+    /// The key for looking up an email address: its ASCII letters are lower-case.
     static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
 
     private static func account(_ id: String, _ connection: PostgresConnection) throws -> StoredAccount? {
@@ -64,7 +64,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Runs `work` in a transaction, in the account's turn.
+    /// Runs `work` in a transaction, one at a time for each account.
     private func transaction<Value: Sendable>(
         of account: String, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
@@ -73,10 +73,9 @@ struct PostgresAccountStore: AccountStore {
 
     /// Runs `work` in a transaction that holds the account's lock.
     ///
-    /// - Parameters:
-    ///   - id: The account's id.
-    ///   - account: The account as it was read before. Nil: its password does not matter.
-    /// - Returns: Nil if the account is gone, if its password is no longer that of `account`, or if `work` returns nil.
+    /// - Parameter account: The account as read earlier. Nil: do not check its password.
+    /// - Returns: Nil if the account does not exist, if its password differs from that in `account`, or if `work`
+    ///   returns nil.
     private func locking<Value: Sendable>(
         _ id: String, if account: StoredAccount? = nil,
         _ work: @escaping @Sendable (StoredAccount, PostgresConnection) throws -> Value?
@@ -146,7 +145,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Calls `body` for each account, with the ids read 500 at a time.
+    /// Calls `body` for each account, reading 500 ids at a time.
     private func forEachAccount(_ body: (String) async throws -> Void) async throws {
         var last = ""
         while true {
@@ -287,7 +286,6 @@ struct PostgresAccountStore: AccountStore {
 }
 
 extension StoredAccount {
-    /// Nil: there is no row.
     fileprivate init?(_ rows: PostgresRows) {
         if rows.count == 0 { return nil }
         self.init(id: rows.text(0, 0), email: rows.text(0, 1), password: rows.text(0, 2))
@@ -295,14 +293,12 @@ extension StoredAccount {
 }
 
 extension DeletionReceipt {
-    /// The parameters of ``SharedStatement/addDeleted``.
     var values: [PostgresValue] {
         [.text(account), .double(deletedAt), .bool(isErased), .int(rows), .int(sessions)]
     }
 }
 
 extension SessionRecord {
-    /// The parameters of ``AccountStatement/save``.
     var values: [PostgresValue] {
         [
             .text(account), .text(id), .text(deviceID), .text(deviceName.replacing("\0", with: "")), .bytes(salt),
@@ -312,7 +308,6 @@ extension SessionRecord {
         ]
     }
 
-    /// Reads the columns of a session, in the order of ``AccountStatement``.
     init(_ rows: PostgresRows, _ row: Int) {
         self.init(
             account: rows.text(row, 0), id: rows.text(row, 1), deviceID: rows.text(row, 2),

@@ -2,7 +2,7 @@
 
 import OptimistServer
 
-/// Attempts to sign in, counted for all processes by the clock of the database.
+/// Sign-in attempts, counted across all processes by the database's clock.
 struct PostgresAttempts: AttemptStore {
     let pool: PostgresPool
 
@@ -26,7 +26,7 @@ struct PostgresAttempts: AttemptStore {
         }
     }
 
-    /// Removes the buckets that were not used for a day. At the default rates they have been empty for long.
+    /// Removes buckets that were not used for a day. At the default rates they emptied long ago.
     func sweep() async throws { try await pool.run { _ = try $0.query(SharedStatement.forgetAttempts, []) } }
 }
 

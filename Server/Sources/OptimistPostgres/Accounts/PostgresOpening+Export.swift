@@ -5,13 +5,15 @@ import OptimistServer
 package import OptimistWire
 
 extension PostgresOpening {
-    /// Writes what the database holds of an account, as it is at one moment, while servers go on. It changes nothing.
+    /// Exports everything that the database stores about an account, as it is at one moment. Changes nothing. Servers
+    /// may keep running.
     ///
     /// - Parameters:
     ///   - email: The account's address.
-    ///   - write: Receives each line, outside the event loops. It may take its time.
-    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, `dataInUse` if a copy into the database
-    ///   has not ended, and `unreadableData` or `newerData` if the tables are not those of this version.
+    ///   - write: Receives each line, outside the event loops. It may block.
+    /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, `dataInUse` if a copy into the
+    ///   database has not finished, and `unreadableData` or `newerData` if the tables are missing or have another
+    ///   version.
     package func export(_ email: String, _ write: @escaping @Sendable (JSON) throws -> Void) async throws {
         let now = dependencies.now()
         try await explaining {

@@ -4,19 +4,19 @@ import Foundation
 import OptimistCore
 import OptimistServer
 
-/// What a backup of a database says about its dump, in `backup.json`.
+/// The description of a backup's dump, in `backup.json`.
 struct BackupManifest: Codable, Equatable {
-    /// The schema of the database in which the tables are. `pg_restore` puts them into one of the same name.
+    /// The database schema of the tables. `pg_restore` restores them to a schema of the same name.
     var schema: String
-    /// How many rows each table has.
+    /// The number of rows in each table.
     var tables: [String: Int]
-    /// The dump's SHA-256, in hexadecimal digits.
+    /// The dump's SHA-256, in hexadecimal.
     var sha256: String
 
     static let file = "backup.json"
     static let dump = "optimist.dump"
 
-    /// Reads the manifest of a backup, and compares the dump with it.
+    /// Reads the manifest of a backup, and compares the dump's checksum with it.
     ///
     /// - Throws: `OptimistError` with code `unreadableData`.
     init(of backup: URL) throws {
@@ -27,10 +27,10 @@ struct BackupManifest: Codable, Equatable {
                 .unreadableData,
                 isOther
                     ? """
-                    \(backup.path) is a backup of a directory. Restore it to a directory with --data, and copy that into the \
+                    \(backup.path) is a backup of a directory. Restore it to a directory with --data, then copy that into the \
                     database with `optimist copy`.
                     """
-                    : "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
+                    : "There is no backup in \(backup.path). Name a directory that `optimist backup` made.")
         }
         do {
             let text = try RegularFile.content(of: backup.appending(path: Self.file))
@@ -44,7 +44,7 @@ struct BackupManifest: Codable, Equatable {
         guard try Self.digest(of: dump) == sha256 else {
             throw OptimistError(
                 .unreadableData,
-                "\(dump.path) is damaged: it is not the file that was written. Take another backup. Nothing was restored."
+                "\(dump.path) is damaged: its checksum is wrong. Use another backup. Nothing was restored."
             )
         }
     }

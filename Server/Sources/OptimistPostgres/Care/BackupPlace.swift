@@ -4,10 +4,10 @@ import Foundation
 import OptimistCore
 import OptimistServer
 
-/// Where our tables are in a database, and the work that programs do on them.
+/// Optimist's tables in a database, and the work that PostgreSQL's programs do on them.
 struct BackupPlace {
     let schema: String
-    /// The tables of ours that are there.
+    /// The tables that exist.
     let tables: [String]
     private let major: Int
 
@@ -29,7 +29,7 @@ struct BackupPlace {
         return counts
     }
 
-    /// Writes the tables of a snapshot into a file that only its owner can read.
+    /// Writes the tables of a snapshot to a file that only its owner can read.
     func dump(to file: URL, of snapshot: String, _ programs: ClientPrograms) throws {
         try DurableFile.create(file, [])
         let ended = try programs.connect(
@@ -41,7 +41,7 @@ struct BackupPlace {
         try DurableFile.sync(file)
     }
 
-    /// Reads a dump: whether it lists each table, and has the rows that the snapshot has.
+    /// Verifies a dump: it must list each table, and have as many rows as the snapshot.
     func readBack(_ dump: URL, _ manifest: BackupManifest, _ programs: ClientPrograms) throws {
         var list = Data()
         let listed = try programs.run("pg_restore", ["--list", dump.path]) { list.append($0) }
@@ -52,16 +52,16 @@ struct BackupPlace {
         guard read.status == 0 else { throw read.failure(of: "pg_restore", "The copy was removed.") }
         guard tables.allSatisfy({ lines.contains(" TABLE \(schema) \($0) ") }), rows.counts == manifest.tables else {
             throw OptimistError(
-                .unreadableData, "The copy does not have all rows, so it was removed. Try again.")
+                .unreadableData, "The backup does not have all rows, so it was removed. Try again.")
         }
     }
 
-    /// Checks the files of our tables and indexes.
+    /// Checks the files of the tables and indexes with `pg_amcheck`, if possible.
     func checkFiles(
         _ database: PostgresDatabase, _ connection: PostgresConnection
     ) throws -> (problems: [String], files: SharedCheck.Files) {
         guard try connection.query(CareStatement.hasAmcheck).bool(0, 0) else {
-            return ([], .notChecked("For that, a superuser runs  CREATE EXTENSION amcheck  in the database."))
+            return ([], .notChecked("A superuser must first run  CREATE EXTENSION amcheck  in the database."))
         }
         let programs: ClientPrograms
         do { programs = try self.programs("pg_amcheck", database) } catch let error as OptimistError
@@ -78,10 +78,10 @@ struct BackupPlace {
         switch ended.status {
         case 0: return ([], .checked)
         case 2: return (String(decoding: said, as: UTF8.self).split(separator: "\n").map(String.init), .checked)
-        default: return ([], .notChecked("pg_amcheck says: \(ended.errors)"))
+        default: return ([], .notChecked("pg_amcheck reported: \(ended.errors)"))
         }
     }
 
-    /// Quotes keep a name from being a pattern.
+    /// Quotes prevent the name from being read as a pattern.
     private func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }

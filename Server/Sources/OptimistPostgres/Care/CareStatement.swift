@@ -2,7 +2,7 @@
 
 import OptimistServer
 
-/// The statements of backups and checks, which read the rows of all accounts.
+/// The statements of backups and checks, which span all accounts.
 enum CareStatement: String, PostgresStatement, CaseIterable {
     case place, tables, exportSnapshot, hasAmcheck, latestSchema, schemaVersion, rows, entries, actors
 
@@ -36,7 +36,7 @@ enum CareStatement: String, PostgresStatement, CaseIterable {
     }
 }
 
-/// A query of a check, or the count of a table.
+/// A check's query, or the row count of a table.
 struct CareQuery: PostgresStatement {
     var name: String
     var sql: String
@@ -46,7 +46,6 @@ struct CareQuery: PostgresStatement {
         sql = query.sql
     }
 
-    /// - Parameter table: One of our tables.
     init(counting table: String) {
         name = "CareQuery.count.\(table)"
         sql = "SELECT count(*) FROM \(table)"

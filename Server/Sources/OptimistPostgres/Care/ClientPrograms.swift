@@ -3,18 +3,16 @@
 import Foundation
 import OptimistCore
 
-/// The client programs of PostgreSQL on this machine, such as `pg_dump`.
+/// PostgreSQL's client programs on this machine, such as `pg_dump`.
 struct ClientPrograms {
     private let directory: URL
     let words: ConnectionWords
 
-    /// Finds a program that is not older than the database's server, which refuses older ones. The others that are used
-    /// later lie beside it.
+    /// Finds a directory with a program that is at least as new as the server, because older programs refuse to connect
+    /// to it. The other programs are taken from the same directory.
     ///
-    /// - Parameters:
-    ///   - program: The program's name.
-    ///   - major: The server's major version.
-    /// - Throws: `OptimistError` with code `programMissing` and what to install.
+    /// - Parameter major: The server's major version.
+    /// - Throws: `OptimistError` with code `programMissing`. The message says what to install.
     init(with program: String, atLeast major: Int, _ words: ConnectionWords) throws {
         var found: [Int] = []
         for directory in InstalledPostgres.directories {
@@ -25,11 +23,11 @@ struct ClientPrograms {
             self.words = words
             return
         }
-        let present = found.max().map { "is of version \($0)" } ?? "is not installed"
+        let present = found.max().map { "has version \($0)" } ?? "is not installed"
         throw OptimistError(
             .programMissing,
             """
-            The database is of PostgreSQL \(major), and \(program) \(present) on this machine. Install PostgreSQL's client \
+            The database runs PostgreSQL \(major), and \(program) \(present) on this machine. Install PostgreSQL's client \
             programs of version \(major) or later (on Debian: apt-get install postgresql-client).
             """)
     }
@@ -47,18 +45,18 @@ struct ClientPrograms {
         return majorVersion(in: String(decoding: said, as: UTF8.self))
     }
 
-    /// The major version in an answer such as `pg_dump (PostgreSQL) 16.4 (Debian 16.4-1)`. Nil: it has none.
+    /// The major version in text such as `pg_dump (PostgreSQL) 16.4 (Debian 16.4-1)`.
     static func majorVersion(in answer: String) -> Int? {
         answer.firstMatch(of: /\(PostgreSQL\) (\d+)/).flatMap { Int($0.1) }
     }
 
-    /// What a program that ran to its end has said.
+    /// How a program ended.
     struct Ending {
         var status: Int32
         var errors: String
 
         func failure(of program: String, _ consequence: String) -> OptimistError {
-            let words = errors.isEmpty ? "It ended with status \(status)." : "It says: \(errors)"
+            let words = errors.isEmpty ? "It exited with status \(status)." : "It reported: \(errors)"
             return OptimistError(.databaseUnreachable, "\(program) failed. \(consequence) \(words)")
         }
     }
@@ -72,13 +70,13 @@ struct ClientPrograms {
 
     /// Runs a program. Blocks the thread.
     ///
-    /// - Parameter output: Gets the standard output piece by piece.
+    /// - Parameter output: Receives the standard output in pieces.
     /// - Throws: `CocoaError` if it cannot be started, or what `output` throws.
     func run(_ program: String, _ arguments: [String], output: (Data) throws -> Void = { _ in }) throws -> Ending {
         let process = Process()
         process.executableURL = directory.appending(path: program)
         process.arguments = arguments
-        // Its sentences are quoted to an operator. A password is asked for nowhere.
+        // Errors are quoted to an operator in English. The program must never prompt for a password.
         process.environment = ProcessInfo.processInfo.environment.merging(words.environment) { $1 }
             .merging(["LC_ALL": "C"]) { $1 }
         process.standardInput = FileHandle.nullDevice
@@ -95,7 +93,7 @@ struct ClientPrograms {
             process.waitUntilExit()
             throw error
         }
-        // These programs end at their first error, and so their words fit into the pipe.
+        // These programs stop at their first error, so their error output fits into the pipe.
         let words = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         let status = process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
@@ -106,6 +104,6 @@ struct ClientPrograms {
 }
 
 extension OptimistError.Code {
-    /// A program that the command runs is not on this machine, or is too old. The message says what to install.
+    /// A program that a command needs is missing or too old. The message says what to install.
     static let programMissing = Self("programMissing")
 }

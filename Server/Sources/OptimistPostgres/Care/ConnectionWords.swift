@@ -2,15 +2,14 @@
 
 import CLibPQ
 
-/// A connection URL as PostgreSQL's programs get it: the password in the environment, which other users of the machine
-/// cannot read, and the rest as an argument.
+/// A connection URL in the form for PostgreSQL's programs: the password in the environment, which other users of the
+/// machine cannot read, and the rest as an argument.
 struct ConnectionWords: Equatable {
-    /// The value of the option `--dbname`.
+    /// The value of the `--dbname` option.
     var argument: String
-    /// Variables to add to the environment.
     var environment: [String: String]
 
-    /// - Throws: ``PostgresError``, `unreachable`, if the URL is not valid.
+    /// - Throws: ``PostgresError`` `unreachable` if the URL is not valid.
     init(_ url: String) throws(PostgresError) {
         var problem: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(url, &problem) else {

@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Counts the rows of each table in the data of a dump, as `pg_restore` prints it: `COPY` blocks of a line for each row.
+/// Counts the rows of each table in the output of `pg_restore`, whose `COPY` blocks have one line for each row.
 struct DumpedRows {
-    /// The rows by the names of their tables, without the schema.
+    /// The row counts by table name, without the schema.
     private(set) var counts: [String: Int] = [:]
     private var line: [UInt8] = []
     private var table: String?
 
-    /// Longer lines are rows: only the beginning of one is kept.
+    /// Only rows have longer lines. Keeps just the beginning of those.
     private static let longest = 1_000
 
     mutating func read(_ bytes: some Sequence<UInt8>) {
@@ -25,7 +25,7 @@ struct DumpedRows {
         guard let table else {
             guard line.starts(with: "COPY ".utf8) else { return }
             let words = String(decoding: line, as: UTF8.self)
-            // Our names need no quotes, and the schema's name may have any character.
+            // Optimist's names need no quotes, but the schema's name may contain any character.
             guard let found = words.firstMatch(of: /\.(optimist_[a-z_]+) \(/) else { return }
             self.table = String(found.1)
             counts[String(found.1)] = 0

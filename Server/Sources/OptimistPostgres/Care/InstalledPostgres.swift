@@ -2,9 +2,9 @@
 
 package import Foundation
 
-/// Where the programs of PostgreSQL may be on this machine.
+/// Finds PostgreSQL's programs on this machine.
 package enum InstalledPostgres {
-    /// The directories of `PATH`, and those into which packages install versions side by side, the latest first.
+    /// The directories of `PATH`, then those where packages install several versions, latest first.
     package static var directories: [URL] {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let installed = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap { place in

@@ -4,42 +4,42 @@ package import Foundation
 import OptimistCore
 import OptimistServer
 
-/// A backup of a database, or a restored one.
+/// The contents of a backup or of a restored database.
 package struct SharedBackupReport: Sendable {
     package var accounts: Int
-    /// With deleted ones.
+    /// Includes deleted rows.
     package var rows: Int
     /// The size of the dump, in bytes.
     package var bytes: Int
 }
 
-/// What a check of a database has found.
+/// The result of checking a database.
 package struct SharedCheck: Sendable {
-    /// How PostgreSQL's own files were checked.
+    /// Whether PostgreSQL's own files were checked.
     package enum Files: Sendable {
         case checked
-        /// A sentence about what is missing.
+        /// The text explains how to make the check possible.
         case notChecked(String)
     }
 
-    /// A sentence for each problem.
+    /// One sentence for each problem.
     package var problems: [String]
     package var files: Files
 }
 
-/// The operator's care for the data: backup, restore and check.
+/// Backup, restore and check.
 extension PostgresOpening {
-    /// Copies the tables as they are at one moment into a new directory, also while servers run.
+    /// Backs up the tables, as they are at one moment, to a new directory. Servers may keep running.
     ///
-    /// `pg_dump` writes the copy. It is read back before the directory gets its name: the rows that are in it are counted
-    /// and compared with those of the same moment in the database.
+    /// `pg_dump` writes the backup. Before the directory gets its final name, the backup is read back, and its row
+    /// counts are compared with those of the snapshot.
     ///
     /// - Parameters:
     ///   - target: The directory to make. Only its owner can read it.
-    ///   - begun: Gets the hidden directory in which the copy grows.
-    /// - Throws: `OptimistError` with code `unreadableData` if there are no tables of ours, the target is there, the data is
-    ///   not sound or the copy cannot be read back; `programMissing`; `dataInUse` if a copy into the database has not ended;
-    ///   or a code that tells about the database or the disk.
+    ///   - begun: Receives the hidden directory of the unfinished backup.
+    /// - Throws: `OptimistError` with code `unreadableData` if the database does not have Optimist's tables, the target
+    ///   exists, the data is not sound or the backup cannot be read back; `programMissing`; `dataInUse` if a copy into
+    ///   the database has not finished; or a code for trouble with the database or the disk.
     package func backUp(
         to target: URL, begun: @escaping @Sendable (URL) -> Void
     ) async throws -> SharedBackupReport {
@@ -48,9 +48,9 @@ extension PostgresOpening {
             let place = try BackupPlace(connection)
             let programs = try place.programs("pg_dump", database)
             return try DraftDirectory.make(target, begun: begun) { draft in
-                // The snapshot stays as long as its transaction.
+                // The snapshot lasts as long as its transaction.
                 try connection.transaction(.beginSnapshot) { connection in
-                    try refuseUnsound(connection, "Nothing was copied: run `optimist check`.")
+                    try refuseUnsound(connection, "Nothing was copied. Run `optimist check`.")
                     let dump = draft.appending(path: BackupManifest.dump)
                     let snapshot = try connection.query(CareStatement.exportSnapshot).text(0, 0)
                     try place.dump(to: dump, of: snapshot, programs)
@@ -65,13 +65,14 @@ extension PostgresOpening {
         }
     }
 
-    /// Puts a backup into a database that has no tables of ours, and begins an epoch.
+    /// Restores a backup into a database without Optimist's tables, and begins an epoch.
     ///
-    /// Either all tables are there afterwards, or none. Devices then compare what they have, and send what is not in the
-    /// backup.
+    /// Afterwards, either all tables exist or none. Devices then compare their rows with the server, and send rows that
+    /// the backup does not have.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` if the backup is damaged, or the data in it is not sound;
-    ///   `dataInUse` if the database has our tables; `programMissing`; or a code that tells about the database.
+    /// - Throws: `OptimistError` with code `unreadableData` if the backup is damaged or its data is not sound;
+    ///   `dataInUse` if the database already has Optimist's tables; `programMissing`; or a code for trouble with the
+    ///   database.
     package func restore(_ backup: URL) async throws -> SharedBackupReport {
         try await explaining {
             let manifest = try BackupManifest(of: backup)
@@ -81,7 +82,7 @@ extension PostgresOpening {
                 throw OptimistError(
                     .dataInUse,
                     """
-                    \(database.place) has a server's tables already, and nothing in them is replaced. Name an empty database: \
+                    \(database.place) already has a server's tables, which are never replaced. Name an empty database: \
                     createdb NAME.
                     """)
             }
@@ -89,8 +90,8 @@ extension PostgresOpening {
                 throw OptimistError(
                     .databaseUnsuitable,
                     """
-                    The tables of the backup are in the schema "\(manifest.schema)", and \(database.place) leads to \
-                    "\(place.schema)". Name it with ?options=-csearch_path%3D\(manifest.schema).
+                    The tables of the backup are in the schema "\(manifest.schema)", but \(database.place) leads to \
+                    "\(place.schema)". Select it with ?options=-csearch_path%3D\(manifest.schema).
                     """)
             }
             let dump = backup.appending(path: BackupManifest.dump)
@@ -101,7 +102,7 @@ extension PostgresOpening {
             try connection.transaction(.beginSnapshot) { connection in
                 guard try BackupPlace(connection).counts(connection) == manifest.tables else {
                     throw OptimistError(
-                        .unreadableData, "The tables do not have the rows of the backup. Drop them, and restore again.")
+                        .unreadableData, "The tables do not have all rows of the backup. Drop them, and restore again.")
                 }
                 try refuseUnsound(connection, "Drop the tables, and restore another backup.")
             }
@@ -111,11 +112,11 @@ extension PostgresOpening {
         }
     }
 
-    /// Checks whether the tables agree with each other and every row can be read, and PostgreSQL's own files with
-    /// `pg_amcheck` if that is there. It changes nothing. Servers may run meanwhile.
+    /// Checks that the tables agree with each other and that every row can be read, and PostgreSQL's own files if
+    /// `pg_amcheck` is available. Changes nothing. Servers may keep running.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` if there are no tables of ours, or a code that tells about the
-    ///   database.
+    /// - Throws: `OptimistError` with code `unreadableData` if the database does not have Optimist's tables, or a code
+    ///   for trouble with the database.
     package func check() async throws -> SharedCheck {
         try await explaining {
             let connection = try connectForCare()
@@ -125,9 +126,11 @@ extension PostgresOpening {
         }
     }
 
-    /// Connects to a database with our tables. A transaction of the connection may wait for a program or a reader.
+    /// Connects to a database with Optimist's tables. The connection's transactions do not time out while they wait for
+    /// a program or a reader.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` or `newerData` if the tables are not those of this version.
+    /// - Throws: `OptimistError` with code `unreadableData` or `newerData` if the tables are missing or have another
+    ///   version.
     func connectForCare() throws -> PostgresConnection {
         let connection = try PostgresSetup(database).connectForSetup()
         try PostgresTables.requirePresent(connection, in: database.place)
@@ -138,7 +141,7 @@ extension PostgresOpening {
 }
 
 extension DataCheck {
-    /// Names the triggers and rules on the tables if there are any, and otherwise checks the tables.
+    /// Lists the triggers and rules on the tables if there are any, and otherwise checks the tables.
     fileprivate static func problems(inShared connection: PostgresConnection) throws -> [String] {
         let actors = try connection.query(CareStatement.actors)
         if actors.count > 0 { return (0..<actors.count).map { foreign(actors.text($0, 0), actors.text($0, 1)) } }

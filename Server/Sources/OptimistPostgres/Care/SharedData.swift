@@ -4,7 +4,7 @@ import OptimistServer
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// The data of a database, within a transaction that has a snapshot.
+/// The data of a database, within a snapshot transaction.
 struct SharedData: CheckedData {
     private let connection: PostgresConnection
     private let schema: Schema?
@@ -45,7 +45,7 @@ struct SharedData: CheckedData {
         return entries
     }
 
-    /// An account gets the names and indexes of a later schema at its next request.
+    /// Nil for an account that has not been converted to the latest schema. Its next request converts it.
     func schema(of account: String) throws -> Schema? {
         let found = try connection.query(CareStatement.schemaVersion, [.text(account)])
         return found.count == 1 && found.int(0, 0) == schema?.version ? schema : nil

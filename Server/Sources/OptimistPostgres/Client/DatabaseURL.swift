@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// A connection URL of libpq, or a string of keywords and values, with the places where a password may stand.
+/// A libpq connection URL, or a string of keywords and values, parsed to find its passwords.
 ///
 /// > Source: PostgreSQL, "libpq", "Connection Strings".
 struct DatabaseURL {
     private let text: String
-    /// The scheme with `://`. Empty: the text is a string of keywords.
+    /// The scheme with `://`. Empty for a string of keywords.
     private let scheme: Substring
     /// The user, the password, the hosts and the name of the database.
     private let authority: Substring
@@ -24,21 +24,21 @@ struct DatabaseURL {
         query = text[end...]
     }
 
-    /// Whether a question mark belongs to a password that was not escaped.
+    /// Whether a question mark belongs to an unescaped password.
     private static func isPassword(_ head: Substring, _ rest: Substring) -> Bool {
         guard !head.contains("@"), head.contains(":"), let at = rest.firstIndex(of: "@") else { return false }
         let isHosts = head.wholeMatch(of: /(\[[^\]]*\]|[^:]*)(:[0-9]*)?(,(\[[^\]]*\]|[^:]*)(:[0-9]*)?)*(\/.*)?/) != nil
         return !isHosts || !rest[..<at].contains("=")
     }
 
-    /// The text with no password in it.
+    /// The text without passwords.
     var place: String {
         if scheme.isEmpty { return hidingKeywords }
         return String(scheme) + hidingPassword + hidingParameters
     }
 
-    /// Whether the user or the password has a character that libpq takes for the beginning of something else: it would
-    /// connect elsewhere, and name a part of the password in its error.
+    /// Whether the user or the password has a character that ends it for libpq. libpq would connect elsewhere, and
+    /// quote a part of the password in its error.
     var hasBareCharacters: Bool {
         guard !scheme.isEmpty, let at = authority.lastIndex(of: "@") else { return false }
         return authority[..<at].contains { $0 == "@" || $0 == "/" || $0 == "?" }

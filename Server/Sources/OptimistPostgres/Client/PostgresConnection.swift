@@ -10,21 +10,21 @@ import CLibPQ
 
 /// A connection to a PostgreSQL server, for one thread at a time.
 ///
-/// Statements are prepared at their first use and go out in libpq's pipeline mode. ``enqueue(_:_:)`` puts a statement
-/// into libpq's buffer. ``query(_:_:)`` adds its own statement, sends the buffer, and waits once for all answers. So a
-/// transaction waits once for each question, once for its commit, and once for every 64 writes in a row.
+/// Statements are prepared at their first use, and sent in libpq's pipeline mode. ``enqueue(_:_:)`` adds a statement to
+/// libpq's buffer. ``query(_:_:)`` adds another, sends the buffer, and waits once for all answers. A transaction
+/// therefore waits once for each query, once for its commit, and once for every 64 consecutive writes.
 ///
-/// No lock guards its state. `@unchecked Sendable` is true because each connection has one owner, which is a lane of the
-/// pool, the listener or a command, and the owner uses it on one thread at a time.
+/// No lock guards its state. `@unchecked Sendable` is correct because each connection has one owner (a lane of the
+/// pool, the listener or a command), which uses it on one thread at a time.
 ///
 /// > Source: PostgreSQL, "libpq", "Pipeline Mode".
 final class PostgresConnection: @unchecked Sendable {
     private let connection: OpaquePointer
     private var prepared: Set<String> = []
-    /// The preparations and statements whose answers have not been read, in order.
+    /// The preparations and statements with unread answers, in order.
     private var sent: [Sent] = []
-    /// How many answers may be outstanding. ``enqueue(_:_:)`` then reads them first: if neither side read, both could
-    /// wait forever.
+    /// The most unread answers. Beyond it, ``enqueue(_:_:)`` reads them first: if neither side read, both could wait
+    /// forever.
     private static let maxSent = 64
     /// How long to wait for data from the server, in milliseconds. A frozen server does not close its connections.
     private let patience: Int32
@@ -37,20 +37,20 @@ final class PostgresConnection: @unchecked Sendable {
     /// Connects.
     ///
     /// - Parameters:
-    ///   - url: A connection URL or string of libpq's.
-    ///   - patience: How long to wait for data from the server before the connection counts as lost, in seconds. Default: 30.
-    /// - Throws: ``PostgresError``, `unreachable`, also if the URL is not valid.
+    ///   - url: A libpq connection URL or string.
+    ///   - patience: How long to wait for data before the connection counts as lost, in seconds. Default: 30.
+    /// - Throws: ``PostgresError`` `unreachable`, also if the URL is not valid.
     init(_ url: String, patience: Int32 = 30) throws(PostgresError) {
         self.patience = patience * 1000
         guard !DatabaseURL(url).hasBareCharacters else {
             throw PostgresError(
                 .unreachable,
                 """
-                The user or the password in the URL has a character that means something else there. Write @ as %40, / as \
+                The user or the password in the URL has an unescaped character. Write @ as %40, / as \
                 %2F and ? as %3F, or give the password in PGPASSWORD.
                 """)
         }
-        // Later settings override earlier ones: the URL those before it, and the encoding the URL's.
+        // Later settings override earlier ones: the URL overrides those before it, and `client_encoding` the URL.
         let settings: KeyValuePairs<String, String> = [
             "connect_timeout": "3", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
             "tcp_user_timeout": "20000", "target_session_attrs": "read-write", "fallback_application_name": "optimist",
@@ -59,7 +59,7 @@ final class PostgresConnection: @unchecked Sendable {
         let names = CStrings(settings.map(\.key))
         let values = CStrings(settings.map(\.value))
         let made = withExtendedLifetime((names, values)) { PQconnectdbParams(names.pointers, values.pointers, 1) }
-        guard let made else { throw PostgresError(.unreachable, "There is no memory for a connection.") }
+        guard let made else { throw PostgresError(.unreachable, "There is not enough memory for a connection.") }
         connection = made
         guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0,
             PQenterPipelineMode(connection) == 1
@@ -73,7 +73,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     deinit { PQfinish(connection) }
 
-    /// Counts the warnings that the server has sent. It lives as long as the connection.
+    /// Counts the server's warnings. It lives as long as the connection.
     fileprivate final class Notices { var count = 0 }
     fileprivate let notices = Notices()
 
@@ -81,33 +81,33 @@ final class PostgresConnection: @unchecked Sendable {
         PQerrorMessage(connection).map { String(cString: $0) }?.trimmed ?? ""
     }
 
-    /// The id of the server's process for this connection, as reported when it was opened. A pooler invents one.
+    /// The server's process id for this connection, as reported when it was opened. A pooler makes one up.
     var processID: Int { Int(PQbackendPID(connection)) }
 
     // MARK: - Statements
 
-    /// Adds a statement, which is sent with the next question at the latest.
+    /// Adds a statement, which is sent with the next query at the latest.
     ///
-    /// It does not wait, unless 64 answers are outstanding. If the statement fails, a later call throws: ``query(_:_:)``,
+    /// It does not wait unless 64 answers are unread. If the statement fails, a later call throws: ``query(_:_:)``,
     /// ``flush()``, or another `enqueue` that has to read answers.
     func enqueue(_ statement: any PostgresStatement, _ values: [PostgresValue] = []) throws(PostgresError) {
         if sent.count >= Self.maxSent { _ = try answers(keepsLast: false) }
         try send(statement, values)
     }
 
-    /// Carries out the enqueued statements and then this one, and returns its answer.
+    /// Runs the enqueued statements and then this one, and returns its answer.
     ///
     /// - Throws: ``PostgresError`` of the first statement that failed. The server skips those after it.
     func query(_ statement: any PostgresStatement, _ values: [PostgresValue] = []) throws(PostgresError) -> PostgresRows
     {
         try send(statement, values)
         guard let rows = try answers(keepsLast: true) else {
-            throw PostgresError(.lost, "The server gave no answer.")
+            throw PostgresError(.lost, "The server did not answer.")
         }
         return rows
     }
 
-    /// Carries out the enqueued statements.
+    /// Runs the enqueued statements.
     ///
     /// - Throws: ``PostgresError`` of the first statement that failed. The server skips those after it.
     func flush() throws(PostgresError) { if !sent.isEmpty { _ = try answers(keepsLast: false) } }
@@ -129,7 +129,7 @@ final class PostgresConnection: @unchecked Sendable {
         if code != 1 { throw PostgresError(.lost, Self.message(of: connection)) }
     }
 
-    /// Reads the answers to all statements in ``sent``, and then throws the first failure.
+    /// Reads the answers to all statements in ``sent``, then throws the first failure.
     ///
     /// - Parameter keepsLast: Whether to return the last statement's answer.
     private func answers(keepsLast: Bool) throws(PostgresError) -> PostgresRows? {
@@ -156,7 +156,7 @@ final class PostgresConnection: @unchecked Sendable {
         return last
     }
 
-    /// Hands everything to the system, which takes as much at a time as the server has read.
+    /// Sends the buffer, waiting while the server reads it.
     private func sendAll() throws(PostgresError) {
         while true {
             switch PQflush(connection) {
@@ -173,9 +173,9 @@ final class PostgresConnection: @unchecked Sendable {
         return PQgetResult(connection)
     }
 
-    /// Waits until the server has sent or taken something.
+    /// Waits until the server has sent or accepted data.
     ///
-    /// - Throws: ``PostgresError``: `slow` if nothing happens for as long as ``patience`` says, or `lost`.
+    /// - Throws: ``PostgresError`` `slow` after ``patience``, or `lost`.
     private func wait<Events: BinaryInteger>(for events: Events) throws(PostgresError) {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
         let ready = poll(&descriptor, 1, patience)
@@ -188,7 +188,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     private static func failure(_ result: OpaquePointer) -> PostgresError {
         let message = PQresultErrorMessage(result).map { String(cString: $0) }?.trimmed ?? ""
-        // An error without a SQLSTATE comes from libpq itself: the connection is gone.
+        // An error without a SQLSTATE is from libpq itself: the connection is lost.
         guard let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else {
             return PostgresError(.lost, message)
         }
@@ -197,7 +197,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Scripts and notifications
 
-    /// Runs statements without parameters, such as those that make tables, and drops their answers.
+    /// Runs statements without parameters, such as those that make tables, and discards their answers.
     func script(_ sql: String) throws(PostgresError) {
         try flush()
         guard PQexitPipelineMode(connection) == 1 else { throw PostgresError(.lost, Self.message(of: connection)) }
@@ -215,10 +215,10 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Returns the payloads of the notifications that have arrived.
+    /// Returns the payloads of received notifications.
     ///
     /// - Parameter milliseconds: How long to wait for data if none has arrived.
-    /// - Throws: ``PostgresError``, `lost`.
+    /// - Throws: ``PostgresError`` `lost`.
     func notifications(within milliseconds: Int32) throws(PostgresError) -> [String] {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         _ = poll(&descriptor, 1, milliseconds)
@@ -235,8 +235,8 @@ final class PostgresConnection: @unchecked Sendable {
 extension PostgresConnection {
     /// Runs `work` in a transaction.
     ///
-    /// - Throws: The error of `work`, or ``PostgresError``. Nothing was stored then, except that after `commitUnknown` the
-    ///   transaction may have been committed.
+    /// - Throws: The error of `work`, or ``PostgresError``. The transaction was then not committed, except that it may
+    ///   have been after `commitUnknown`.
     func transaction<Value>(
         _ begin: TransactionStatement = .begin, _ work: (PostgresConnection) throws -> Value
     ) throws -> Value {
@@ -248,7 +248,7 @@ extension PostgresConnection {
         } catch let error as PostgresError where error.endsConnection {
             throw error
         } catch {
-            // The enqueued statements are in libpq's buffer and cannot be taken back, so their answers are read first.
+            // The enqueued statements are in libpq's buffer and cannot be withdrawn, so read their answers first.
             try? flush()
             try enqueue(TransactionStatement.rollback)
             try flush()
@@ -263,11 +263,11 @@ extension PostgresConnection {
             if error.kind == .lost || error.kind == .slow { throw PostgresError(.commitUnknown, error.message) }
             throw error
         }
-        // The server answers ROLLBACK to the commit of a transaction in which something failed.
-        if answer.command != "COMMIT" { throw PostgresError(.lost, "The transaction was not made.") }
-        // An operator may end the wait for a synchronous standby. The answer is COMMIT with a warning, and the standby may
-        // lack the transaction.
-        if notices.count != warnings { throw PostgresError(.commitUnknown, "The commit was made with a warning.") }
+        // The server answers ROLLBACK to the commit of a failed transaction.
+        if answer.command != "COMMIT" { throw PostgresError(.lost, "The transaction was rolled back.") }
+        // An operator may cancel the wait for a synchronous standby. The answer is then COMMIT with a warning, and the
+        // standby may lack the transaction.
+        if notices.count != warnings { throw PostgresError(.commitUnknown, "The commit succeeded with a warning.") }
     }
 }
 
@@ -277,7 +277,7 @@ extension PostgresConnection.Sent {
     }
 }
 
-/// C strings, as an array of pointers that ends with a null pointer.
+/// C strings, as a null-terminated array of pointers.
 private final class CStrings {
     let pointers: UnsafeMutablePointer<UnsafePointer<CChar>?>
     private let count: Int
@@ -296,7 +296,7 @@ private final class CStrings {
 }
 
 extension String {
-    /// Without the line break at its end.
+    /// Without trailing line breaks.
     fileprivate var trimmed: String {
         var text = self[...]
         while text.last?.isNewline == true { text.removeLast() }

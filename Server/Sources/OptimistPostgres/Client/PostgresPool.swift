@@ -8,11 +8,11 @@ import Synchronization
 
 /// The connections of a process for its requests, each used by one thread at a time.
 ///
-/// The pool opens a connection when it first needs it, and again after it broke. If the connection breaks before the
-/// commit was sent, or the server rolls the transaction back, the pool runs the work again: nothing was stored. It runs
-/// work three times at most.
+/// The pool opens a connection when it first needs it, and reopens it after it breaks. If the connection breaks before
+/// the commit was sent, or the server rolls the transaction back, the pool retries the work, because the transaction
+/// was not stored. It runs work at most three times.
 final class PostgresPool: Sendable {
-    /// One connection and the thread that uses it.
+    /// A connection and the thread that uses it.
     private final class Lane: Sendable {
         let queue: DispatchQueue
         let connection = Mutex<PostgresConnection?>(nil)
@@ -21,9 +21,9 @@ final class PostgresPool: Sendable {
 
     private struct Job: Sendable {
         var id: Int
-        /// Runs the work on a lane's connection, up to three times, and gives the caller its result.
+        /// Runs the work on a lane's connection, up to three times, and passes the result to the caller.
         var run: @Sendable (Lane) -> Void
-        /// Gives the caller an error instead.
+        /// Passes an error to the caller instead.
         var refuse: @Sendable (any Error) -> Void
     }
 
@@ -31,27 +31,27 @@ final class PostgresPool: Sendable {
         var jobs: TurnQueue<Job>
         var idle: [Lane]
         var lastID = 0
-        /// Why the last attempt to connect failed, and until when the pool makes no other.
+        /// Why the last attempt to connect failed, and when the pool may try again.
         var unreachable: (until: ContinuousClock.Instant, error: PostgresError)?
     }
 
     private let open: @Sendable () throws -> PostgresConnection
     private let logger: Logger
     private let wait: Timer?
-    /// How many connections there may be.
+    /// The most connections.
     let size: Int
     private let state: Mutex<State>
 
-    /// How often work is run in all.
     private static let attempts = 3
-    /// How long the pool does not connect again after it could not. Requests that need a connection fail at once meanwhile.
+    /// How long the pool waits after a failed attempt to connect. During that time, requests that need a connection
+    /// fail immediately.
     private static let rest = Duration.milliseconds(250)
 
     /// - Parameters:
-    ///   - size: How many connections at most, at least 1.
-    ///   - maxWaiting: How many requests may wait until a connection takes them. Further ones are refused. A
-    ///     request for which a connection is free does not wait.
-    ///   - wait: Receives how long each job waits for a connection. Nil: nothing is measured.
+    ///   - size: The most connections, at least 1.
+    ///   - maxWaiting: The most requests that may wait for a connection. Further ones are refused. A request does not
+    ///     wait if a connection is free.
+    ///   - wait: Records how long each job waits for a connection. Nil: not measured.
     ///   - open: Opens a connection that is ready for use. Called on the connection's own queue.
     init(
         size: Int, maxWaiting: Int, logger: Logger, wait: Timer? = nil,
@@ -67,8 +67,8 @@ final class PostgresPool: Sendable {
     /// Runs `work` on a connection, outside the event loops.
     ///
     /// - Parameters:
-    ///   - owner: The account that the work is for. An owner's work runs one after another, so that a busy account takes one
-    ///     connection, and owners take turns. Nil: the work has no owner, and waits for a connection only.
+    ///   - owner: The account that the work is for. An owner's work runs serially, so that a busy account uses one
+    ///     connection, and owners take turns. Nil: the work waits only for a connection.
     ///   - work: Runs once, or up to three times if the connection breaks or the server rolls the transaction back.
     /// - Throws: The error of `work`, `CancellationError` if the task is cancelled before the work begins, or
     ///   ``PostgresError``. Work that has begun is not interrupted.
@@ -97,17 +97,15 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// Runs `work` on the caller's thread, for a simulation that decides the order. No other thread may use the pool
-    /// meanwhile.
+    /// Runs `work` on the caller's thread, for a simulation that controls the order. No other thread may use the pool
+    /// at the same time.
     func runNow<Value>(_ work: (PostgresConnection) throws -> Value) throws -> Value {
         let lane = state.withLock { $0.idle[0] }
         return try onLane(lane, work)
     }
 
-    /// How many requests wait for a connection.
     var waitingCount: Int { state.withLock { $0.jobs.count } }
 
-    /// The connections that there may be, and those in use.
     var figures: StorageFigures.Pool {
         StorageFigures.Pool(size: size, busy: size - state.withLock(\.idle.count))
     }
@@ -171,29 +169,27 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// Logs the error's code only: its message may quote rows.
+    /// Logs only the error's code, because its message may quote rows.
     private func note(_ error: PostgresError) {
         let code = error.state ?? "\(error.kind)"
         logger.warning("The database failed", metadata: ["postgres.code": "\(code)"])
     }
 }
 
-/// The jobs that wait for a connection, by owner. Owners take turns, and each has one running job at a time.
+/// The jobs that wait for a connection, by owner. Owners take turns, and each has at most one running job.
 struct TurnQueue<Job: Sendable>: Sendable {
     private var lines: [String: ArraySlice<Job>] = [:]
-    /// The owners that have a waiting job and no running one, the next one first.
+    /// The owners with a waiting job and no running one, in order.
     private var ready: ArraySlice<String> = []
     private var running: Set<String> = []
-    /// How many jobs wait.
     private(set) var count = 0
     private let limit: Int
 
-    /// - Parameter limit: How many jobs may wait.
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a job, as its owner's last one.
+    /// Adds a job after its owner's other jobs.
     ///
-    /// - Returns: False, and the job is not added, if the queue is full.
+    /// - Returns: False if the queue is full. The job is then not added.
     mutating func add(_ job: Job, of owner: String, isTakenAtOnce: Bool = false) -> Bool {
         guard count < limit || isTakenAtOnce else { return false }
         if lines[owner] == nil, !running.contains(owner) { ready.append(owner) }
@@ -202,7 +198,7 @@ struct TurnQueue<Job: Sendable>: Sendable {
         return true
     }
 
-    /// Takes the next job whose owner has no running one. Nil: there is no such job.
+    /// Takes the next job whose owner has no running one.
     mutating func next() -> (owner: String, job: Job)? {
         while let owner = ready.popFirst() {
             guard let job = lines[owner]?.popFirst() else {
@@ -217,13 +213,13 @@ struct TurnQueue<Job: Sendable>: Sendable {
         return nil
     }
 
-    /// Lets the owner's next job run. Must be called after each job that ``next()`` has returned.
+    /// Lets the owner's next job run. Must be called after each job that ``next()`` returned.
     mutating func finished(_ owner: String) {
         running.remove(owner)
         if lines[owner] != nil { ready.append(owner) }
     }
 
-    /// Takes out a waiting job. Nil: it does not wait, because it was taken before.
+    /// Removes a waiting job. Nil: it is not waiting, because it was already taken.
     mutating func remove(of owner: String, where isMeant: (Job) -> Bool) -> Job? {
         guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
         count -= 1

@@ -4,11 +4,11 @@ import CLibPQ
 
 /// The answer to a statement: its rows, and how many rows it changed.
 ///
-/// Rows and columns are counted from 0. The caller must know each column's type: the functions do not check it.
+/// Rows and columns are counted from 0. The caller must know each column's type, which is not checked.
 final class PostgresRows {
     private let result: OpaquePointer
 
-    /// - Parameter result: A result of libpq's. This object frees it.
+    /// - Parameter result: A libpq result. This object frees it.
     init(_ result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
@@ -18,19 +18,19 @@ final class PostgresRows {
     /// How many rows the statement wrote or deleted.
     var changedCount: Int { PQcmdTuples(result).map { Int(String(cString: $0)) ?? 0 } ?? 0 }
 
-    /// The server's word for what it has done, such as `COMMIT` or `INSERT 0 1`.
+    /// The server's command tag, such as `COMMIT` or `INSERT 0 1`.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) == 1 }
 
-    /// The bytes of a text, without the cost of a string. Empty for null.
+    /// The bytes of a text, without making a string. Empty for null.
     func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(value(row, column)) }
     func bytesIfAny(_ row: Int, _ column: Int) -> [UInt8]? { isNull(row, column) ? nil : bytes(row, column) }
 
     func text(_ row: Int, _ column: Int) -> String { String(decoding: value(row, column), as: UTF8.self) }
     func textIfAny(_ row: Int, _ column: Int) -> String? { isNull(row, column) ? nil : text(row, column) }
 
-    /// A whole number. Zero for null.
+    /// An integer, or zero for null.
     func int64(_ row: Int, _ column: Int) -> Int64 {
         var number: Int64 = 0
         var isNegative = false

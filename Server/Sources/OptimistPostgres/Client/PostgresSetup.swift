@@ -2,19 +2,19 @@
 
 import OptimistCore
 
-/// Opens connections that are ready for use, and refuses databases that cannot serve.
+/// Opens connections that are ready for use, and refuses unsuitable databases.
 struct PostgresSetup {
     let database: PostgresDatabase
 
     init(_ database: PostgresDatabase) { self.database = database }
 
     /// How long a statement waits for a lock, and how long a transaction may be idle before the server ends it, in
-    /// seconds. So a process that freezes in a transaction releases the account's lock.
+    /// seconds. A process that freezes in a transaction thus releases the account's lock.
     private static let patience = 10
 
-    /// Connects to a database that takes writes. Blocks the thread.
+    /// Connects to a database that accepts writes. Blocks the thread.
     ///
-    /// - Parameter isPatient: Whether statements may wait for another process that makes or migrates the tables.
+    /// - Parameter isPatient: Whether statements may wait while another process makes or migrates the tables.
     /// - Throws: ``PostgresError``, or `OptimistError` with code `databaseUnsuitable` if the encoding is not UTF-8.
     func connect(isPatient: Bool = false) throws -> PostgresConnection {
         let connection = try PostgresConnection(database.url, patience: isPatient ? 3_600 : 30)
@@ -28,9 +28,9 @@ struct PostgresSetup {
                 """)
         }
         if settings.bool(0, 2) || settings.text(0, 3) == "on" {
-            throw PostgresError(.refused("25006"), "The database takes no writes.")
+            throw PostgresError(.refused("25006"), "The database does not accept writes.")
         }
-        // An answered push must be durable, even if the database's default is off.
+        // A confirmed push must be durable, even if the database's default is off.
         let durability = settings.text(0, 1) == "off" ? "SET synchronous_commit = on;" : ""
         try connection.script(
             """
@@ -41,17 +41,17 @@ struct PostgresSetup {
         return connection
     }
 
-    /// Connects as ``connect(isPatient:)`` does, for a start or a command, and refuses a pooler.
+    /// Connects for a start or a command, and refuses a pooler.
     func connectForSetup() throws -> PostgresConnection {
         let connection = try connect(isPatient: true)
         try Self.refusePooler(database, connection)
         return connection
     }
 
-    /// Refuses a pooler that may give each transaction another process of the database.
+    /// Refuses a pooler that may assign each transaction to another backend process.
     ///
-    /// A second connection opens a transaction and keeps its process busy. If the first connection then answers from another
-    /// process than before, there is such a pooler.
+    /// A second connection opens a transaction and keeps its backend busy. If the first connection is then served by a
+    /// different backend than before, there is such a pooler.
     ///
     /// - Throws: `OptimistError` with code `databaseUnsuitable`, or ``PostgresError``.
     private static func refusePooler(_ database: PostgresDatabase, _ connection: PostgresConnection) throws {

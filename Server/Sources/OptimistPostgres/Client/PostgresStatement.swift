@@ -2,7 +2,7 @@
 
 /// A statement that each connection prepares at its first use.
 protocol PostgresStatement: Sendable {
-    /// The name under which a connection prepares the statement. Statements with the same name must have the same text.
+    /// The name of the prepared statement. Statements with the same name must have the same text.
     var name: String { get }
     /// The text, with `$1`, `$2` and so on for the parameters.
     var sql: String { get }
@@ -12,7 +12,6 @@ extension PostgresStatement where Self: RawRepresentable<String> {
     var name: String { "\(Self.self).\(rawValue)" }
 }
 
-/// The statements that begin and end a transaction.
 enum TransactionStatement: String, PostgresStatement, CaseIterable {
     case begin, beginSnapshot, commit, rollback
 

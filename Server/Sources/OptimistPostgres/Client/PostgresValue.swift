@@ -2,17 +2,15 @@
 
 import CLibPQ
 
-/// A parameter of a statement.
 enum PostgresValue: Sendable {
     case null
     case int(Int64)
     case double(Double)
     case bool(Bool)
     case text(String)
-    /// UTF-8 text that is already in bytes.
+    /// UTF-8 text in bytes.
     case utf8([UInt8])
     case bytes([UInt8])
-    /// A `text[]`.
     case texts([String])
 }
 
@@ -22,10 +20,10 @@ extension PostgresValue {
     static func int(_ value: Int?) -> Self { value.map { .int(Int64($0)) } ?? .null }
 }
 
-/// The parameters of a statement in the form that libpq takes, in one piece of memory.
+/// The parameters of a statement in libpq's form, in one block of memory.
 ///
-/// Texts and bytes are sent in PostgreSQL's binary format, with their length, so that nothing needs to be escaped.
-/// Numbers, truth values and arrays are sent as text.
+/// Texts and bytes are sent with their length in PostgreSQL's binary format, so they need no escaping. Numbers,
+/// Booleans and arrays are sent as text.
 ///
 /// > Source: PostgreSQL, "libpq", `PQsendQueryPrepared`.
 struct PostgresParameters {
@@ -70,7 +68,7 @@ struct PostgresParameters {
         memory.append(0)
     }
 
-    /// Texts as PostgreSQL's array literal, each in quotes.
+    /// PostgreSQL's array literal of some texts, each in quotes.
     ///
     /// > Source: PostgreSQL, "Arrays", array input syntax.
     private static func literal(_ texts: [String]) -> [UInt8] {
@@ -88,7 +86,7 @@ struct PostgresParameters {
         return literal
     }
 
-    /// Calls `body` with the count, values, lengths and formats. The pointers are valid during the call only.
+    /// Calls `body` with the count, values, lengths and formats. The pointers are valid only during the call.
     func withLibPQ<Result>(
         _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {

@@ -3,14 +3,14 @@
 import OptimistServer
 
 extension String {
-    /// Whether PostgreSQL can hold the text: it holds no zero character, and so no row has an id with one.
+    /// Whether PostgreSQL can store the text. It cannot store zero characters, so no row has an id with one.
     var isStorable: Bool { !utf8.contains(0) }
 
-    /// The text in a form that fits into an index: itself, or its SHA-256 after a `#`.
+    /// The text in a form that fits into an index: the text itself, or `#` and its SHA-256.
     ///
-    /// PostgreSQL refuses index entries of more than about 2,700 bytes, and texts with a zero byte. A text with more than
-    /// 1,000 bytes of UTF-8, or with a zero byte, is therefore replaced by its hash. No row's id and no unique value
-    /// begins with a `#`.
+    /// PostgreSQL refuses index entries of more than about 2,700 bytes, and texts with a zero byte. A text with more
+    /// than 1,000 bytes of UTF-8, or with a zero byte, is therefore replaced by its hash. No row id and no unique value
+    /// begins with `#`.
     var shortKey: String {
         if utf8.count <= 1000, isStorable { return self }
         let hash = SHA256.hash(utf8)
@@ -18,7 +18,7 @@ extension String {
         return "#" + hash.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// The text with the ASCII letters in lower case, and all others as they are, as SQLite's `NOCASE` compares.
+    /// The text with ASCII letters in lower case and the others unchanged, as SQLite's `NOCASE` compares.
     var lowercasedInASCII: String {
         String(decoding: utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
     }

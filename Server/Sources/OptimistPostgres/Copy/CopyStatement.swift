@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements that only a copy needs. The statements of an account name it for every table that they touch.
+/// The statements that only a copy needs. Those about an account restrict every table access to it.
 enum CopyStatement: String, PostgresStatement, CaseIterable {
     case account, addAccount, addPush, rows, dropSetting
 
-    /// Whether the statement is bound to the account in its first parameter.
+    /// Whether the statement's first parameter is the account.
     var isOfAccount: Bool { self != .dropSetting }
 
     var sql: String {

@@ -7,27 +7,25 @@ import OptimistServer
 
 /// Copies the data of an embedded server into an empty database, account by account.
 ///
-/// Each account is copied in one transaction, which compares its rows with the source before the commit. So a copy that
-/// was interrupted can be run again, and goes on with the accounts that are missing. No server starts on the database
-/// until the copy has ended. Devices notice nothing: accounts, sessions, seqs and epochs are the same.
+/// Each account is copied in one transaction, which compares its rows with the source before the commit. An interrupted
+/// copy can therefore be run again, and continues with the missing accounts. No server starts on the database until the
+/// copy has finished. Devices do not notice: accounts, sessions, seqs and epochs stay the same.
 package struct EmbeddedCopy: Sendable {
     private let source: EmbeddedExport
     private let opening: PostgresOpening
 
-    /// How far a copy has got.
+    /// The progress of a copy.
     package struct Progress: Sendable {
-        /// The accounts that are in the database, with those of an earlier run.
+        /// The accounts in the database, including those of an earlier run.
         package var accounts = 0
-        /// The rows that this run has copied, with deleted ones.
+        /// The rows that this run has copied, including deleted ones.
         package var rows = 0
         /// The accounts that an earlier run had copied.
         package var found = 0
     }
 
-    /// - Parameters:
-    ///   - directory: The data directory of a server that does not run. No server can start on it until
-    ///     ``run(_:)`` has ended.
-    ///   - opening: The database.
+    /// - Parameter directory: The data directory of a stopped server. No server can start on it until ``run(_:)`` has
+    ///   finished.
     /// - Throws: `OptimistError` with code `dataInUse` while a server runs on the directory, or `unreadableData` or
     ///   `newerData` if the directory cannot be read.
     package init(from directory: URL, to opening: PostgresOpening) throws {
@@ -35,26 +33,25 @@ package struct EmbeddedCopy: Sendable {
         self.opening = opening
     }
 
-    /// The name of the setting that is there from the beginning of a copy to its end. Its value is the source's last epoch.
+    /// The name of a setting that exists while a copy is unfinished. Its value is the source's last epoch.
     static let setting = "copy"
 
-    /// Refuses a database into which a copy has begun and not ended.
+    /// Refuses a database with an unfinished copy.
     ///
-    /// - Throws: `OptimistError` with code `dataInUse` if a copy into the database has not ended, or ``PostgresError``.
+    /// - Throws: `OptimistError` with code `dataInUse`, or ``PostgresError``.
     static func refuseUnfinished(_ connection: PostgresConnection) throws {
         guard try connection.query(SharedStatement.setting, [.text(setting)]).count == 1 else { return }
         throw OptimistError(
-            .dataInUse, "A copy into this database has not ended. Run `optimist copy` again: it goes on where it was.")
+            .dataInUse, "A copy into this database has not finished. Run `optimist copy` again to continue it.")
     }
 
-    /// Copies all accounts, and everything that belongs to no account.
-    ///
-    /// It is not interrupted when its task is cancelled.
+    /// Copies all accounts, and the data that does not belong to an account. Cancelling the task does not interrupt it.
     ///
     /// - Parameter progress: Called after each account, on a thread of a global queue.
-    /// - Returns: The numbers at the end.
-    /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or if the source had a server
-    ///   since the copy began; `unreadableData` if a row differs after the copy; or a code that tells about the database.
+    /// - Returns: The final progress.
+    /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or if a server ran on the
+    ///   source since the copy began; `unreadableData` if a row differs after the copy; or a code for trouble with the
+    ///   database.
     package func run(_ progress: @escaping @Sendable (Progress) -> Void) async throws -> Progress {
         let (source, opening) = (source, opening)
         defer { source.close() }
@@ -78,7 +75,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Copies everything that belongs to no account, unless an earlier run has done so.
+    /// Copies the data that does not belong to an account, unless an earlier run has done so.
     private static func begin(
         _ common: EmbeddedExport.Common, _ source: EmbeddedExport, _ connection: PostgresConnection
     ) throws {
@@ -92,7 +89,7 @@ package struct EmbeddedCopy: Sendable {
                 throw OptimistError(
                     .dataInUse,
                     """
-                    The database holds other data already. Name an empty one, or another schema of it with \
+                    The database already holds other data. Name an empty one, or another schema of it with \
                     ?options=-csearch_path%3DNAME. Nothing was copied.
                     """)
             }
@@ -117,9 +114,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Copies one account in one transaction.
-    ///
-    /// - Returns: How many rows the account has, with deleted ones.
+    /// Copies one account in one transaction. Returns the number of its rows, including deleted ones.
     private static func copy(
         _ id: String, from source: EmbeddedExport, _ version: Int, _ connection: PostgresConnection
     ) throws -> Int {
@@ -186,7 +181,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Reads an account's rows again on both sides, and compares them. It does not compare sessions and index entries.
+    /// Reads an account's rows again on both sides, and compares them. Does not compare sessions and index entries.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if they differ.
     private static func compare(_ id: String, _ source: EmbeddedExport, _ connection: PostgresConnection) throws {
@@ -198,14 +193,14 @@ package struct EmbeddedCopy: Sendable {
             guard here == there else {
                 throw OptimistError(
                     .unreadableData,
-                    "The rows of account \(id) are not the same after the copy. It was taken back: run the copy again.")
+                    "The rows of account \(id) differ after the copy, which was undone. Run the copy again.")
             }
             guard let end = here.last else { return }
             last = end
         }
     }
 
-    /// A page of an account's rows in the database. `last`: the row after which it begins.
+    /// A page of an account's rows in the database, after `last`.
     static func rows(
         of id: String, after last: EmbeddedExport.StoredBytes?, _ connection: PostgresConnection
     ) throws -> [EmbeddedExport.StoredBytes] {

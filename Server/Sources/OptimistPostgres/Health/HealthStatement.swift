@@ -2,7 +2,7 @@
 
 import OptimistServer
 
-/// The statements about the app's health. None of them touches an account.
+/// The statements about the app's health. They do not touch accounts.
 enum HealthStatement: String, PostgresStatement, CaseIterable {
     case raise, add, takeRoom, seeSignature, countSignatures, addSignature, countSignature
     case apps, versions, signatures, versionsOfSignatures

@@ -3,10 +3,10 @@
 package import OptimistServer
 @_spi(Internals) import OptimistWire
 
-/// The reports in a PostgreSQL database.
+/// Health reports in a PostgreSQL database.
 ///
-/// A transaction first takes the lock of the app's name. So two servers never make the same row, and the limits hold for
-/// all servers together. Reports are rare and small: an installation sends one for each launch at most.
+/// A transaction first takes the lock of the app's name, so that two servers never make the same row, and the limits
+/// apply to all servers together. Reports are rare and small: an installation sends at most one for each launch.
 struct PostgresHealthStore: HealthStore {
     let pool: PostgresPool
 
@@ -122,7 +122,7 @@ struct PostgresHealthStore: HealthStore {
 extension PostgresOpening {
     /// Reads the sums of an app's health from the database.
     ///
-    /// - Parameter app: Nil: the only one, or the first by name.
+    /// - Parameter app: Nil: the only app, or the first by name.
     /// - Throws: `OptimistError` as for opening the database.
     package func healthSums(of app: String?) async throws -> HealthSums {
         try await explaining { try PostgresHealthStore.sums(of: app, try connectForCare()) }

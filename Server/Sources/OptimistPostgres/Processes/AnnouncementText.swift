@@ -3,21 +3,21 @@
 import OptimistServer
 @_spi(Internals) import OptimistWire
 
-/// Announcements as the payloads of PostgreSQL's notifications.
+/// Announcements as payloads of PostgreSQL's notifications.
 struct AnnouncementText {
-    /// The name of this process. ``announcements(in:)`` skips payloads that carry it.
+    /// The name of this process. ``announcements(in:)`` skips its payloads.
     let sender: String
-    /// How long a payload may be, in bytes.
+    /// The largest payload, in bytes.
     ///
     /// > Source: PostgreSQL, "NOTIFY": a payload is shorter than 8000 bytes.
     static let maxBytes = 7_900
-    /// What entries may have of a payload, beside its sender.
+    /// The bytes of a payload for entries, after the sender.
     private static let room = maxBytes - 64
 
-    /// The payloads that carry some announcements. Changes of one account become one entry, and a payload carries as many
-    /// entries as it has room for.
+    /// The payloads for some announcements. Changes of one account become one entry, and a payload has as many entries
+    /// as fit.
     ///
-    /// A change that names more types than a payload has room for names none, which stands for all.
+    /// If the types of a change do not fit into a payload, the entry lists none, which means all.
     func payloads(_ announcements: [Announcement]) -> [String] {
         var payloads: [String] = []
         var (entries, size) = ([JSON](), 0)
@@ -40,7 +40,7 @@ struct AnnouncementText {
 
     private func text(_ entries: [JSON]) -> String { JSON.array([.string(sender)] + entries).description }
 
-    /// One announcement for each account that has changed, with its last state and all types, and one for each session's end.
+    /// One announcement for each changed account, with its last state and all types, and one for each session's end.
     private static func merged(_ announcements: [Announcement]) -> [Announcement] {
         var places: [String: Int] = [:]
         var merged: [Announcement] = []
@@ -70,8 +70,7 @@ struct AnnouncementText {
         }
     }
 
-    /// Reads a payload. Returns no announcement if the payload is this process's own, or in a form that this version does
-    /// not know.
+    /// Reads a payload. Returns an empty array if this process sent it, or if its form is unknown.
     func announcements(in payload: String) -> [Announcement] {
         guard let entries = (try? JSON(parsing: payload.utf8))?.array, entries.first?.string != sender else {
             return []

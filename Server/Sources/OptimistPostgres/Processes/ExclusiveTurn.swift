@@ -3,11 +3,11 @@
 import Dispatch
 import Synchronization
 
-/// Lets one process at a time do some work: the one that holds an advisory lock. The lock ends with its connection, so a
-/// process that dies releases it.
+/// Lets one process at a time do some work, by an advisory lock. The lock ends with its connection, so a process that
+/// dies releases it.
 struct ExclusiveTurn {
     let database: PostgresDatabase
-    /// Takes the lock.
+    /// The statement that takes the lock.
     let lock: SharedStatement
 
     /// Carries out `work`, unless another process is doing it or the database cannot be reached.
@@ -21,7 +21,7 @@ struct ExclusiveTurn {
     private final class Holder: Sendable {
         private let connection = Mutex<PostgresConnection?>(nil)
 
-        /// Blocks the thread. Nil: another process has the lock, or the database cannot be reached.
+        /// Blocks the thread. Returns nil if another process has the lock, or the database cannot be reached.
         init?(_ database: PostgresDatabase, _ lock: SharedStatement) {
             let isOurs = connection.withLock { connection in
                 connection = try? PostgresSetup(database).connect()

@@ -5,13 +5,13 @@ import Logging
 import OptimistServer
 import Synchronization
 
-/// Carries announcements as PostgreSQL's notifications.
+/// Sends announcements as PostgreSQL's notifications.
 ///
-/// The channel gathers announcements for a few milliseconds and sends them in as few notifications as possible, after the
-/// commits and in a transaction of its own. A notification in every transaction would make all commits wait for each
+/// The channel gathers announcements for a few milliseconds, and sends them in as few notifications as possible, in a
+/// separate transaction after the commits. A notification in every transaction would make all commits wait for each
 /// other.
 ///
-/// > Source: PostgreSQL, "NOTIFY"; a commit with a notification takes a lock of the whole database.
+/// > Source: PostgreSQL, "NOTIFY"; a commit with a notification takes a database-wide lock.
 final class PostgresChannel: ProcessChannel {
     private struct Outbox {
         var announcements: [Announcement] = []
@@ -25,24 +25,23 @@ final class PostgresChannel: ProcessChannel {
     private let outbox = Mutex(Outbox())
     private let logger: Logger
 
-    /// How long announcements are gathered.
     private static let gathering = DispatchTimeInterval.milliseconds(3)
     /// How often `catchUp` is called, even if no announcement was lost.
     private static let catchingUp = Duration.seconds(30)
-    /// How long to wait after a failed attempt to connect.
+    /// The delay after a failed attempt to connect.
     private static let rest = Duration.milliseconds(500)
-    /// How many announcements are kept at most while the database cannot be reached.
+    /// The most announcements that are kept while the database cannot be reached.
     private static let maxKept = 10_000
-    /// After how many looks without a notification the listener asks whether the database is still there, each of 250 ms.
+    /// After this many polls of 250 ms without a notification, the listener checks whether the database still answers.
     private static let silence = 20
     private let timer = DispatchQueue(label: "optimist.postgres.announcements")
     private let ear = DispatchQueue(label: "optimist.postgres.notifications")
 
     /// - Parameters:
     ///   - pool: Sends the notifications.
-    ///   - sender: A name that no other process has.
+    ///   - sender: A name that is unique among the processes.
     ///   - open: Opens the connection that listens.
-    ///   - epoch: The epoch that this process knows.
+    ///   - epoch: Returns the epoch that this process knows.
     init(
         pool: PostgresPool, sender: String, logger: Logger, epoch: @escaping @Sendable () -> String,
         open: @escaping @Sendable () throws -> PostgresConnection
@@ -63,8 +62,8 @@ final class PostgresChannel: ProcessChannel {
         if mustStart { timer.asyncAfter(deadline: .now() + Self.gathering) { Task { await self.send() } } }
     }
 
-    /// Sends the gathered announcements, until there are no more. If sending fails, they are dropped, and the other
-    /// processes find the changes when they next catch up.
+    /// Sends the gathered announcements until none are left. If sending fails, announced changes are dropped, and the
+    /// other processes find them when they next catch up.
     func send() async {
         while true {
             let announcements = outbox.withLock { outbox in
@@ -81,14 +80,15 @@ final class PostgresChannel: ProcessChannel {
                 }
             } catch {
                 logger.warning(
-                    "Other processes could not be told of changes", metadata: ["error.type": "\(type(of: error))"])
+                    "Could not notify other processes of changes", metadata: ["error.type": "\(type(of: error))"])
                 try? await Task.sleep(for: Self.rest)
                 keepEnds(announcements)
             }
         }
     }
 
-    /// Tells of ended sessions again, a bounded number of them. The other processes find changes of rows by themselves.
+    /// Keeps the ends of sessions for another attempt, up to a limit. The other processes find changed rows by
+    /// themselves.
     private func keepEnds(_ announcements: [Announcement]) {
         outbox.withLock { outbox in
             let ends = announcements.filter { if case .ended = $0 { true } else { false } }
@@ -96,7 +96,7 @@ final class PostgresChannel: ProcessChannel {
         }
     }
 
-    /// Waits until everything that was announced has been sent, two seconds at most.
+    /// Waits until all announcements are sent, at most two seconds.
     func drain() async {
         for _ in 0..<400 where outbox.withLock(\.isSending) { try? await Task.sleep(for: .milliseconds(5)) }
     }
@@ -124,11 +124,11 @@ final class PostgresChannel: ProcessChannel {
         }
     }
 
-    /// Listens on a connection of its own until that breaks, another epoch begins, or `goesOn` returns false.
+    /// Listens on a separate connection until it breaks, another epoch begins, or `goesOn` returns false.
     ///
     /// - Parameters:
-    ///   - hear: Takes each announcement, on the channel's queue.
-    ///   - goesOn: Asked every 250 ms at the latest.
+    ///   - hear: Receives each announcement, on the channel's queue.
+    ///   - goesOn: Called at least every 250 ms.
     ///   - begun: Called once the connection listens.
     private func listen(
         _ hear: @escaping @Sendable (Announcement) -> Void, while goesOn: @escaping @Sendable () -> Bool,
@@ -139,7 +139,7 @@ final class PostgresChannel: ProcessChannel {
                 do {
                     let (connection, present) = (try open(), epoch())
                     try connection.script("LISTEN optimist")
-                    // Finds the changes that were announced while this process did not listen.
+                    // Find the changes that were announced while this process did not listen.
                     Task { await begun() }
                     var looks = 0
                     while goesOn(), epoch() == present {
@@ -148,12 +148,12 @@ final class PostgresChannel: ProcessChannel {
                             for announcement in text.announcements(in: payload) { hear(announcement) }
                         }
                         looks = payloads.isEmpty ? looks + 1 : 0
-                        // A database that is frozen closes no connection, and neither does one that was replaced.
+                        // A frozen database does not close its connections, and neither does one that was replaced.
                         if looks.isMultiple(of: Self.silence) { _ = try connection.query(SharedStatement.backend) }
                     }
                 } catch {
                     if goesOn() {
-                        logger.warning("The connection that hears the other processes is lost. It is opened again")
+                        logger.warning("The connection that listens to the other processes was lost and is reopened")
                     }
                 }
                 continuation.resume()

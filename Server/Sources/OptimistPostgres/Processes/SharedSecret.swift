@@ -3,9 +3,9 @@
 import OptimistCore
 import OptimistServer
 
-/// The servers of a database sign tokens with one secret. The database keeps a fingerprint of it.
+/// The servers of a database sign tokens with one secret, and the database keeps its fingerprint.
 extension ServerKeys {
-    /// Refuses a process whose secret is not the one that the servers have. Changes nothing.
+    /// Refuses a process whose secret differs from that of the servers. Changes nothing.
     ///
     /// - Throws: `OptimistError` with code `wrongSecret`, or ``PostgresError``.
     func check(_ connection: PostgresConnection) throws {
@@ -14,12 +14,12 @@ extension ServerKeys {
         throw OptimistError(
             .wrongSecret,
             """
-            This process has another secret than the servers that used the database before. Give each the same one. If \
-            the old one is lost, start once with --replace-secret: then everybody must sign in again.
+            This process's secret differs from that of the database's other servers. Give all of them the same one. If \
+            the old one is lost, start once with --replace-secret. All users must then sign in again.
             """)
     }
 
-    /// Makes the secret that of all servers, unless they have one.
+    /// Makes this the secret of all servers, unless they already have one.
     ///
     /// - Throws: `OptimistError` with code `wrongSecret` if they have another one, or ``PostgresError``.
     func share(_ connection: PostgresConnection) throws {

@@ -5,7 +5,7 @@ import Synchronization
 /// The epochs of the database, as this process knows them.
 ///
 /// An epoch is a life of the database, not of a process. It ends when a standby is promoted, when a backup is restored,
-/// or when an operator says so: the database may then lack rows that devices were told it has.
+/// or when an operator ends it. The database may then lack rows that it had confirmed to devices.
 final class DatabaseEpochs: Sendable {
     private struct Known {
         var last: Int64 = 0
@@ -15,10 +15,11 @@ final class DatabaseEpochs: Sendable {
 
     private let known = Mutex(Known())
 
-    /// The name of the current epoch. Empty: none has been read yet.
+    /// The name of the current epoch, or empty before the first read.
     var present: String { known.withLock { $0.names.last ?? "" } }
 
-    /// Returns the names of all epochs, oldest first. Asks the database only if this process does not know the last one.
+    /// Returns the names of all epochs, oldest first. Queries the database only if this process does not know the last
+    /// one.
     ///
     /// - Parameter last: The number of the database's last epoch.
     func names(upTo last: Int64, _ connection: PostgresConnection) throws(PostgresError) -> [String] {
@@ -26,9 +27,10 @@ final class DatabaseEpochs: Sendable {
         return try learn(connection)
     }
 
-    /// Reads the epochs from the database again, and returns their names, oldest first.
+    /// Reads the epochs from the database, and returns their names, oldest first.
     ///
-    /// - Parameter replacing: Whether the database may have fewer epochs than this process knows, because it went back.
+    /// - Parameter replacing: Whether the database may have fewer epochs than this process knows, because it was
+    ///   restored.
     @discardableResult
     func learn(_ connection: PostgresConnection, replacing: Bool = false) throws(PostgresError) -> [String] {
         let rows = try connection.query(SharedStatement.epochs)
@@ -40,13 +42,11 @@ final class DatabaseEpochs: Sendable {
         return names
     }
 
-    /// Begins an epoch if the database has none, or if the last one belongs to another life of the database. Reads the
-    /// epochs.
+    /// Begins an epoch if the database has none, or if the last one belongs to another life of the database. Then reads
+    /// the epochs.
     ///
-    /// - Parameters:
-    ///   - life: The database's life now. Nil: unknown, and then only the first epoch is begun.
-    ///   - makeName: Makes the name of an epoch.
-    /// - Throws: ``PostgresError``, `unreachable`, if this is a primary that another one has replaced since.
+    /// - Parameter life: The database's current life. Nil: unknown; then only a first epoch is begun.
+    /// - Throws: ``PostgresError`` `unreachable` if another primary has replaced this one.
     func keepUp(with life: DatabaseLife?, _ connection: PostgresConnection, makeName: () -> String) throws {
         if let life { try refuseReplaced(life) }
         if try Self.isBehind(life, connection) {
@@ -59,7 +59,7 @@ final class DatabaseEpochs: Sendable {
         try learn(connection, replacing: true)
     }
 
-    /// A primary that was cut off or frozen while a standby was promoted still takes writes. They would be lost.
+    /// A primary that was cut off or frozen while a standby was promoted still accepts writes. They would be lost.
     private func refuseReplaced(_ life: DatabaseLife) throws(PostgresError) {
         let isReplaced = known.withLock { known in
             if let last = known.life, life.isReplaced(by: last) { return true }
@@ -69,7 +69,7 @@ final class DatabaseEpochs: Sendable {
         if isReplaced { throw PostgresError(.unreachable, "Another primary has replaced this one.") }
     }
 
-    /// Adds an epoch. The caller has a transaction open and holds the setup lock, so that each number is given once.
+    /// Adds an epoch. The caller holds the setup lock in an open transaction, so that numbers are unique.
     static func begin(_ name: String, _ life: DatabaseLife?, _ connection: PostgresConnection) throws(PostgresError) {
         try connection.enqueue(SharedStatement.addEpoch, [.text(name), .text(life?.description)])
     }
@@ -83,33 +83,34 @@ final class DatabaseEpochs: Sendable {
     }
 }
 
-/// Tells one life of a database from another: by its cluster, by the timeline of its log, and by the identity of our tables.
-/// Each promotion and each restore from an archive raises the timeline. Tables that were restored from a dump are new ones.
+/// Identifies one life of a database: by its cluster, the timeline of its log, and the identity of Optimist's tables.
+/// Each promotion and each restore from an archive raises the timeline. Restoring a dump makes new tables.
 ///
 /// > Source: PostgreSQL, "Continuous Archiving and Point-in-Time Recovery", "Timelines".
 struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
     var cluster: String
-    /// In hexadecimal digits, eight of them.
+    /// Eight hexadecimal digits.
     var timeline: String
     var tables: Int64
 
     var description: String { "\(cluster)/\(timeline)/\(tables)" }
 
-    /// Whether the cluster has gone on to a later timeline in another life.
+    /// Whether the cluster has moved on to a later timeline.
     func isReplaced(by other: DatabaseLife) -> Bool { cluster == other.cluster && timeline < other.timeline }
 }
 
 extension DatabaseLife {
-    /// Asks the database. Nil: it does not tell, as with some managed services. An operator then has to begin epochs.
+    /// Queries the database. Nil: it does not reveal its life, as with some managed services. An operator then has to
+    /// begin epochs.
     init?(_ connection: PostgresConnection) throws(PostgresError) {
         do {
-            // The name of the log's current file has the current timeline. The control file lags behind a promotion.
+            // The name of the current log file contains the timeline. The control file lags behind a promotion.
             let rows = try connection.query(SharedStatement.life)
             cluster = rows.text(0, 0)
             timeline = rows.text(0, 1)
             tables = rows.int64(0, 2)
         } catch {
-            // The user may not call the function, or a database that imitates PostgreSQL lacks it.
+            // The user may not call the function, or an imitation of PostgreSQL lacks it.
             guard ["42501", "42883", "0A000"].contains(error.state) else { throw error }
             return nil
         }

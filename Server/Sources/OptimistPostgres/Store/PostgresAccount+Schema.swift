@@ -3,12 +3,12 @@
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// Conversion of an account to the names and the indexes of a later schema.
+/// Converts an account to the names and indexes of a later schema.
 ///
-/// The account's first request converts it, under its lock. So a new version of the schema takes effect account by
-/// account, while processes with the earlier version still serve the other accounts.
+/// The account's first request converts it, under its lock. A new schema therefore takes effect account by account,
+/// while older processes still serve the other accounts.
 extension PostgresAccount {
-    /// Whether the account's rows have the names and the indexes of the schema.
+    /// Whether the account's rows have the names and indexes of the schema.
     ///
     /// - Throws: ``PostgresError`` `outdated` if another process has served the account with a later schema.
     func isConverted(to schema: Schema) throws(PostgresError) -> Bool {
@@ -16,7 +16,7 @@ extension PostgresAccount {
         return schemaVersion == schema.version
     }
 
-    /// Converts the account's rows within the open transaction, if they are not converted.
+    /// Converts the account's rows within the open transaction, if necessary.
     ///
     /// - Throws: ``PostgresError``, or `StoreError.damagedRow`.
     func convert(to schema: Schema) throws {
@@ -38,7 +38,7 @@ extension PostgresAccount {
     }
 
     private func rename(_ schema: Schema, _ vocabulary: Vocabulary) throws {
-        // In two steps, because one type may have taken the name of another. No type's name starts with "@".
+        // Rename in two steps, because one type may have taken another's name. No type's name starts with "@".
         let renamed = schema.types.keys.filter { vocabulary.formerType($0) != $0 }
         for type in renamed { try renameType(vocabulary.formerType(type), to: "@" + type) }
         for type in renamed { try renameType("@" + type, to: type) }
@@ -85,7 +85,7 @@ extension PostgresAccount {
 }
 
 extension JSON {
-    /// A part of a row's hidden data, with the columns' present names. A part that is not an object has no columns.
+    /// A part of a row's hidden data, with current column names. A part that is not an object has no columns.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

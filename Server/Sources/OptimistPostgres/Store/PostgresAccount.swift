@@ -3,9 +3,9 @@
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// One account within an open transaction. It must not be used after the transaction has ended.
+/// One account within an open transaction. It must not be used after the transaction.
 ///
-/// Reads wait for their answers. Most writes are sent with the next read or with the commit, so they cost no round trip.
+/// Reads wait for their answers. Most writes are sent with the next read or the commit, so they cost no round trip.
 final class PostgresAccount: AccountTransaction {
     let connection: PostgresConnection
     let account: String
@@ -13,19 +13,19 @@ final class PostgresAccount: AccountTransaction {
     private let epochNames: [String]
     private(set) var seq: Int64
     private(set) var floor: Int64
-    /// The epoch in which the account last changed.
+    /// The epoch of the account's last change.
     private var lastEpoch: String?
-    /// The day on which the account last changed.
+    /// The day of the account's last change.
     private var lastDay: Int?
-    /// The version of the schema whose names and indexes the rows have. Zero: no request has reached the account, so it
-    /// has no row.
+    /// The version of the schema whose names and indexes the rows use. Zero: the account has had no request, so it has
+    /// no rows.
     let schemaVersion: Int
 
     /// Reads the account's state.
     ///
     /// - Parameters:
     ///   - locking: Whether to lock the account until the transaction ends.
-    ///   - epochs: The epochs that this process knows. They are read again if the database has another one.
+    ///   - epochs: The epochs that this process knows. They are read again if the database has a newer one.
     /// - Throws: `StoreError.noAccount`, or ``PostgresError``.
     init(_ connection: PostgresConnection, account: String, locking: Bool, epochs: DatabaseEpochs) throws {
         let rows = try connection.query(locking ? RowStatement.lock : .read, [.text(account)])
@@ -198,18 +198,17 @@ final class PostgresAccount: AccountTransaction {
         }
     }
 
-    /// Notes where the account stood before its first change in this epoch.
+    /// Records the account's seq before its first change in this epoch.
     private func beginEpochIfNeeded() throws {
         guard let present = epochNames.last, lastEpoch != present else { return }
-        // An epoch has begun while this transaction waited for the account. It is run again, and sees it then.
+        // An epoch began while this transaction waited for the account's lock. A retry will see it.
         if let lastEpoch, !epochNames.contains(lastEpoch) { throw PostgresError(.refused("40001")) }
         try connection.enqueue(RowStatement.beginEpoch, [.text(account), .text(present), .int(seq)])
         try connection.enqueue(RowStatement.setEpoch, [.text(account), .text(present)])
         lastEpoch = present
     }
 
-    /// Notes the day of a transaction that is about to be made. Later days were noted while a clock was wrong, and are
-    /// dropped.
+    /// Records the day of the next transaction, and drops later days, because a wrong clock produced them.
     private func begin(day: Int) throws {
         guard lastDay != day else { return }
         lastDay = day
@@ -218,9 +217,9 @@ final class PostgresAccount: AccountTransaction {
         try connection.enqueue(RowStatement.addDay, [.text(account), .int(day), .int(seq)])
     }
 
-    // MARK: - Forgetting what was deleted long ago
+    // MARK: - Purging old tombstones
 
-    /// The seq of the last transaction that was certainly made before a day.
+    /// The last transaction that was certainly made before a day.
     private func seq(before day: Int) throws -> Int64 {
         let rows = try connection.query(RowStatement.seqBefore, [.text(account), .int(day)])
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: rows.count == 1 ? rows.int64(0, 0) : nil)
@@ -244,12 +243,12 @@ final class PostgresAccount: AccountTransaction {
 }
 
 extension Int {
-    /// One more, or itself if it is the largest number.
+    /// One more, without overflow.
     fileprivate var next: Int { self == .max ? .max : self + 1 }
 }
 
 extension RowStatement {
-    /// Splits rows into statements of three sizes, so that many rows need few statements.
+    /// Splits rows into statements of three sizes, so that many rows take few statements.
     fileprivate static func upserts<Row>(_ rows: [Row]) -> [(RowStatement, ArraySlice<Row>)] {
         split(rows, [(128, .upsert128), (16, .upsert16), (1, .upsert1)])
     }

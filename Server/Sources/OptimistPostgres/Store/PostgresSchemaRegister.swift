@@ -5,17 +5,15 @@ import OptimistServer
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 
-/// Keeps the app's schema beside the data, and refuses one that would contradict it.
+/// Stores the app's schema in the database, and refuses a schema that conflicts with it.
 ///
-/// It changes no rows: each account is converted to a new version at its next request.
+/// It does not change rows: each account is converted at its next request.
 enum PostgresSchemaRegister {
-    /// Accepts a schema at the start of a process, in one transaction.
+    /// Accepts a schema when a process starts, in one transaction.
     ///
-    /// - Parameters:
-    ///   - schema: The schema.
-    ///   - accepted: The changes from the version before that the operator accepts although apps or rows may lose something.
-    /// - Throws: `OptimistError` with code `schemaConflict`, ``PostgresError`` or `StoreError.damagedRow`. Nothing has
-    ///   changed then.
+    /// - Parameter accepted: The schema changes that the operator accepts although apps or rows may lose data.
+    /// - Throws: `OptimistError` with code `schemaConflict`, ``PostgresError`` or `StoreError.damagedRow`. The
+    ///   transaction is then rolled back.
     static func accept(
         _ schema: Schema, accepting accepted: [SchemaChange], _ connection: PostgresConnection
     ) throws {
@@ -37,8 +35,8 @@ enum PostgresSchemaRegister {
     }
 }
 
-/// Counts the rows that have the same values in a new unique index as another row of their account. It reads all
-/// accounts, which may still have the names of an earlier version.
+/// Counts the rows whose values in a new unique index equal those of another row of their account. It reads all
+/// accounts, some of which may still use the names of an earlier version.
 private struct Collisions {
     let schema: Schema
     let type: String

@@ -4,16 +4,15 @@ import OptimistServer
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// The rows of the accounts in a PostgreSQL database that any number of processes share.
+/// The rows of the accounts, in a PostgreSQL database that any number of processes share.
 ///
-/// The account's lock is the lock of its row. Seqs are given under it, so a later seq never commits first. Closures that
-/// are passed to ``read(account:_:)`` and ``write(account:_:)`` may run more than once: see ``PostgresPool/run(of:_:)``.
+/// The account's lock is the lock of its row. Seqs are assigned under it, so a later seq never commits first. Closures
+/// passed to ``read(account:_:)`` and ``write(account:_:)`` may run more than once: see ``PostgresPool/run(of:_:)``.
 struct PostgresSyncStore: SyncStore {
     let pool: PostgresPool
-    /// The epochs that this process knows.
     let known: DatabaseEpochs
     let schema: Schema
-    /// Whether everything runs at once on the caller's thread, so that a simulation decides the order. Default: false.
+    /// Whether everything runs on the caller's thread, so that a simulation controls the order. Default: false.
     var isSynchronous = false
     let reads: ReadTurns
 
@@ -38,7 +37,7 @@ struct PostgresSyncStore: SyncStore {
         }
         let answer = isSynchronous ? try runNow(read) : try await reads.run(of: account) { try await pool.run(read) }
         if let answer { return answer }
-        // The account must be converted to the present schema first, which takes a write.
+        // The account must first be converted to the current schema, which takes a write.
         return try await write(account: account) { try work($0) }
     }
 
@@ -67,6 +66,6 @@ struct PostgresSyncStore: SyncStore {
         isSynchronous ? try runNow(work) : try await pool.run(of: owner, work)
     }
 
-    /// It has a name of its own, because an async function would prefer an async `run`.
+    /// The name differs because an async function would prefer an async `run`.
     private func runNow<Value>(_ work: (PostgresConnection) throws -> Value) throws -> Value { try pool.runNow(work) }
 }

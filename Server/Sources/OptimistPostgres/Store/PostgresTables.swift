@@ -5,14 +5,14 @@ import OptimistServer
 
 /// The tables and their version.
 ///
-/// The key of each table with an account's data begins with the account's id, so that the tables can be spread over
-/// machines by account. Only the primary key of the rows begins with account and type: while a table is new, PostgreSQL
-/// does not know its size, and might look a row up by another index that begins so. Keys are compared by their bytes, as in
-/// the embedded store.
+/// Every table with an account's data has a key that begins with the account's id, so that the tables can be sharded by
+/// account. Only the primary key of the rows begins with account and type: while a table is new, PostgreSQL does not
+/// know its size, and might otherwise look up a row by another index with the same prefix. Keys are compared by their
+/// bytes, as in the embedded store.
 enum PostgresTables {
-    /// The scripts that bring tables of versions 1, 2 and so on to the next version. A released version's step is never changed.
+    /// The scripts that migrate tables of version 1, 2 and so on to the next version. A released step never changes.
     private static let steps: [String] = []
-    /// The version of the tables below. A database of a later version is refused and not changed.
+    /// The version of the tables below. The server refuses a database of a later version, without changing it.
     static let version = steps.count + 1
 
     /// The tables with an account's data.
@@ -20,20 +20,20 @@ enum PostgresTables {
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
         "optimist_pushes", "optimist_rows", "optimist_index",
     ]
-    /// The tables that are the same everywhere, or that an address is the key of.
+    /// The tables that do not belong to one account.
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
         "optimist_invitations", "optimist_attempts", "optimist_health_totals", "optimist_health_signatures",
         "optimist_health_signature_totals", "optimist_health_days",
     ]
 
-    /// Makes the tables if there are none, or brings those of an earlier version up to the present one.
+    /// Makes the tables if there are none, or migrates those of an earlier version.
     ///
-    /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the lock
-    /// timeout of their connections, and then throw.
+    /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the
+    /// lock timeout of their connections, and then throw.
     ///
-    /// - Parameter steps: Default: those of this version.
-    /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. Nothing has changed then.
+    /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. The tables are then
+    ///   unchanged.
     static func migrate(_ connection: PostgresConnection, steps: [String] = Self.steps) throws {
         let version = steps.count + 1
         if try found(connection) == version { return }
@@ -59,9 +59,9 @@ enum PostgresTables {
             """, remedy: .update)
     }
 
-    /// Makes sure that the tables of the present version are there, and changes nothing.
+    /// Checks that tables of the current version exist.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` or `newerData`, and a sentence that says what to do.
+    /// - Throws: `OptimistError` with code `unreadableData` or `newerData`. The message says what to do.
     static func requirePresent(_ connection: PostgresConnection, in place: String) throws {
         switch try found(connection) {
         case version: return
@@ -70,16 +70,16 @@ enum PostgresTables {
             throw OptimistError(
                 .unreadableData,
                 """
-                The tables in \(place) are of an earlier version of the server (\(earlier), this one is \(version)). Start this \
-                server on them, or bring them up to date with `optimist serve --migrate-only`. Nothing has been changed.
+                The tables in \(place) have an earlier version (\(earlier)) than this server (\(version)). Start this \
+                server on them, or migrate them with `optimist serve --migrate-only`. Nothing has been changed.
                 """)
         case let other?: throw newerData(other)
         }
     }
 
-    /// The version of the tables that are there. Nil: none are.
+    /// The version of the existing tables. Nil: there are none.
     ///
-    /// - Throws: `OptimistError` with code `unreadableData` if another program has made `optimist_settings`.
+    /// - Throws: `OptimistError` with code `unreadableData` if another program made `optimist_settings`.
     static func found(_ connection: PostgresConnection) throws -> Int? {
         if try !connection.query(TableStatement.exists).bool(0, 0) { return nil }
         if let version = try version(connection) { return version }
@@ -87,16 +87,16 @@ enum PostgresTables {
             .unreadableData,
             """
             The database has a table "optimist_settings" that this server did not write. Name another database, or another \
-            schema with ?options=-csearch_path%3DNAME. It has not been changed.
+            schema with ?options=-csearch_path%3DNAME. The table was not changed.
             """)
     }
 
-    /// The version in `optimist_settings`. Nil: the table is not ours.
+    /// The version in `optimist_settings`. Nil: the table belongs to another program.
     private static func version(_ connection: PostgresConnection) throws -> Int? {
         let rows: PostgresRows
         do { rows = try connection.query(SharedStatement.setting, [.text("version")]) } catch {
-            // Another program's table has other columns. 42501 says that the user may not read the table, and is reported
-            // as such.
+            // Another program's table has other columns. 42501 means that the user may not read the table, and is
+            // reported as such.
             if error.state?.hasPrefix("42") == true, error.state != "42501" { return nil }
             throw error
         }
@@ -168,8 +168,8 @@ enum PostgresTables {
 private enum TableStatement: String, PostgresStatement, CaseIterable {
     case exists
 
-    /// Reads the catalogue, and not `to_regclass`: a connection may remember that a table is missing, even if another process
-    /// makes it while this one waits for the lock.
+    /// Reads the catalogue instead of calling `to_regclass`: a connection may cache that a table is missing, even if
+    /// another process makes it while this one waits for the lock.
     var sql: String {
         """
         SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c

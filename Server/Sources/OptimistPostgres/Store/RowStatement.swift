@@ -2,8 +2,8 @@
 
 /// The statements about the rows of one account. The account's id is the first parameter.
 ///
-/// Each statement names the account for every table that it touches. So the tables can be spread over machines by
-/// account, and each statement runs on one machine.
+/// Each statement restricts every table access to the account, so the tables can be sharded by account, and each
+/// statement runs on one shard.
 enum RowStatement: String, PostgresStatement, CaseIterable {
     case lock, read, epochs, setSeq, beginEpoch, setEpoch, setDay, dropDays, addDay, seqBefore, setSchema
     case row, rows, holders, livingRows, livingInOrder, livingCount, changes
@@ -38,7 +38,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The account, and the number of the last epoch of the database.
+    /// The account, and the number of the database's last epoch.
     private static let account = """
         SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs)
         FROM optimist_accounts a WHERE a.account_id = $1
@@ -46,8 +46,8 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
 
     private static let logged = "id, seq, ordinal, born_seq, generation, content, hidden"
 
-    /// Each wanted key is looked up by itself. For `= ANY` PostgreSQL may read every row of the account instead, and compare
-    /// each with every key. `OFFSET 0` keeps it from joining in another way.
+    /// Looks up each key separately. For `= ANY`, PostgreSQL may instead read every row of the account and compare it
+    /// with every key. `OFFSET 0` prevents other join plans.
     private var reading: String {
         switch self {
         case .row: "\(Self.stored) AND id = $3"
@@ -101,12 +101,12 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows WHERE account_id = $1 AND type = $2
         """
 
-    /// How many bytes of a page a row takes.
+    /// A row's bytes in a page.
     private static let size = "(octet_length(content) + coalesce(octet_length(hidden), 0))"
 
-    /// A row's number in a page, and how many bytes the rows before it have.
+    /// A row's number in a page, and the total size of the rows before it.
     ///
-    /// The reader needs at least one row, and one row more than the page has room for, to know whether there are more.
+    /// The reader needs at least one row, and one row beyond the page, to detect that there are more.
     private static func places(_ order: String) -> String {
         "row_number() OVER (ORDER BY \(order)) AS place, sum(\(size)) OVER (ORDER BY \(order)) - \(size) AS before"
     }
@@ -163,7 +163,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
             SELECT EXISTS (SELECT 1 FROM optimist_rows WHERE account_id = $1 AND generation % 2 = 0 AND seq <= $2)
                 OR EXISTS (SELECT 1 FROM optimist_pushes WHERE account_id = $1 AND day < $3)
             """
-        // Removes rows in the order of their deletion, by an index that has deleted rows only.
+        // Deletes rows in the order of their deletion, by an index of deleted rows only.
         case .forget:
             """
             WITH expired AS (
@@ -180,7 +180,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The statements that convert an account to the names and the indexes of a later schema.
+    /// The statements that convert an account to the names and indexes of a later schema.
     private var converting: String {
         switch self {
         case .allRows:

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about tables that are not keyed by an account: they are the same for every account, or keyed by an
-/// address, a token or the id of a deleted account.
+/// The statements about tables that do not belong to one account: they are shared by all, or keyed by an address, a
+/// token or a deleted account's id.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting, raiseSetting
     case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend
@@ -49,7 +49,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     }
 
     /// The statements about locks, notifications and connections. 7303284, the first number of the advisory locks, is
-    /// "opt" in ASCII; the next one is for the reports of an app's health.
+    /// "opt" in ASCII. The next number is for health reports.
     private var aboutProcesses: String {
         switch self {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
@@ -66,7 +66,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The log's size takes a right that a server needs for nothing else, such as that of the role `pg_monitor`.
+    /// Reading the log's size requires a privilege, such as the role `pg_monitor`, that a server does not need
+    /// otherwise.
     private var aboutSize: String {
         switch self {
         case .databaseSize: "SELECT pg_database_size(current_database())"
@@ -118,8 +119,9 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// A token bucket for each key: how many attempts it holds, and when that was so. All processes share it and use the
-    /// database's clock. The parameters of an attempt are the kind, the key, the burst, the interval in seconds, and as how many it counts.
+    /// A token bucket for each key: the number of attempts in it, and the time of the last update. All processes share
+    /// it, and use the database's clock. The parameters of an attempt are the kind, the key, the burst, the interval in
+    /// seconds, and the attempt's weight.
     private var aboutAttempts: String {
         switch self {
         case .attempt:

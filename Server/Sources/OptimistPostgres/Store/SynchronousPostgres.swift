@@ -6,7 +6,7 @@ import Logging
 package import OptimistWire
 import Synchronization
 
-/// A place of its own in a database, for a simulation: everything runs at once on the caller's thread, which decides the order.
+/// A private part of a database for a simulation. Everything runs on the caller's thread, which controls the order.
 package final class SynchronousPostgres: Sendable {
     private let database: PostgresDatabase
     private let schema: String
@@ -14,9 +14,9 @@ package final class SynchronousPostgres: Sendable {
     private let reader = Mutex<PostgresConnection?>(nil)
     private let lives = Mutex(1)
 
-    /// Makes an empty place with one account.
+    /// Makes an empty schema with one account.
     ///
-    /// - Throws: ``PostgresError``, or as making the tables does.
+    /// - Throws: ``PostgresError``, or an error from making the tables.
     package init(url: String, account: String) throws {
         schema = "w" + UUID().uuidString.lowercased().replacing("-", with: "")
         self.account = account
@@ -30,7 +30,7 @@ package final class SynchronousPostgres: Sendable {
         reader.withLock { $0 = connection }
     }
 
-    /// Opens the store as a process that starts does.
+    /// Opens the store like a process that starts.
     package func open(_ schema: Schema, makeEpoch: @escaping @Sendable () -> String) throws -> any SyncStore {
         let epochs = DatabaseEpochs()
         let pool = PostgresPool(
@@ -45,7 +45,6 @@ package final class SynchronousPostgres: Sendable {
         return PostgresSyncStore(pool: pool, known: epochs, schema: schema, isSynchronous: true)
     }
 
-    /// A row as it is stored.
     package struct Stored: Sendable {
         package var type: String
         package var id: String
@@ -54,7 +53,7 @@ package final class SynchronousPostgres: Sendable {
         package var seq: Int64
     }
 
-    /// The rows that a transaction after `seq` changed.
+    /// The rows that changed after `seq`.
     package func rows(after seq: Int64) throws -> [Stored] {
         try reading { connection in
             let rows = try connection.query(SimulationStatement.rows, [.text(account), .int(seq)])
@@ -67,7 +66,7 @@ package final class SynchronousPostgres: Sendable {
         }
     }
 
-    /// Copies everything as it is now, and returns what puts it back: the database then lives another life.
+    /// Copies the current state, and returns a closure that restores it. Restoring begins another life of the database.
     package func copy() throws -> @Sendable () throws -> Void {
         let copy = schema + "_" + UUID().uuidString.lowercased().prefix(8)
         try reading { connection in
@@ -89,7 +88,7 @@ package final class SynchronousPostgres: Sendable {
         }
     }
 
-    /// Removes the place and its copies.
+    /// Removes the schema and its copies.
     package func remove() {
         try? reading { connection in
             try connection.script(
@@ -109,7 +108,7 @@ package final class SynchronousPostgres: Sendable {
     }
 }
 
-/// What only a simulation's judges ask.
+/// Queries for a simulation's judges.
 private enum SimulationStatement: String, PostgresStatement, CaseIterable {
     case rows
 

@@ -132,7 +132,7 @@ struct PostgresValuesTests {
 
     @Test func `a client hears no word of the database's, and when to come again`() {
         let full = PostgresError(.refused("53100"), "could not extend file for row (a@example.org)")
-        #expect(full.detail.contains("room") && full.retryAfterSeconds == 30)
+        #expect(full.detail.contains("space") && full.retryAfterSeconds == 30)
         #expect(!full.detail.contains("example"))
         #expect(PostgresError(.outdated).detail.contains("later version"))
         #expect(
