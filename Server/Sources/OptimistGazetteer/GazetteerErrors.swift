@@ -2,12 +2,12 @@
 
 package import OptimistCore
 
-/// Why there is no gazetteer. The message says what to do.
+/// Why a gazetteer cannot be opened or imported. The message says what to do.
 extension OptimistError.Code {
-    /// The file is missing, is something else, or is of another version's format.
+    /// The file is missing, is not a gazetteer, or has another version's format.
     package static let notAGazetteer = Self("notAGazetteer")
-    /// A file of GeoNames' cannot be read, or is not the one that was expected.
+    /// A GeoNames file cannot be read, or is not the expected one.
     package static let unreadableGeoNames = Self("unreadableGeoNames")
-    /// The file could not be written. One that was there before is there still, unchanged.
+    /// The file could not be written. An existing gazetteer is unchanged.
     package static let gazetteerNotWritten = Self("gazetteerNotWritten")
 }

@@ -2,7 +2,7 @@
 
 package import Hummingbird
 
-/// A request with the port on which it came.
+/// A request context with the local port of the connection.
 package struct LocalRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     let port: Int

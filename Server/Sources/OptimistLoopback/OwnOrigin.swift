@@ -3,17 +3,18 @@
 import HTTPTypes
 package import Hummingbird
 
-/// Refuses requests from web pages of other sites, in the browser of the user who runs this.
+/// Refuses requests that other sites' web pages send from the user's browser.
 ///
-/// Any page may send requests to 127.0.0.1, and a name of its own may lead there. The browser says so in `Origin`, in
-/// `Sec-Fetch-Site` and in `Host`; programs such as curl send the address that they were given, and neither of the others.
-/// Only a page itself may be opened from elsewhere, as by a link.
+/// Any page may send requests to 127.0.0.1, and may point a domain name there. The browser reveals this in `Origin`,
+/// `Sec-Fetch-Site` and `Host`. Programs such as curl send only `Host`, with the address that they were given. Another
+/// site may only link to a page.
 ///
 /// > Source: Fetch Metadata Request Headers, W3C; Fetch, WHATWG, on `Cross-Origin-Resource-Policy`.
 package struct OwnOrigin: RouterMiddleware {
     private let pages: Set<String>
 
-    /// - Parameter pages: The paths that a link may lead to, beside those that end with `.html`. Default: the root.
+    /// - Parameter pages: The paths that other sites may link to, in addition to those that end with `.html`. Default:
+    ///   the root.
     package init(pages: Set<String> = ["/"]) { self.pages = pages }
 
     @concurrent
@@ -27,14 +28,14 @@ package struct OwnOrigin: RouterMiddleware {
             isOwn(request)
         else {
             throw HTTPError(
-                .forbidden, message: "Only for pages and programs that use http://127.0.0.1:\(context.port).")
+                .forbidden, message: "Only pages and programs of http://127.0.0.1:\(context.port) are allowed.")
         }
         var response = try await next(request, context)
         if let policy = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[policy] = "same-origin" }
         return response
     }
 
-    /// Whether the browser says that its own page asks, or that the user opens one.
+    /// Whether the request is from the site's own page, or the user is opening a page.
     private func isOwn(_ request: Request) -> Bool {
         func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
         switch value("Sec-Fetch-Site") {

@@ -11,9 +11,8 @@ import NIOPosix
     import Glibc
 #endif
 
-/// A client's connection, the one made to the server for it, and the two flows between them.
-///
-/// Belongs to the proxy's event loop.
+/// A client's connection, its connection to the server, and the two flows between them. Confined to the proxy's event
+/// loop.
 final class Connection {
     private let exchange: Exchange
     private let client: any Channel
@@ -33,10 +32,9 @@ final class Connection {
             link: Link(direction: .response, seed: seeds.responses), loop: loop, conditions: { exchange.conditions })
     }
 
-    /// The handler for the client's side. The server's side makes its own when it is connected.
+    /// The handler for the client's side. The server's side gets another one when it connects.
     var clientTap: Tap { Tap(connection: self, outgoing: requests, incoming: responses) }
 
-    /// Connects to a server.
     func open() {
         requests.delivered = { [exchange] count in exchange.count { $0.requestBytes += count } }
         responses.delivered = { [exchange] count in exchange.count { $0.responseBytes += count } }
@@ -64,7 +62,7 @@ final class Connection {
             .whenComplete { [self] result in connected(result, orElse: upstreams.dropFirst()) }
     }
 
-    /// Takes in the bytes that were read from one side.
+    /// Handles bytes that were read from one side.
     func take(_ chunk: ByteBuffer, from flow: Flow) {
         guard !isOver else { return }
         if flow === requests {
@@ -75,9 +73,9 @@ final class Connection {
         if !flow.take(chunk) { reset() }
     }
 
-    /// One side has closed. If that side had been told that no more comes, this is its own end, which NIO reports
-    /// in no other way: what it sent is still on its way and arrives. Else the connection broke, and so it
-    /// breaks for the other side too.
+    /// Handles the close of one side's channel. NIO closes it after both directions have ended: if this side had
+    /// already received its end of stream, the close is orderly, and its last bytes are still delivered. Otherwise the
+    /// connection broke, and is reset on the other side.
     func sideClosed(outgoing: Flow, incoming: Flow) {
         guard !isOver else { return }
         guard incoming.hasDeliveredEnd else { return reset() }
@@ -85,7 +83,7 @@ final class Connection {
         if outgoing.hasDeliveredEnd { finish() }
     }
 
-    /// Breaks the connection on both sides, without a goodbye.
+    /// Resets the connection on both sides, without an orderly close.
     func reset() {
         guard !isOver else { return }
         exchange.count { $0.resets += 1 }
@@ -94,7 +92,7 @@ final class Connection {
         if let server { abort(server) }
     }
 
-    /// The conditions are others now: what was stalled goes on, what is offline ends.
+    /// Applies changed conditions: resumes stalled flows, or resets if the network is offline.
     func conditionsChanged() {
         guard !exchange.conditions.isOffline else { return reset() }
         requests.advance()
@@ -128,7 +126,7 @@ final class Connection {
         exchange.forget(self)
     }
 
-    /// Closes with a reset (RST) in place of an orderly end (FIN): zero linger time means that.
+    /// Closes with a reset (RST) instead of an orderly end (FIN), by setting the linger time to zero.
     private func abort(_ channel: any Channel) {
         _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         channel.close(promise: nil)

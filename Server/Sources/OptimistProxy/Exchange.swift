@@ -4,7 +4,7 @@ import NIOCore
 import OptimistCore
 import Synchronization
 
-/// What the connections of one proxy share: the conditions, the counters, and each other.
+/// The state shared by one proxy's connections: the conditions, the counters, and the list of connections.
 final class Exchange: Sendable {
     struct Seeds { var requests, responses: UInt64 }
 
@@ -18,7 +18,7 @@ final class Exchange: Sendable {
         var counters = ProxyCounters()
         var lost = LostResponses()
         var random: SplitMix64
-        /// How many connections were given a server.
+        /// How many connections were assigned a server.
         var turn = 0
     }
 
@@ -41,7 +41,7 @@ final class Exchange: Sendable {
 
     func count(_ change: (inout ProxyCounters) -> Void) { state.withLock { change(&$0.counters) } }
 
-    /// Does something to every open connection, and returns when it is done.
+    /// Calls `body` for every open connection, and returns when all calls are done.
     func forEachConnection(_ body: @escaping @Sendable (Connection) -> Void) async {
         await withCheckedContinuation { continuation in
             loop.execute { [self] in
@@ -53,7 +53,7 @@ final class Exchange: Sendable {
 
     // MARK: On the loop
 
-    /// Starts serving a client that has just been accepted. Its connection is opened when the channel is active.
+    /// Sets up an accepted client. Its connection opens when the channel becomes active.
     func accept(_ client: any Channel) throws {
         let seeds = state.withLock { Seeds(requests: $0.random.next(), responses: $0.random.next()) }
         let connection = Connection(client: client, seeds: seeds, exchange: self)
@@ -61,7 +61,7 @@ final class Exchange: Sendable {
             Door(exchange: self, connection: connection), connection.clientTap)
     }
 
-    /// Lets a new connection in, or does not.
+    /// Opens a new connection, or resets it according to the conditions.
     func admit(_ connection: Connection) {
         connections.value[ObjectIdentifier(connection)] = connection
         let isLost = state.withLock { state in
@@ -71,7 +71,7 @@ final class Exchange: Sendable {
         if isLost { connection.reset() } else { connection.open() }
     }
 
-    /// The servers in the order in which a new connection tries them: the next one in turn first.
+    /// The servers in the order that a new connection tries them, round-robin.
     func upstreamsInTurn() -> ArraySlice<(host: String, port: Int)> {
         let turn = state.withLock { state in
             defer { state.turn += 1 }
@@ -93,7 +93,7 @@ final class Exchange: Sendable {
     }
 }
 
-/// Waits at a client's channel until it is active, lets its connection in, and leaves.
+/// Admits a client's connection when its channel becomes active.
 private final class Door: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,13 +2,11 @@
 
 import NIOCore
 
-/// One direction of one connection at work: takes what was read on one side, asks its ``Link`` what becomes of it,
-/// and writes it on the other side when it is due.
-///
-/// Belongs to the event loop of its connection.
+/// One direction of one connection: takes data read on one side, asks its ``Link`` when it arrives, and writes it on
+/// the other side. Confined to the event loop of its connection.
 final class Flow {
-    /// The number of bytes that may wait here. A sender that is faster than the link is not read until there is room
-    /// again, so its own writes stop, as on a real network. One read more may be taken in.
+    /// The number of bytes that may wait here. The proxy stops reading from a sender that is faster than the link, so
+    /// the sender's writes block, as on a real network. One more read may exceed the limit.
     static let windowBytes = 1 << 20
 
     private enum Item {
@@ -24,13 +22,13 @@ final class Flow {
         }
     }
 
-    /// Nil until the connection to the server is there.
+    /// Nil until connected to the server.
     var target: (any Channel)? { didSet { advance() } }
     /// Called when there is room to read again.
     var roomAppeared: () -> Void = {}
-    /// Called after bytes were handed to the other side's socket.
+    /// Called after bytes were written to the other side's socket.
     var delivered: (Int) -> Void = { _ in }
-    /// Called when the response was cut off and its last byte written.
+    /// Called after the response was cut off and its last byte written.
     var cutOff: () -> Void = {}
     private var hasTakenEnd = false
     private(set) var hasDeliveredEnd = false
@@ -50,7 +48,7 @@ final class Flow {
 
     var hasRoom: Bool { waitingBytes < Flow.windowBytes && !conditions().isStalled }
 
-    /// Takes in what one read gave. False means that the connection is lost.
+    /// Takes the data of one read. Returns false if the connection is lost.
     func take(_ chunk: ByteBuffer) -> Bool {
         guard !hasTakenEnd else { return true }
         switch link.carry(byteCount: chunk.readableBytes, now: now, under: conditions()) {
@@ -65,7 +63,7 @@ final class Flow {
         return true
     }
 
-    /// Takes in that the sender will send no more. It arrives after everything that was sent.
+    /// Takes the sender's end of stream, which arrives after everything sent before it.
     func takeEnd() {
         guard !hasTakenEnd else { return }
         hasTakenEnd = true
@@ -73,7 +71,7 @@ final class Flow {
         advance()
     }
 
-    /// Writes the chunks that are due, as far as the receiver keeps up, and sets the timer for the rest.
+    /// Writes the chunks that are due, as fast as the receiver accepts them, and sets the timer for the next one.
     func advance() {
         guard let target, !conditions().isStalled else { return }
         while let next = waiting.first, target.isWritable {
@@ -84,7 +82,7 @@ final class Flow {
         if hasRoom { roomAppeared() }
     }
 
-    /// Forgets the waiting chunks. Nothing is delivered afterwards.
+    /// Drops the waiting chunks. No more data is delivered.
     func stop() {
         timer?.cancel()
         target = nil
@@ -120,8 +118,8 @@ final class Flow {
         }
     }
 
-    /// Closing drops what the socket has not taken yet, so it waits for the writes before it. When they fail, the
-    /// channel closes by itself, and the connection hears of it as of any break.
+    /// Waits for earlier writes, because closing drops data that the socket has not accepted yet. If they fail, the
+    /// channel closes by itself, which the connection handles as a break.
     private func afterEarlierWrites(to target: any Channel, do action: @escaping () -> Void) {
         target.writeAndFlush(ByteBuffer()).assumeIsolated().whenSuccess { _ in action() }
     }

@@ -3,32 +3,31 @@
 import NIOCore
 import OptimistCore
 
-/// One direction of one connection: decides when each byte arrives, and whether it does.
-///
-/// A plain value without sockets or timers. It is told what was read, and answers what to do with it.
+/// The simulated link of one direction of one connection: decides whether and when each byte arrives. A plain value
+/// without sockets or timers.
 struct Link {
     enum Direction { case request, response }
 
-    /// A run of bytes that is written at once.
+    /// A run of bytes for one write.
     struct Piece: Equatable {
         var byteCount: Int
         var due: NIODeadline
     }
 
     enum Fate: Equatable {
-        /// Write these pieces, in order, each when it is due. They cover the chunk from its first byte.
+        /// Write these pieces in order, each when it is due. They cover the chunk from its first byte.
         case deliver([Piece])
-        /// Write these pieces, which cover the start of the chunk, then close: the rest is cut off.
+        /// Write these pieces, which cover the start of the chunk, then close. The rest is cut off.
         case deliverAndClose([Piece])
-        /// The connection is lost, and the chunk with it.
+        /// The connection is lost, together with the chunk.
         case lose
     }
 
     private let direction: Direction
     private var random: SplitMix64
-    /// When the wire has taken the last byte given to it; a narrow one is busy for a while.
+    /// When the link finishes sending its last byte, according to the bandwidth.
     private var busyUntil = NIODeadline.uptimeNanoseconds(0)
-    /// When the last piece arrives. Nothing arrives before it.
+    /// When the last piece arrives. Later pieces do not arrive before it.
     private var lastDue = NIODeadline.uptimeNanoseconds(0)
     private var carriedBytes = 0
 
@@ -37,7 +36,7 @@ struct Link {
         random = SplitMix64(seed: seed)
     }
 
-    /// Decides what becomes of the bytes that one read gave.
+    /// Decides the fate of the bytes of one read.
     mutating func carry(byteCount: Int, now: NIODeadline, under conditions: NetworkConditions) -> Fate {
         if random.draws(percent: conditions.lossPercent) { return .lose }
         let allowance = allowance(under: conditions)
@@ -83,9 +82,9 @@ struct Link {
 }
 
 extension SplitMix64 {
-    /// Returns a number in `0..<1`.
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// Returns true with this probability. Draws nothing at 0, so that an unused fault leaves the others' draws alone.
+    /// Returns true with this probability. At 0 it draws nothing, so that an unused fault does not affect the draws of
+    /// others.
     mutating func draws(percent: Double) -> Bool { percent > 0 && fraction() * 100 < percent }
 }

@@ -4,19 +4,19 @@ import NIOCore
 import NIOPosix
 import OptimistCore
 
-/// The proxy's door: a port of this machine that is open, or closed as if no program listened.
+/// The proxy's listening port, which can be closed and reopened.
 ///
-/// A closed door refuses connections, as a machine without a network does. The port is taken again when it opens.
+/// While closed, it refuses connections, as a machine without a network does. Opening binds the same port again.
 actor Listener {
     private let exchange: Exchange
     private var channel: (any Channel)?
     private let port: Int
-    /// The last step, which runs once every step before it has ended.
+    /// The last step, which runs after all earlier steps have ended.
     private var last: Task<Void, any Error>?
 
-    /// Opens the door for the first time.
+    /// Opens the port for the first time.
     ///
-    /// - Parameter port: 0 takes a free one.
+    /// - Parameter port: 0 selects a free one.
     /// - Throws: `OptimistError` with code `cannotListen`.
     static func open(port: Int, exchange: Exchange) async throws -> (listener: Listener, port: Int) {
         let channel = try await bind(port, exchange)
@@ -30,9 +30,9 @@ actor Listener {
         self.port = port
     }
 
-    /// Opens the door at the same port. Does nothing if it is open.
+    /// Reopens the same port, if it is closed.
     ///
-    /// - Throws: `OptimistError` with code `cannotListen` if another program has taken the port meanwhile.
+    /// - Throws: `OptimistError` with code `cannotListen` if another program has taken the port.
     func open() async throws {
         try await inOrder { door in
             guard door.channel == nil else { return }
@@ -41,14 +41,14 @@ actor Listener {
     }
 
     func close() async {
-        try? await inOrder { door in  // Fails only when it is closed already.
+        try? await inOrder { door in  // Fails only if it is already closed.
             let channel = door.channel
             door.channel = nil
             try await channel?.close()
         }
     }
 
-    /// Opening and closing take a while. A call that comes meanwhile waits, so that the last one counts.
+    /// Runs a step after all earlier ones, because opening and closing take a while and the last call must win.
     private func inOrder(_ step: @escaping @Sendable (isolated Listener) async throws -> Void) async throws {
         let task = Task { [last] in
             _ = await last?.result

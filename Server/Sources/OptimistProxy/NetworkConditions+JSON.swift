@@ -2,28 +2,29 @@
 
 import Foundation
 
-/// A network's conditions as the admin endpoint and the lab write them in JSON: milliseconds, bytes and percent.
+/// Network conditions in the JSON of the admin endpoint and the lab, in milliseconds, bytes and percent.
 ///
-/// When it changes conditions, nil leaves one unchanged, except that a ``profile`` first sets them all. Numbers out of
-/// range are brought into it.
+/// In a change, nil leaves a condition unchanged, except that a ``profile`` first sets all of them. Numbers are clamped
+/// to their ranges.
 package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
-    /// Sets all conditions to those of a named network. Read: the named network that has exactly these.
+    /// In a change, sets all conditions to those of a named network. In an answer, the named network with exactly these
+    /// conditions.
     package var profile: NetworkConditions.Profile?
-    /// The latency of a round trip, in milliseconds.
+    /// The added round-trip latency, in milliseconds.
     package var latencyMs: Double?
     /// The most additional latency, in milliseconds.
     package var jitterMs: Double?
-    /// Bytes per second; 0 is unlimited.
+    /// Bytes per second. 0 is unlimited.
     package var bandwidth: Int?
-    /// How likely a connection is lost, in percent.
+    /// The probability of losing a connection, in percent.
     package var lossPercent: Double?
-    /// The most bytes written at once; 0 does not slice.
+    /// The most bytes per write. 0 does not slice.
     package var sliceBytes: Int?
-    /// Whether nothing moves.
+    /// Whether no data moves.
     package var stalled: Bool?
     /// Whether there is no network.
     package var offline: Bool?
-    /// How many bytes a server answers on a connection before it is closed; -1 does not close it.
+    /// The bytes of a server's response data on a connection after which it is closed. -1 never closes it.
     package var truncateResponsesAfterBytes: Int?
 
     /// Makes a patch, by default one that changes nothing.
@@ -43,7 +44,7 @@ package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
         self.truncateResponsesAfterBytes = truncateResponsesAfterBytes
     }
 
-    /// All of a network's conditions. ``profile`` is there when a profile has exactly these.
+    /// All conditions of a network, and the ``profile`` with exactly these, if any.
     package init(_ conditions: NetworkConditions) {
         self.init(
             profile: NetworkConditions.Profile.allCases.first { $0.conditions == conditions },
@@ -59,7 +60,7 @@ package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
 }
 
 extension NetworkConditions {
-    /// Returns these conditions with what the patch says. Values out of their range are brought into it.
+    /// Returns these conditions changed by a patch, with each value clamped to its range.
     package func applying(_ patch: NetworkConditionsPatch) -> NetworkConditions {
         var result = patch.profile?.conditions ?? self
         if let latency = patch.latencyMs { result.latency = .milliseconds(clamping: latency) }
@@ -79,7 +80,7 @@ extension NetworkConditions {
 extension Duration {
     fileprivate var milliseconds: Double { self / .milliseconds(1) }
 
-    /// A wait from a typed number: no more than an hour, and zero if it is not a number.
+    /// A duration from a number of milliseconds: at most an hour, and zero for NaN.
     fileprivate static func milliseconds(clamping value: Double) -> Duration {
         value.isNaN ? .zero : .milliseconds(min(max(value, 0), 3_600_000))
     }

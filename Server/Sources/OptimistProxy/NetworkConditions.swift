@@ -1,34 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How a network behaves: how slow, how narrow, how unreliable.
+/// How a network behaves: its latency, bandwidth and reliability.
 ///
-/// The default, ``online``, adds nothing. Every field may be combined with every other.
+/// The default, ``online``, adds no faults. All fields may be combined.
 package struct NetworkConditions: Hashable, Sendable {
-    /// How much longer a round trip takes: half of it is added on the way to the server, half on the way back. Opening
-    /// a connection is not delayed. Default: zero.
+    /// Additional time for a round trip, half in each direction. Opening a connection is not delayed. Default: zero.
     package var latency: Duration
-    /// The most additional latency, drawn for each chunk and again split in halves. Bytes keep their order: a chunk
-    /// never overtakes an earlier one. Default: zero.
+    /// The most additional latency, drawn for each chunk and also split in halves. A chunk never overtakes an earlier
+    /// one. Default: zero.
     package var jitter: Duration
     /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
     package var bandwidth: Int?
-    /// How likely a connection is lost, in percent (`0...100`): drawn once when it is opened and once for each chunk
-    /// that arrives from either side. A chunk is what one read from a socket gave, so at most 64 KB; a short request
-    /// is one and its answer another. A lost connection is reset in both directions, and the chunk it was lost
-    /// with is not delivered. Default: 0.
+    /// The probability of losing a connection, in percent (`0...100`), drawn once when it opens and once for each chunk
+    /// from either side. A chunk is the data of one socket read, at most 64 KB. A short request is one chunk, and its
+    /// response another. A lost connection is reset in both directions, without delivering the chunk. Default: 0.
     package var lossPercent: Double
-    /// The most bytes written at once, so that a peer sees messages in pieces. Nil, the default, does not slice.
+    /// The most bytes per write, so that a peer receives messages in pieces. Nil, the default, does not slice.
     package var sliceBytes: Int?
-    /// A black hole: connections are accepted and stay open, and nothing moves in either direction. Bytes under way are
-    /// kept, and move on when the stall ends. Default: false.
+    /// A black hole: connections are accepted and stay open, but no data moves in either direction. Data in transit is
+    /// kept, and moves on when the stall ends. Default: false.
     package var isStalled: Bool
     /// No network: open connections are reset, and new ones refused. Default: false.
     package var isOffline: Bool
-    /// Closes a connection, in the ordinary way, once the server has answered so many bytes on it, counted since
-    /// it was opened. Nil, the default, does not.
+    /// Closes a connection, in an orderly way, after this many bytes from the server, counted since it opened. Nil, the
+    /// default, never closes it.
     package var truncateResponsesAfterBytes: Int?
 
-    /// Makes conditions, by default those of a perfect network. The proxy brings numbers out of range into it.
+    /// Makes conditions, by default those of a perfect network. The proxy clamps numbers to their ranges.
     package init(
         latency: Duration = .zero, jitter: Duration = .zero, bandwidth: Int? = nil, lossPercent: Double = 0,
         sliceBytes: Int? = nil, isStalled: Bool = false, isOffline: Bool = false,
@@ -45,23 +43,17 @@ package struct NetworkConditions: Hashable, Sendable {
     }
 }
 
-// MARK: - The networks people know
+// MARK: - Named networks
 
 extension NetworkConditions {
-    /// The networks that have a name.
+    /// The named networks.
     package enum Profile: String, CaseIterable, Codable, Sendable {
-        /// ``NetworkConditions/online``
         case online
-        /// ``NetworkConditions/fourG``
         case fourG = "4g"
-        /// ``NetworkConditions/threeG``
         case threeG = "3g"
-        /// ``NetworkConditions/flaky``
         case flaky
-        /// ``NetworkConditions/offline``
         case offline
 
-        /// The conditions of this network.
         package var conditions: NetworkConditions {
             switch self {
             case .online: .online
@@ -73,7 +65,6 @@ extension NetworkConditions {
         }
     }
 
-    /// Adds nothing.
     package static let online = NetworkConditions()
     /// A good mobile network: 60–80 ms, 12 Mbit/s.
     package static let fourG = NetworkConditions(
@@ -81,18 +72,17 @@ extension NetworkConditions {
     /// A slow mobile network: 300–400 ms, 1.6 Mbit/s.
     package static let threeG = NetworkConditions(
         latency: .milliseconds(300), jitter: .milliseconds(100), bandwidth: 200_000)
-    /// A lift, a train: 400–800 ms, 400 kbit/s, one chunk in ten takes its connection down with it.
+    /// A lift or a train: 400–800 ms, 400 kbit/s, and one chunk in ten breaks its connection.
     package static let flaky = NetworkConditions(
         latency: .milliseconds(400), jitter: .milliseconds(400), bandwidth: 50_000, lossPercent: 10)
-    /// No network at all.
     package static let offline = NetworkConditions(isOffline: true)
 }
 
 // MARK: - Limits
 
 extension NetworkConditions {
-    /// The same conditions with every value brought into its range, so that no input can make the proxy misbehave:
-    /// waits in `0...10 minutes`, loss in `0...100`, counts of bytes at least 1 (a truncation may be at 0).
+    /// The same conditions with every value clamped, so that no input makes the proxy misbehave: delays to `0...10
+    /// minutes`, loss to `0...100`, byte counts to at least 1 (0 for a truncation).
     var bounded: NetworkConditions {
         var result = self
         result.latency = min(max(latency, .zero), .seconds(600))

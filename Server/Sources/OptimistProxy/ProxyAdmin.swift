@@ -7,24 +7,24 @@ import NIOCore
 import OptimistCore
 import OptimistLoopback
 
-/// Changes a ``FaultProxy`` over HTTP, on 127.0.0.1, while it runs.
+/// Controls a running ``FaultProxy`` over HTTP on 127.0.0.1.
 ///
 /// | call | effect |
 /// |---|---|
-/// | `GET /conditions` | all conditions, as ``NetworkConditionsPatch`` |
-/// | `PUT /conditions` | changes those that the body names, and answers with all |
-/// | `GET /counters` | ``ProxyCounters`` |
+/// | `GET /conditions` | returns all conditions, as ``NetworkConditionsPatch`` |
+/// | `PUT /conditions` | changes the conditions in the body, and returns all |
+/// | `GET /counters` | returns ``ProxyCounters`` |
 /// | `POST /drop-next-responses {"count"}` | ``FaultProxy/dropNextResponses(_:)`` |
 /// | `POST /reset` | ``FaultProxy/resetAll()`` |
 package struct ProxyAdmin: Sendable {
     private let proxy: FaultProxy
     private let port: Int
 
-    /// Makes the endpoint of a proxy. Nothing listens before ``run(listening:)``.
+    /// Makes the endpoint of a proxy. It listens once ``run(listening:)`` is called.
     ///
     /// - Parameters:
-    ///   - proxy: The proxy whose conditions it shows and changes.
-    ///   - port: A port of 127.0.0.1; 0 takes a free one.
+    ///   - proxy: The proxy to control.
+    ///   - port: A port of 127.0.0.1. 0 selects a free one.
     package init(proxy: FaultProxy, port: Int) {
         self.proxy = proxy
         self.port = port
@@ -32,11 +32,11 @@ package struct ProxyAdmin: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// - Parameter listening: Called once, with the port, when requests are answered.
+    /// - Parameter listening: Called once with the port, when the endpoint accepts requests.
     /// - Throws: `OptimistError` with code `cannotListen`.
     package func run(listening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }) async throws {
         var logger = Logger(label: "optimist.proxy")
-        logger.logLevel = .critical  // Cancelling it is how it ends, not a failure.
+        logger.logLevel = .critical  // Cancellation is the normal end, not a failure.
         let application = Application(
             router: router(),
             configuration: .init(address: .hostname("127.0.0.1", port: port)),
@@ -76,7 +76,7 @@ package struct ProxyAdmin: Sendable {
 
 private struct DropRequest: Decodable { var count: Int }
 
-/// A value as JSON, its keys in order.
+/// A value as JSON with sorted keys.
 private struct JSONAnswer: ResponseGenerator {
     private let body: Data
 

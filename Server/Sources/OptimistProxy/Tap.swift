@@ -2,7 +2,7 @@
 
 import NIOCore
 
-/// Sits on one side's socket and tells the connection what happens there. It decides nothing but when to read.
+/// Connects one side's socket to the connection, and limits reading to the available room.
 final class Tap: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -13,8 +13,8 @@ final class Tap: ChannelDuplexHandler {
     private var heldRead: ChannelHandlerContext?
 
     /// - Parameters:
-    ///   - outgoing: Carries away what is read here.
-    ///   - incoming: Brings what is written here.
+    ///   - outgoing: Receives the data read from this side.
+    ///   - incoming: Writes to this side.
     init(connection: Connection, outgoing: Flow, incoming: Flow) {
         self.connection = connection
         self.outgoing = outgoing

@@ -330,7 +330,7 @@ def refuses_no_places(folder):
     fails("gazetteer", "lookup", "--in", file, "1", "2", saying=["refused.sqlite", "optimist gazetteer import"])
     letter = folder / "letter.txt"
     letter.write_text("Dear reader")
-    fails(*imports(letter), saying=["letter.txt", "no gazetteer"])
+    fails(*imports(letter), saying=["letter.txt", "not a gazetteer"])
     assert letter.read_text() == "Dear reader" and not file.exists()
     for point in (["91", "0"], ["1"], ["1", "2", "3"], ["1", "x"], ["1", "nan"], ["1", "2", "--langs", "ja"], []):
         status, _, problem = run("gazetteer", "lookup", "--in", letter, *point)

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Tells data apart. Not for secrets: anyone can make two texts with one fingerprint.
+/// A checksum that distinguishes versions of the data. It is not secure: collisions are easy to construct.
 ///
 /// > Source: Fowler, Noll, Vo, "FNV Hash" (FNV-1a, 64 bits).
 struct Fingerprint {

@@ -4,16 +4,16 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// The SQLite file that an import makes and a gazetteer reads.
+/// The SQLite file that an import writes and a gazetteer reads.
 enum GazetteerFormat {
-    /// "OpGz", in the file's header. It tells the file from any other.
+    /// "OpGz", in the file's header. It identifies the file type.
     static let applicationID = 0x4F70_477A
-    /// The version of the tables below. Another one has to be imported again.
+    /// The version of the tables below. A file of another version has to be imported again.
     static let version = 1
 
     /// Makes the tables in an empty file.
     ///
-    /// Ids are GeoNames' own, which count places and administrative areas together.
+    /// Ids are those of GeoNames, which numbers places and administrative areas together.
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -38,7 +38,7 @@ enum GazetteerFormat {
                 """)
     }
 
-    /// Opens a file for reading only, over one connection: it goes on reading the same file when that is replaced.
+    /// Opens a file for reading, over one connection, which keeps reading the same file after another replaces it.
     ///
     /// - Throws: `OptimistError` with code `notAGazetteer`.
     static func open(_ file: URL) throws -> DatabaseQueue {
@@ -47,20 +47,20 @@ enum GazetteerFormat {
             throw OptimistError(
                 .notAGazetteer,
                 """
-                \(file.path) is of another version of Optimist (format \(found), this one reads \(version)). Make it \
+                \(file.path) is from another version of Optimist (format \(found), this one reads \(version)). Make it \
                 again with `optimist gazetteer import`.
                 """)
         }
         return queue
     }
 
-    /// Refuses to replace anything but a gazetteer.
+    /// Refuses to replace any file except a gazetteer.
     static func checkReplaceable(_ file: URL) throws {
         guard FileManager.default.fileExists(atPath: file.path) else { return }
         do { _ = try look(at: file) } catch {
             throw OptimistError(
                 .gazetteerNotWritten,
-                "\(file.path) is there already and is no gazetteer. Remove it, or choose another file.", cause: error)
+                "\(file.path) already exists and is not a gazetteer. Remove it, or choose another file.", cause: error)
         }
     }
 
@@ -82,10 +82,10 @@ enum GazetteerFormat {
             if id == applicationID { return (queue, version) }
         } catch {
             throw OptimistError(
-                .notAGazetteer, "\(file.path) cannot be read as a gazetteer. It was left as it is.", cause: error)
+                .notAGazetteer, "\(file.path) cannot be read as a gazetteer. It was not changed.", cause: error)
         }
         throw OptimistError(
             .notAGazetteer,
-            "\(file.path) is a database, but no gazetteer. Make one with `optimist gazetteer import`.")
+            "\(file.path) is a database, but not a gazetteer. Make one with `optimist gazetteer import`.")
     }
 }

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The columns of one line, which tabs separate.
+/// The tab-separated columns of one line.
 struct Columns {
     private var line: ArraySlice<UInt8> = []
-    /// Where each column ends, so that the next one begins behind it. Used again for each line.
+    /// The end of each column. The array is reused for each line.
     private var ends: [Int] = []
 
     var count: Int { ends.count }
@@ -19,7 +19,7 @@ struct Columns {
         line[(index == 0 ? line.startIndex : ends[index - 1] + 1)..<ends[index]]
     }
 
-    /// - Throws: ``LineProblem`` when the column is not UTF-8.
+    /// - Throws: ``LineProblem`` if the column is not UTF-8.
     func text(_ index: Int) throws -> String {
         guard let text = String(validating: self[index], as: UTF8.self) else {
             throw LineProblem("column \(index + 1) is not UTF-8")
@@ -27,28 +27,27 @@ struct Columns {
         return text
     }
 
-    /// - Throws: ``LineProblem`` when the column is empty too.
+    /// - Throws: ``LineProblem`` if the column is not UTF-8 or is empty.
     func name(_ index: Int) throws -> String {
         let name = try text(index)
         guard !name.isEmpty else { throw LineProblem("column \(index + 1), the name, is empty") }
         return name
     }
 
-    /// - Throws: ``LineProblem`` when the column is no whole number.
+    /// - Throws: ``LineProblem`` if the column is not an integer.
     func integer(_ index: Int) throws -> Int64 {
         guard let number = Int64(try text(index)) else {
-            throw LineProblem("column \(index + 1) is no whole number")
+            throw LineProblem("column \(index + 1) is not an integer")
         }
         return number
     }
 
-    /// - Throws: ``LineProblem`` when the column is no number.
+    /// - Throws: ``LineProblem`` if the column is not a number.
     func number(_ index: Int) throws -> Double {
-        guard let number = Double(try text(index)) else { throw LineProblem("column \(index + 1) is no number") }
+        guard let number = Double(try text(index)) else { throw LineProblem("column \(index + 1) is not a number") }
         return number
     }
 
-    /// Whether a flag is set.
     func isSet(_ index: Int) -> Bool { self[index].elementsEqual(CollectionOfOne(UInt8(ascii: "1"))) }
 }
 

@@ -4,15 +4,15 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// A gazetteer that is being written, beside the file whose place it takes once it is whole.
+/// A gazetteer that is being written next to its target, which it replaces when complete.
 struct GazetteerDraft {
     private let file: URL
     private let draft: URL
 
     /// Writes a gazetteer in one transaction.
     ///
-    /// Whatever goes wrong, also the end of the process, leaves a former file as it is. A draft that is left behind goes
-    /// with the next import.
+    /// On any failure, even if the process is killed, an existing file stays unchanged. The next import removes an
+    /// abandoned draft.
     ///
     /// - Throws: `OptimistError` with code `gazetteerNotWritten`, or what `body` throws.
     static func write<Value>(to file: URL, _ body: (Database) throws -> Value) throws -> Value {
@@ -29,7 +29,7 @@ struct GazetteerDraft {
 
     private init(file: URL) {
         self.file = file
-        // The file's name may be as long as a name can be.
+        // The target's name may already have the maximum length.
         draft = file.deletingLastPathComponent().appending(
             path: ".\(String(file.lastPathComponent.unicodeScalars.prefix(60))).import")
     }
@@ -52,7 +52,7 @@ struct GazetteerDraft {
         }
     }
 
-    /// The journal of a new file holds next to nothing, and is not needed after a crash.
+    /// The journal of a new file is almost empty, and is not needed after a crash.
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -61,9 +61,7 @@ struct GazetteerDraft {
         return configuration
     }
 
-    /// Makes the draft, empty.
-    ///
-    /// - Returns: By what to know it again.
+    /// Makes an empty draft, and returns its inode, which identifies it later.
     private func make() throws -> ino_t {
         let descriptor = try check(open(draft.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o644))
         defer { close(descriptor) }
@@ -72,11 +70,11 @@ struct GazetteerDraft {
         return status.st_ino
     }
 
-    /// SQLite has made the content durable by its commit; this does so for the name.
+    /// Replaces the target. SQLite's commit has made the content durable, and this does the same for the name.
     private func takePlace(_ inode: ino_t) throws {
         guard isOwn(inode) else {
             throw OptimistError(
-                .gazetteerNotWritten, "Another import to \(file.path) has begun meanwhile. This one has ended for it.")
+                .gazetteerNotWritten, "Another import to \(file.path) has started, so this one was cancelled.")
         }
         _ = try check(rename(draft.path, file.path))
         let directory = try check(open(file.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC))
@@ -84,7 +82,7 @@ struct GazetteerDraft {
         _ = try check(fsync(directory))
     }
 
-    /// Whether the draft is the one that was made here, and not that of another import to the same file.
+    /// Whether this import made the draft, rather than another import to the same file.
     private func isOwn(_ inode: ino_t) -> Bool {
         var status = stat()
         return lstat(draft.path, &status) == 0 && status.st_ino == inode
@@ -93,7 +91,7 @@ struct GazetteerDraft {
     private func refusal(_ reason: String, _ cause: any Error) -> OptimistError {
         OptimistError(
             .gazetteerNotWritten,
-            "\(file.path) cannot be written: \(reason). A gazetteer that was there is there still, unchanged.",
+            "\(file.path) cannot be written: \(reason). An existing gazetteer was not changed.",
             cause: cause)
     }
 

@@ -3,34 +3,34 @@
 package import Foundation
 import GRDB
 
-/// Makes a gazetteer's file from the files that GeoNames publishes, unpacked.
+/// Makes a gazetteer file from the unpacked files that GeoNames publishes.
 ///
-/// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: an app that shows the names must also show
-/// their source, see ``GazetteerSource/attribution``.
+/// They are at <https://download.geonames.org/export/dump/>, under CC BY 4.0: an app that shows the names must also
+/// show their source, see ``GazetteerSource/attribution``.
 ///
-/// The files are read as a stream. In memory are the ids of the places, and at most 64 MB of the file that is written.
+/// The files are streamed. Memory holds the ids of the places, and at most 64 MB of the file being written.
 package struct GazetteerImport: Sendable {
-    /// `cities500.txt`, or one of its like with fewer places.
+    /// `cities500.txt`, or a similar file with fewer places.
     package var cities: URL
     /// `admin1CodesASCII.txt`. Nil: no areas.
     package var areas: URL?
     /// `alternateNamesV2.txt`. Nil: local names only.
     package var names: URL?
 
-    /// Makes an import. By default it has no areas and local names only.
+    /// Makes an import, by default without areas and with local names only.
     package init(cities: URL, areas: URL? = nil, names: URL? = nil) {
         self.cities = cities
         self.areas = areas
         self.names = names
     }
 
-    /// Reads the files, and puts a gazetteer in the place of the one that may be there.
+    /// Reads the files, and writes or replaces a gazetteer.
     ///
-    /// Blocks its thread: for seconds, with all names for a minute. A former file stays as it is unless everything went
-    /// well, also when the task is cancelled or the process ends.
+    /// Blocks its thread for seconds, or about a minute with all names. On failure or cancellation, or if the process
+    /// ends, an existing file stays unchanged.
     ///
-    /// - Returns: The number of places found, and the lines that could not be read.
-    /// - Throws: `OptimistError` with code `unreadableGeoNames` when a file cannot be read or is another one than expected;
+    /// - Returns: The number of places, and the lines that could not be read.
+    /// - Throws: `OptimistError` with code `unreadableGeoNames` if a file cannot be read or is not the expected one;
     ///   `gazetteerNotWritten`; `CancellationError`.
     package func run(to file: URL) throws -> ImportReport {
         try GazetteerDraft.write(to: file) { db in

@@ -8,11 +8,10 @@ struct GeoNamesFile {
     let url: URL
     let kind: Kind
 
-    /// What the lines are.
     enum Kind {
         case cities, areas, names
 
-        /// How many columns a line has. Earlier releases had no years of names.
+        /// The number of columns. Earlier releases had no years of names.
         var columns: ClosedRange<Int> {
             switch self {
             case .cities: 19...19
@@ -30,14 +29,14 @@ struct GeoNamesFile {
         }
     }
 
-    /// After so many lines, and at the end, it is looked at whether this is the right file.
+    /// Whether this is the right file is checked after this many lines, and at the end.
     private static let sampleLines = 1000
 
-    /// Gives each line to `body`, and goes on when that throws a ``LineProblem``.
+    /// Calls `body` for each line, and continues if it throws a ``LineProblem``.
     ///
-    /// - Returns: What could not be read.
-    /// - Throws: `OptimistError` with code `unreadableGeoNames` when the file cannot be read, or hardly a line of it: fewer
-    ///   than one in ten. `CancellationError`, or what `body` throws.
+    /// - Returns: The lines that could not be read.
+    /// - Throws: `OptimistError` with code `unreadableGeoNames` if the file cannot be read, or fewer than one in ten of
+    ///   its lines can. `CancellationError`, or what `body` throws.
     func forEachLine(
         adding fingerprint: inout Fingerprint, _ body: (Columns) throws -> Void
     ) throws -> UnreadableLines {

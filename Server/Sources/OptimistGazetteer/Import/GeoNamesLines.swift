@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A line of `cities500.txt` and its like.
+/// A line of `cities500.txt` or a similar file.
 ///
 /// > Source: https://download.geonames.org/export/dump/readme.txt, "The main 'geoname' table".
 struct CityLine {
@@ -9,12 +9,12 @@ struct CityLine {
     var coordinate: Coordinate
     var featureClass: String
     var featureCode: String
-    /// Nil where no country is.
+    /// Nil outside all countries.
     var country: String?
-    /// The codes of the administrative units, the largest first. Empty where there is none.
+    /// The codes of the administrative units, largest first, or empty.
     var admin: [String]
     var population: Int64
-    /// The day of the last change, as `2026-01-31`. Empty where the column holds something else.
+    /// The day of the last change, as `2026-01-31`. Empty if the column is malformed.
     var date: String
 
     init(_ columns: Columns) throws {
@@ -33,10 +33,10 @@ struct CityLine {
         date = columns[18].count == 10 ? try columns.text(18) : ""
     }
 
-    /// Whether people live there now: no mountain, and no place that is historical, abandoned or destroyed.
+    /// Whether it is a populated place that is not historical, abandoned or destroyed.
     var isPopulated: Bool { featureClass == "P" && !["PPLH", "PPLCH", "PPLQ", "PPLW"].contains(featureCode) }
 
-    /// Whether it is a section of a populated place, such as a city's district.
+    /// Whether it is a section of a populated place, such as a city district.
     var isSection: Bool { featureCode == "PPLX" }
 }
 
@@ -49,7 +49,7 @@ struct AreaLine {
 
     init(_ columns: Columns) throws {
         let code = try columns.text(0).split(separator: ".", maxSplits: 1)
-        guard code.count == 2 else { throw LineProblem("column 1 is no code such as JP.40") }
+        guard code.count == 2 else { throw LineProblem("column 1 is not a code such as JP.40") }
         country = String(code[0])
         admin1 = String(code[1])
         name = try columns.name(1)
@@ -67,9 +67,8 @@ struct NameLine {
     var text: String
     var isPreferred: Bool
 
-    /// Nil for a text that is not a name in use now: links and codes, which stand where the language does, and names
-    /// that are colloquial, historic or no longer in use. Also for ids that `isWanted` does not know, which is most of
-    /// the file.
+    /// Nil for text that is not a current name: links and codes, which have a pseudo-language, and names that are
+    /// colloquial or historic. Also nil for ids that `isWanted` rejects, which are most of the file.
     init?(_ columns: Columns, where isWanted: (Int64) -> Bool) throws {
         id = try columns.integer(1)
         guard isWanted(id), let language = LanguageCode(exactly: columns[2]) else { return nil }
@@ -83,7 +82,7 @@ struct NameLine {
 }
 
 extension LanguageCode {
-    /// Nil unless the column holds a language alone, which `zh-TW` and `wkdt` are not.
+    /// Nil unless the column is only a language, unlike `zh-TW` and `wkdt`.
     fileprivate init?(exactly column: ArraySlice<UInt8>) {
         guard column.count <= 3, let text = String(validating: column, as: UTF8.self) else { return nil }
         self.init(text)

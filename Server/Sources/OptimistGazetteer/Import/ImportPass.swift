@@ -2,7 +2,7 @@
 
 import GRDB
 
-/// One import, while it fills its file: cities first, then areas, then the names of both.
+/// One import: reads cities first, then areas, then the names of both.
 struct ImportPass {
     private let db: Database
     private var ids: Set<Int64> = []
@@ -26,7 +26,7 @@ struct ImportPass {
             try file.forEachLine(adding: &fingerprint) { columns in
                 let city = try CityLine(columns)
                 guard city.isPopulated else { return }
-                guard ids.insert(city.id).inserted else { throw LineProblem("the id \(city.id) is there already") }
+                guard ids.insert(city.id).inserted else { throw LineProblem("the id \(city.id) appears twice") }
                 let (latitude, longitude) = (city.coordinate.latitude, city.coordinate.longitude)
                 try insert.execute(arguments: [
                     city.id, city.name, latitude, longitude, city.isSection, city.country, city.admin[0],
@@ -49,7 +49,7 @@ struct ImportPass {
             })
     }
 
-    /// The first preferred name in each language is kept, or else the first one.
+    /// Keeps the first preferred name in each language, or else the first name.
     mutating func readNames(_ file: GeoNamesFile) throws {
         let insert = try db.makeStatement(
             sql: """
@@ -64,7 +64,7 @@ struct ImportPass {
             })
     }
 
-    /// Settles what needs all places, and says where the data is from.
+    /// Assigns sections to places, and stores the data's source.
     mutating func finish(files: [String]) throws -> ImportReport {
         let source = GazetteerSource(files: files, date: date, fingerprint: fingerprint)
         try source.store(in: db)

@@ -2,33 +2,30 @@
 
 /// The results of an import.
 package struct ImportReport: Sendable {
-    /// How many populated places there are, sections included.
+    /// The number of populated places, including sections.
     package internal(set) var places = 0
-    /// How many sections stand for a place.
+    /// The number of sections that were assigned to a place.
     package internal(set) var sections = 0
-    /// How many administrative areas there are.
+    /// The number of administrative areas.
     package internal(set) var areas = 0
-    /// How many names in a language there are, of places and areas: one for each in each language.
+    /// The number of names of places and areas, at most one for each in each language.
     package internal(set) var names = 0
-    /// The unreadable lines of each file that has some.
+    /// The unreadable lines, for each file.
     package internal(set) var unreadable: [UnreadableLines] = []
-    /// Where the data is from.
     package internal(set) var source: GazetteerSource
 }
 
 /// The lines of a file that could not be read. The import skipped them.
 package struct UnreadableLines: Sendable {
-    /// One line.
     package struct Line: Sendable {
         /// Counted from 1.
         package let line: Int
-        /// The fault, as the end of a sentence.
+        /// The reason, as the end of a sentence.
         package let reason: String
     }
 
-    /// The file's name.
     package let file: String
-    /// How many lines could not be read.
+    /// The number of unreadable lines.
     package private(set) var count = 0
     /// The first 20 of them.
     package private(set) var first: [Line] = []

@@ -4,17 +4,17 @@ import Foundation
 
 /// Reads a file of any size line by line.
 enum LineReader {
-    /// A longer line is cut off: no line of GeoNames' comes near it.
+    /// Longer lines are truncated. GeoNames' lines are far shorter.
     private static let maxLineBytes = 1 << 20
 
-    /// Gives each line to `body`, without its end and with its number, from 1.
+    /// Calls `body` with each line, without its line ending, and its number, from 1.
     ///
-    /// - Throws: `POSIXError` when the file cannot be read, or what `body` throws.
+    /// - Throws: `POSIXError` if the file cannot be read, or what `body` throws.
     static func forEachLine(of file: URL, _ body: (_ line: ArraySlice<UInt8>, _ number: Int) throws -> Void) throws {
         let descriptor = try check(open(file.path, O_RDONLY | O_CLOEXEC))
         defer { close(descriptor) }
         var chunk = [UInt8](repeating: 0, count: 1 << 18)
-        // The beginning of a line whose end is in a later chunk.
+        // The start of a line that continues in the next chunk.
         var beginning: [UInt8] = []
         var number = 0
         func finish(_ line: ArraySlice<UInt8>) throws {
@@ -38,7 +38,7 @@ enum LineReader {
         if !beginning.isEmpty { try finish(beginning[...]) }
     }
 
-    /// - Returns: How many bytes were read. 0 at the end of the file.
+    /// - Returns: The number of bytes read. 0 at the end of the file.
     private static func fill(_ chunk: inout [UInt8], from descriptor: CInt) throws -> Int {
         while true {
             let count = chunk.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }

@@ -2,17 +2,17 @@
 
 import GRDB
 
-/// Finds the place that a section stands for.
+/// Finds the place that each section belongs to.
 ///
-/// GeoNames does not say it for most of them. It is the place within 25 km, in the same country and the same largest
-/// administrative unit, that shares the most of the smaller units too; among several, the most populous one. A section
-/// without such a place stands for itself.
+/// For most sections, GeoNames' data does not include it. It is the place within 25 km, in the same country and the
+/// same largest administrative unit, that shares the most smaller units; if several do, the most populous one. A
+/// section without such a place stays separate.
 enum Sections {
     private static let reachMeters = 25_000.0
 
-    /// All sections are in memory for it: some megabytes.
+    /// Assigns sections to places. Holds all sections in memory: a few megabytes.
     ///
-    /// - Returns: For how many sections a place was found.
+    /// - Returns: The number of sections with a place.
     static func settle(in db: Database) throws -> Int {
         let sections = try Row.fetchAll(
             db,
@@ -51,7 +51,7 @@ enum Sections {
         return best?.id
     }
 
-    /// How many units below the largest both are in.
+    /// How many units below the largest both have in common.
     private static func sharedUnits(_ one: Row, _ other: Row) -> Int {
         ["admin2", "admin3", "admin4"].prefix { column in
             let code: String = one[column]

@@ -6,22 +6,22 @@ import Foundation
 package struct Coordinate: Hashable, Sendable {
     /// -90 at the South Pole, 90 at the North Pole.
     package let latitude: Double
-    /// -180 to 180. Both name the same meridian.
+    /// -180 to 180. Both ends are the same meridian.
     package let longitude: Double
 
-    /// Nil unless both are finite and in range.
+    /// Returns nil unless both are in range.
     package init?(latitude: Double, longitude: Double) {
         guard abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
         self.latitude = latitude
         self.longitude = longitude
     }
 
-    /// Earth's mean radius. Great circles on a sphere of that size are right to about half a percent.
+    /// Earth's mean radius. Great circles on a sphere of this size are accurate to about half a percent.
     ///
     /// > Source: Moritz, "Geodetic Reference System 1980", Journal of Geodesy 74, 2000: R₁.
     static let earthRadiusMeters = 6_371_008.8
 
-    /// The length of the great circle to another point, in metres.
+    /// The great-circle distance to another point, in metres.
     ///
     /// > Source: Sinnott, "Virtues of the Haversine", Sky and Telescope 68, 1984.
     package func distanceMeters(to other: Coordinate) -> Double {
@@ -35,8 +35,8 @@ package struct Coordinate: Hashable, Sendable {
 }
 
 extension Double {
-    /// The angle in radians, of degrees.
+    /// Converts degrees to radians.
     var radians: Double { self * .pi / 180 }
-    /// The angle in degrees, of radians.
+    /// Converts radians to degrees.
     var degrees: Double { self * 180 / .pi }
 }

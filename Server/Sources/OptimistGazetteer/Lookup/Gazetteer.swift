@@ -4,44 +4,44 @@ package import Foundation
 import GRDB
 import OptimistCore
 
-/// Says what the place at a coordinate is called, from a file that ``GazetteerImport`` has made.
+/// Names the place at a coordinate, from a file made by ``GazetteerImport``.
 ///
 /// ```swift
 /// let gazetteer = try Gazetteer(at: URL(filePath: "gazetteer.sqlite"))
 /// let name = try gazetteer.place(at: tokyoStation, languages: ["ja", "en"])   // 東京, 東京都, JP
 /// ```
 ///
-/// The answer is the nearest populated place, however small: no city takes the villages around it. A section of a place,
-/// such as a city's district, stands for that place. So a city is as wide as its districts, and it is the city that is
-/// named.
+/// The answer is the nearest populated place, however small, so a city does not absorb the villages around it. A
+/// section of a place, such as a city district, counts as that place. A city is therefore as wide as its districts.
 ///
-/// Any thread may ask; one question is answered at a time. The file is kept open: an import that replaces it is seen by
-/// the next gazetteer that is opened.
+/// It can be used from any thread, and answers one query at a time. The file stays open: only a gazetteer that is
+/// opened later uses a file that replaces it.
 package final class Gazetteer: Sendable {
-    /// Where the data is from.
+    /// The source of the data.
     package let source: GazetteerSource
     private let queue: DatabaseQueue
 
-    /// How far away a place may be, unless a question says otherwise.
+    /// The default maximum distance of a place.
     package static let standardReachMeters = 50_000.0
 
-    /// Opens a file for reading only.
+    /// Opens a file for reading.
     ///
-    /// - Throws: `OptimistError` with code `notAGazetteer` when it is missing, something else, or of another version's
-    ///   format.
+    /// - Throws: `OptimistError` with code `notAGazetteer` if it is missing, is not a gazetteer, or has another
+    ///   version's format.
     package init(at file: URL) throws {
         queue = try GazetteerFormat.open(file)
         source = try queue.read(GazetteerSource.init)
     }
 
-    /// Returns the name of the nearest populated place. It blocks its thread while it reads.
+    /// Returns the name of the nearest populated place. Blocks its thread while it reads.
     ///
     /// - Parameters:
     ///   - coordinate: Where to look.
-    ///   - languages: Tags such as `ja` or `en-GB`, the best one first. Place and area are each named in the first
-    ///     language that the data has a name in, or else by their local name. Malformed tags are ignored.
-    ///   - reachMeters: How far away the place may be, in meters. A negative number stops the program.
-    /// - Returns: Nil if there is no place so near.
+    ///   - languages: Tags such as `ja` or `en-GB`, in order of preference. The place and the area each use the first
+    ///     language that the data has a name in, or else their local name. Malformed tags are ignored.
+    ///   - reachMeters: The maximum distance of the place, in metres. A negative number is a programmer error and
+    ///     traps.
+    /// - Returns: Nil if no place is that near.
     /// - Throws: `DatabaseError` if the file cannot be read.
     package func place(
         at coordinate: Coordinate, languages: [String], within reachMeters: Double = standardReachMeters
@@ -49,7 +49,7 @@ package final class Gazetteer: Sendable {
         try queue.read { try Self.place(at: coordinate, languages, reachMeters, $0) }
     }
 
-    /// The same, without blocking the thread.
+    /// Returns the same without blocking the thread.
     ///
     /// - Throws: `DatabaseError` if the file cannot be read; `CancellationError`.
     package func place(
@@ -87,7 +87,7 @@ package final class Gazetteer: Sendable {
         return NamedPlace.Name(text: local, language: nil)
     }
 
-    /// Of a place or section: the place that it belongs to.
+    /// Selects the place itself, or the place that a section belongs to.
     private static let selectPlace = """
         SELECT place.id, place.name, place.country, area.id AS area_id, area.name AS area_name
         FROM place AS nearest JOIN place ON place.id = coalesce(nearest.belongs_to, nearest.id)

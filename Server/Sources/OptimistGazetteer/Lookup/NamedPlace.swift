@@ -2,20 +2,19 @@
 
 /// The names of a place.
 package struct NamedPlace: Hashable, Sendable {
-    /// A name, and the language that it was asked in.
+    /// A name and its language.
     package struct Name: Hashable, Sendable {
-        /// The name.
         package let text: String
-        /// Two or three letters. Nil: none of the asked languages has a name for it, and this is the local one.
+        /// Two or three letters. Nil: there is no name in any requested language, and this is the local name.
         package let language: String?
     }
 
     /// The populated place.
     package let place: Name
-    /// The largest administrative unit that it is in, such as a state or a prefecture. Nil where the data has none.
+    /// The place's largest administrative unit, such as a state or a prefecture. Nil if unknown.
     package let area: Name?
-    /// The country's ISO 3166 code of two letters. Nil where the data has none.
+    /// The country's two-letter ISO 3166 code. Nil if unknown.
     package let country: String?
-    /// How far away the point is that decided, along a great circle: the place's own, or that of one of its sections.
+    /// The great-circle distance, in metres, to the nearest point: the place's own or that of one of its sections.
     package let distanceMeters: Double
 }

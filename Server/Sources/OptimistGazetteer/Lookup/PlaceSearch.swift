@@ -6,24 +6,24 @@ import GRDB
 struct PlaceSearch {
     let db: Database
 
-    /// A place, and how far away its point is.
+    /// A place, and the distance to its point.
     struct Found: Comparable {
         var distanceMeters: Double
         var id: Int64
 
-        /// The nearer one comes first, and of two equally near ones the one with the smaller id.
+        /// Orders by distance, then by id.
         static func < (one: Self, other: Self) -> Bool {
             (one.distanceMeters, one.id) < (other.distanceMeters, other.id)
         }
     }
 
-    /// Where most people are, some place is that near.
+    /// In most inhabited regions, a place is this near.
     private static let firstRadiusMeters = 4_000.0
 
     /// Returns the nearest place.
     ///
-    /// A point in a corner of the box is farther away than its radius: there may be a nearer one outside. Then the next
-    /// box reaches to the found point, and holds everything that could be nearer.
+    /// A point in a corner of the box is farther away than its radius, so there may be a nearer one outside. In that
+    /// case, the next box reaches as far as the found point, and contains all nearer points.
     func nearest(to center: Coordinate, within limitMeters: Double) throws -> Found? {
         var radius = min(Self.firstRadiusMeters, limitMeters)
         while true {
@@ -35,7 +35,7 @@ struct PlaceSearch {
         }
     }
 
-    /// Returns all places within a distance, the nearest one first.
+    /// Returns all places within a distance, nearest first.
     func all(around center: Coordinate, within radiusMeters: Double) throws -> [Found] {
         var all: [Found] = []
         try forEach(inBoxAround: center, radiusMeters: radiusMeters) { found in
@@ -56,14 +56,14 @@ struct PlaceSearch {
                     box.longitudes.upperBound,
                 ])
             while let row = try rows.next() {
-                // A row that is not a point on Earth was never imported.
+                // The import only writes points on Earth.
                 guard let point = Coordinate(latitude: row[1], longitude: row[2]) else { continue }
                 try body(Found(distanceMeters: center.distanceMeters(to: point), id: row[0]))
             }
         }
     }
 
-    /// The R*Tree keeps rounded coordinates, in boxes that hold the exact ones. `CROSS` keeps it the outer loop.
+    /// The R*Tree stores rounded boxes that contain the exact coordinates. `CROSS` makes it the outer loop.
     private static let inBox = """
         SELECT place.id, place.latitude, place.longitude FROM place_box CROSS JOIN place ON place.id = place_box.id
         WHERE north >= ? AND south <= ? AND east >= ? AND west <= ?

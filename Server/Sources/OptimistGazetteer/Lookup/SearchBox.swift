@@ -7,13 +7,15 @@ struct SearchBox: Equatable {
     var latitudes: ClosedRange<Double>
     var longitudes: ClosedRange<Double>
 
-    /// Returns boxes that hold everything within a distance of a point: one, or two on either side of the antimeridian.
+    /// Returns boxes that contain everything within a distance of a point: one, or one on each side of the
+    /// antimeridian.
     ///
-    /// Where a pole is that near, they reach around the whole Earth.
+    /// If the distance includes a pole, the boxes span all longitudes.
     ///
-    /// > Source: Matuschek, "Finding Points Within a Distance of a Latitude/Longitude Using Bounding Coordinates", 2010.
+    /// > Source: Matuschek, "Finding Points Within a Distance of a Latitude/Longitude Using Bounding Coordinates",
+    /// > 2010.
     static func boxes(around center: Coordinate, radiusMeters: Double) -> [SearchBox] {
-        // A hair more, so that what is exactly so far away is not lost to rounding.
+        // Slightly larger, so that rounding does not exclude points at exactly this distance.
         let angle = (radiusMeters / Coordinate.earthRadiusMeters * (1 + 1e-9) + 1e-9)
         let south = center.latitude - angle.degrees
         let north = center.latitude + angle.degrees
