@@ -30,7 +30,7 @@ public struct PostgresDatabase: Sendable {
     /// The most requests of a process that may wait for a connection. The server answers further ones with 503.
     /// Default: 1,000.
     ///
-    /// The initializer raises a number below 0 to 0. A request does not wait if a connection is free.
+    /// The initializer raises a number below 0 to 0.
     package var maxWaiting: Int
 
     /// Describes a database without connecting to it or checking the URL.
@@ -81,12 +81,10 @@ extension ServerStorage {
     }
 }
 
-/// Opens a database for a server process or an operator's command.
 package struct PostgresOpening: Sendable {
     package let database: PostgresDatabase
     package let dependencies: Dependencies
     package let logger: Logger
-    /// Receives the pool's metrics. Nil: none are collected.
     let metrics: (any MetricsFactory)?
 
     package init(
@@ -111,7 +109,6 @@ package struct PostgresOpening: Sendable {
         try await explaining { _ = try migrated() }
     }
 
-    /// Connects to the database, and makes or migrates its tables.
     func migrated() throws -> PostgresConnection {
         let connection = try PostgresSetup(database).connectForSetup()
         try PostgresTables.migrate(connection)
@@ -152,8 +149,6 @@ package struct PostgresOpening: Sendable {
     }
 
     /// Carries out an operator's command, and announces the sessions it ended to the running servers.
-    ///
-    /// - Parameter keys: The servers' secret.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
         let storage = try await assemble(.ofNoRows, keys)
@@ -230,7 +225,6 @@ package struct PostgresOpening: Sendable {
             databaseBytes: database, logBytes: log, waiting: pool.waitingCount, pool: pool.figures)
     }
 
-    /// Tries a write. Returns a description of the trouble, or nil if it worked.
     private static func attempt(at time: Date, _ pool: PostgresPool) async -> String? {
         do {
             try await pool.run { connection in

@@ -32,7 +32,6 @@ final class Connection {
             link: Link(direction: .response, seed: seeds.responses), loop: loop, conditions: { exchange.conditions })
     }
 
-    /// The handler for the client's side. The server's side gets another one when it connects.
     var clientTap: Tap { Tap(connection: self, outgoing: requests, incoming: responses) }
 
     func open() {
@@ -43,7 +42,6 @@ final class Connection {
         connect(to: exchange.upstreamsInTurn())
     }
 
-    /// Connects to the first of these servers that is up.
     private func connect(to upstreams: ArraySlice<(host: String, port: Int)>) {
         guard let upstream = upstreams.first else { return reset() }
         let this = NIOLoopBound(self, eventLoop: client.eventLoop)
@@ -62,7 +60,6 @@ final class Connection {
             .whenComplete { [self] result in connected(result, orElse: upstreams.dropFirst()) }
     }
 
-    /// Handles bytes that were read from one side.
     func take(_ chunk: ByteBuffer, from flow: Flow) {
         guard !isOver else { return }
         if flow === requests {
@@ -83,7 +80,6 @@ final class Connection {
         if outgoing.hasDeliveredEnd { finish() }
     }
 
-    /// Resets the connection on both sides, without an orderly close.
     func reset() {
         guard !isOver else { return }
         exchange.count { $0.resets += 1 }

@@ -18,7 +18,6 @@ final class Exchange: Sendable {
         var counters = ProxyCounters()
         var lost = LostResponses()
         var random: SplitMix64
-        /// How many connections were assigned a server.
         var turn = 0
     }
 
@@ -41,7 +40,6 @@ final class Exchange: Sendable {
 
     func count(_ change: (inout ProxyCounters) -> Void) { state.withLock { change(&$0.counters) } }
 
-    /// Calls `body` for every open connection, and returns when all calls are done.
     func forEachConnection(_ body: @escaping @Sendable (Connection) -> Void) async {
         await withCheckedContinuation { continuation in
             loop.execute { [self] in
@@ -71,7 +69,6 @@ final class Exchange: Sendable {
         if isLost { connection.reset() } else { connection.open() }
     }
 
-    /// The servers in the order that a new connection tries them, round-robin.
     func upstreamsInTurn() -> ArraySlice<(host: String, port: Int)> {
         let turn = state.withLock { state in
             defer { state.turn += 1 }
@@ -93,7 +90,6 @@ final class Exchange: Sendable {
     }
 }
 
-/// Admits a client's connection when its channel becomes active.
 private final class Door: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

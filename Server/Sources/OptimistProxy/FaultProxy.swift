@@ -35,13 +35,8 @@ package final class FaultProxy: Sendable {
 
     deinit { end.succeed() }
 
-    /// Starts to listen.
+    /// Starts to listen for one server.
     ///
-    /// - Parameters:
-    ///   - listenPort: A port of 127.0.0.1. 0, the default, selects a free one: see ``port``.
-    ///   - upstream: The server. While it is down, the proxy resets new connections.
-    ///   - conditions: The initial network conditions. Default: a perfect network.
-    ///   - seed: Seeds every random draw. The same seed draws the same losses for the same chunks.
     /// - Throws: `OptimistError` with code `cannotListen` if the port is taken or not allowed.
     package static func start(
         listenPort: Int = 0, upstream: (host: String, port: Int), conditions: NetworkConditions = .online,
@@ -74,7 +69,6 @@ package final class FaultProxy: Sendable {
     /// The current network conditions, with each value clamped to its range.
     package var conditions: NetworkConditions { exchange.conditions }
 
-    /// The counts of bytes and connections so far.
     package var counters: ProxyCounters { exchange.counters }
 
     /// Changes the network conditions. When it returns, they apply to every connection: going offline has reset all of
@@ -113,9 +107,7 @@ package final class FaultProxy: Sendable {
 package struct ProxyCounters: Codable, Equatable, Sendable {
     /// Accepted connections, including those that were reset immediately.
     package internal(set) var connections = 0
-    /// Bytes delivered to the server.
     package internal(set) var requestBytes = 0
-    /// Bytes delivered to clients.
     package internal(set) var responseBytes = 0
     /// Broken connections, whether because of the conditions, a call, a peer or a server that was down.
     package internal(set) var resets = 0

@@ -24,11 +24,9 @@ final class Flow {
 
     /// Nil until connected to the server.
     var target: (any Channel)? { didSet { advance() } }
-    /// Called when there is room to read again.
     var roomAppeared: () -> Void = {}
     /// Called after bytes were written to the other side's socket.
     var delivered: (Int) -> Void = { _ in }
-    /// Called after the response was cut off and its last byte written.
     var cutOff: () -> Void = {}
     private var hasTakenEnd = false
     private(set) var hasDeliveredEnd = false
@@ -63,7 +61,7 @@ final class Flow {
         return true
     }
 
-    /// Takes the sender's end of stream, which arrives after everything sent before it.
+    /// Takes the sender's end of stream.
     func takeEnd() {
         guard !hasTakenEnd else { return }
         hasTakenEnd = true
@@ -82,7 +80,6 @@ final class Flow {
         if hasRoom { roomAppeared() }
     }
 
-    /// Drops the waiting chunks. No more data is delivered.
     func stop() {
         timer?.cancel()
         target = nil

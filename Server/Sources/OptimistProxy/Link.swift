@@ -8,7 +8,6 @@ import OptimistCore
 struct Link {
     enum Direction { case request, response }
 
-    /// A run of bytes for one write.
     struct Piece: Equatable {
         var byteCount: Int
         var due: NIODeadline
@@ -19,7 +18,6 @@ struct Link {
         case deliver([Piece])
         /// Write these pieces, which cover the start of the chunk, then close. The rest is cut off.
         case deliverAndClose([Piece])
-        /// The connection is lost, together with the chunk.
         case lose
     }
 
@@ -36,7 +34,6 @@ struct Link {
         random = SplitMix64(seed: seed)
     }
 
-    /// Decides the fate of the bytes of one read.
     mutating func carry(byteCount: Int, now: NIODeadline, under conditions: NetworkConditions) -> Fate {
         if random.draws(percent: conditions.lossPercent) { return .lose }
         let allowance = allowance(under: conditions)
@@ -46,13 +43,12 @@ struct Link {
         return carried == allowance ? .deliverAndClose(pieces) : .deliver(pieces)
     }
 
-    /// When the end of the stream arrives, if the sender closes now: after everything it sent.
+    /// When the end of the stream arrives, if the sender closes now.
     mutating func end(now: NIODeadline, under conditions: NetworkConditions) -> NIODeadline {
         lastDue = max(lastDue, now + delay(under: conditions))
         return lastDue
     }
 
-    /// The bytes that may still pass before the response is cut off.
     private func allowance(under conditions: NetworkConditions) -> Int {
         guard direction == .response, let limit = conditions.truncateResponsesAfterBytes else { return .max }
         return max(limit - carriedBytes, 0)

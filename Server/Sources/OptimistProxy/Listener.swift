@@ -11,12 +11,10 @@ actor Listener {
     private let exchange: Exchange
     private var channel: (any Channel)?
     private let port: Int
-    /// The last step, which runs after all earlier steps have ended.
     private var last: Task<Void, any Error>?
 
-    /// Opens the port for the first time.
+    /// Opens the port for the first time. 0 selects a free one.
     ///
-    /// - Parameter port: 0 selects a free one.
     /// - Throws: `OptimistError` with code `cannotListen`.
     static func open(port: Int, exchange: Exchange) async throws -> (listener: Listener, port: Int) {
         let channel = try await bind(port, exchange)

@@ -3,12 +3,11 @@
 /// Decides which responses are dropped after ``FaultProxy/dropNextResponses(_:)``.
 ///
 /// A TCP proxy does not parse the data, so the first bytes from the server after a request on the same connection count
-/// as the response. Bytes without a new request, such as those of an open event stream, pass.
+/// as the response. Other bytes, such as those of an open event stream, are forwarded.
 struct LostResponses {
     private(set) var remaining = 0
     private var order = 0
 
-    /// A connection's record of the requests that passed on it.
     struct Mark { fileprivate var order = 0 }
 
     mutating func dropNext(_ count: Int) {

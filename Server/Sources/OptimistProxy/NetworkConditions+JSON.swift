@@ -10,24 +10,20 @@ package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
     /// In a change, sets all conditions to those of a named network. In an answer, the named network with exactly these
     /// conditions.
     package var profile: NetworkConditions.Profile?
-    /// The added round-trip latency, in milliseconds.
+    /// Milliseconds per round trip.
     package var latencyMs: Double?
-    /// The most additional latency, in milliseconds.
+    /// Milliseconds.
     package var jitterMs: Double?
     /// Bytes per second. 0 is unlimited.
     package var bandwidth: Int?
-    /// The probability of losing a connection, in percent.
     package var lossPercent: Double?
-    /// The most bytes per write. 0 does not slice.
+    /// 0 does not slice.
     package var sliceBytes: Int?
-    /// Whether no data moves.
     package var stalled: Bool?
-    /// Whether there is no network.
     package var offline: Bool?
-    /// The bytes of a server's response data on a connection after which it is closed. -1 never closes it.
+    /// -1 never closes the connection.
     package var truncateResponsesAfterBytes: Int?
 
-    /// Makes a patch, by default one that changes nothing.
     package init(
         profile: NetworkConditions.Profile? = nil, latencyMs: Double? = nil, jitterMs: Double? = nil,
         bandwidth: Int? = nil, lossPercent: Double? = nil, sliceBytes: Int? = nil, stalled: Bool? = nil,
@@ -60,7 +56,6 @@ package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
 }
 
 extension NetworkConditions {
-    /// Returns these conditions changed by a patch, with each value clamped to its range.
     package func applying(_ patch: NetworkConditionsPatch) -> NetworkConditions {
         var result = patch.profile?.conditions ?? self
         if let latency = patch.latencyMs { result.latency = .milliseconds(clamping: latency) }

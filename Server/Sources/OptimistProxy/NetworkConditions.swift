@@ -46,7 +46,6 @@ package struct NetworkConditions: Hashable, Sendable {
 // MARK: - Named networks
 
 extension NetworkConditions {
-    /// The named networks.
     package enum Profile: String, CaseIterable, Codable, Sendable {
         case online
         case fourG = "4g"

@@ -20,11 +20,7 @@ package struct ProxyAdmin: Sendable {
     private let proxy: FaultProxy
     private let port: Int
 
-    /// Makes the endpoint of a proxy. It listens once ``run(listening:)`` is called.
-    ///
-    /// - Parameters:
-    ///   - proxy: The proxy to control.
-    ///   - port: A port of 127.0.0.1. 0 selects a free one.
+    /// - Parameter port: A port of 127.0.0.1. 0 selects a free one.
     package init(proxy: FaultProxy, port: Int) {
         self.proxy = proxy
         self.port = port
@@ -76,7 +72,6 @@ package struct ProxyAdmin: Sendable {
 
 private struct DropRequest: Decodable { var count: Int }
 
-/// A value as JSON with sorted keys.
 private struct JSONAnswer: ResponseGenerator {
     private let body: Data
 

@@ -12,9 +12,6 @@ final class Tap: ChannelDuplexHandler {
     private let incoming: Flow
     private var heldRead: ChannelHandlerContext?
 
-    /// - Parameters:
-    ///   - outgoing: Receives the data read from this side.
-    ///   - incoming: Writes to this side.
     init(connection: Connection, outgoing: Flow, incoming: Flow) {
         self.connection = connection
         self.outgoing = outgoing

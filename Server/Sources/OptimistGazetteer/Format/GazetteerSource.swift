@@ -2,22 +2,18 @@
 
 import GRDB
 
-/// The source of a gazetteer's data.
 package struct GazetteerSource: Hashable, Sendable {
     /// The attribution that an app must show to users who see the names.
     package let attribution: String
-    /// The licence's name and URL.
     package let licence: String
     /// The URL of the downloads.
     package let origin: String
-    /// The names of the imported files.
     package let files: String
     /// The day of the data's latest change, as `2026-01-31`. Empty if unknown.
     package let date: String
     /// Identifies the imported data and the format. Equal files in the same format have equal versions.
     package let version: String
 
-    /// The source of GeoNames data.
     init(files: [String], date: String, fingerprint: Fingerprint) {
         attribution = "© GeoNames (https://www.geonames.org), CC BY 4.0"
         licence = "CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)"

@@ -51,7 +51,6 @@ struct Columns {
     func isSet(_ index: Int) -> Bool { self[index].elementsEqual(CollectionOfOne(UInt8(ascii: "1"))) }
 }
 
-/// Why a line cannot be read.
 struct LineProblem: Error {
     var reason: String
 

@@ -17,7 +17,6 @@ package struct GazetteerImport: Sendable {
     /// `alternateNamesV2.txt`. Nil: local names only.
     package var names: URL?
 
-    /// Makes an import, by default without areas and with local names only.
     package init(cities: URL, areas: URL? = nil, names: URL? = nil) {
         self.cities = cities
         self.areas = areas

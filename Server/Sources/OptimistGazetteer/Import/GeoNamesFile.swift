@@ -3,7 +3,6 @@
 import Foundation
 import OptimistCore
 
-/// One of GeoNames' text files.
 struct GeoNamesFile {
     let url: URL
     let kind: Kind

@@ -36,7 +36,6 @@ struct CityLine {
     /// Whether it is a populated place that is not historical, abandoned or destroyed.
     var isPopulated: Bool { featureClass == "P" && !["PPLH", "PPLCH", "PPLQ", "PPLW"].contains(featureCode) }
 
-    /// Whether it is a section of a populated place, such as a city district.
     var isSection: Bool { featureCode == "PPLX" }
 }
 
@@ -61,7 +60,6 @@ struct AreaLine {
 ///
 /// > Source: https://download.geonames.org/export/dump/readme.txt, "The table 'alternate names'".
 struct NameLine {
-    /// The id of the place or area.
     var id: Int64
     var language: LanguageCode
     var text: String

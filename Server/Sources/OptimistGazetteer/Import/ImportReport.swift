@@ -1,16 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The results of an import.
 package struct ImportReport: Sendable {
     /// The number of populated places, including sections.
     package internal(set) var places = 0
     /// The number of sections that were assigned to a place.
     package internal(set) var sections = 0
-    /// The number of administrative areas.
     package internal(set) var areas = 0
     /// The number of names of places and areas, at most one for each in each language.
     package internal(set) var names = 0
-    /// The unreadable lines, for each file.
     package internal(set) var unreadable: [UnreadableLines] = []
     package internal(set) var source: GazetteerSource
 }
@@ -25,7 +22,6 @@ package struct UnreadableLines: Sendable {
     }
 
     package let file: String
-    /// The number of unreadable lines.
     package private(set) var count = 0
     /// The first 20 of them.
     package private(set) var first: [Line] = []

@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// Reads a file of any size line by line.
 enum LineReader {
     /// Longer lines are truncated. GeoNames' lines are far shorter.
     private static let maxLineBytes = 1 << 20
@@ -38,7 +37,6 @@ enum LineReader {
         if !beginning.isEmpty { try finish(beginning[...]) }
     }
 
-    /// - Returns: The number of bytes read. 0 at the end of the file.
     private static func fill(_ chunk: inout [UInt8], from descriptor: CInt) throws -> Int {
         while true {
             let count = chunk.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }

@@ -51,7 +51,6 @@ enum Sections {
         return best?.id
     }
 
-    /// How many units below the largest both have in common.
     private static func sharedUnits(_ one: Row, _ other: Row) -> Int {
         ["admin2", "admin3", "admin4"].prefix { column in
             let code: String = one[column]

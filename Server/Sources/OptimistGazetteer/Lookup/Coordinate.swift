@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// A point on Earth, in degrees.
 package struct Coordinate: Hashable, Sendable {
     /// -90 at the South Pole, 90 at the North Pole.
     package let latitude: Double
@@ -35,8 +34,6 @@ package struct Coordinate: Hashable, Sendable {
 }
 
 extension Double {
-    /// Converts degrees to radians.
     var radians: Double { self * .pi / 180 }
-    /// Converts radians to degrees.
     var degrees: Double { self * 180 / .pi }
 }

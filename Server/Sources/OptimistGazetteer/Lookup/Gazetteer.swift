@@ -17,7 +17,6 @@ import OptimistCore
 /// It can be used from any thread, and answers one query at a time. The file stays open: only a gazetteer that is
 /// opened later uses a file that replaces it.
 package final class Gazetteer: Sendable {
-    /// The source of the data.
     package let source: GazetteerSource
     private let queue: DatabaseQueue
 

@@ -64,7 +64,6 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Runs `work` in a transaction, one at a time for each account.
     private func transaction<Value: Sendable>(
         of account: String, _ work: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
@@ -73,8 +72,7 @@ struct PostgresAccountStore: AccountStore {
 
     /// Runs `work` in a transaction that holds the account's lock.
     ///
-    /// - Parameter account: The account as read earlier. Nil: do not check its password.
-    /// - Returns: Nil if the account does not exist, if its password differs from that in `account`, or if `work`
+    /// - Returns: Nil if the account does not exist, if its password has changed since `account` was read, or if `work`
     ///   returns nil.
     private func locking<Value: Sendable>(
         _ id: String, if account: StoredAccount? = nil,
@@ -145,7 +143,7 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
-    /// Calls `body` for each account, reading 500 ids at a time.
+    /// Reads 500 ids at a time.
     private func forEachAccount(_ body: (String) async throws -> Void) async throws {
         var last = ""
         while true {
@@ -319,6 +317,5 @@ extension SessionRecord {
 }
 
 extension PostgresRows {
-    /// The first column of every row.
     var texts: [String] { (0..<count).map { text($0, 0) } }
 }

@@ -5,12 +5,10 @@ import OptimistServer
 package import OptimistWire
 
 extension PostgresOpening {
-    /// Exports everything that the database stores about an account, as it is at one moment. Changes nothing. Servers
-    /// may keep running.
+    /// Exports everything that the database stores about an account, at one moment. Changes nothing. Servers may keep
+    /// running.
     ///
-    /// - Parameters:
-    ///   - email: The account's address.
-    ///   - write: Receives each line, outside the event loops. It may block.
+    /// - Parameter write: Receives each line, outside the event loops. It may block.
     /// - Throws: What `write` throws. `OptimistError` with code `account.notFound`, `dataInUse` if a copy into the
     ///   database has not finished, and `unreadableData` or `newerData` if the tables are missing or have another
     ///   version.

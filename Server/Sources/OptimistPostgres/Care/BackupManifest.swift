@@ -6,9 +6,9 @@ import OptimistServer
 
 /// The description of a backup's dump, in `backup.json`.
 struct BackupManifest: Codable, Equatable {
-    /// The database schema of the tables. `pg_restore` restores them to a schema of the same name.
+    /// `pg_restore` restores the tables to a database schema of this name.
     var schema: String
-    /// The number of rows in each table.
+    /// The row counts.
     var tables: [String: Int]
     /// The dump's SHA-256, in hexadecimal.
     var sha256: String

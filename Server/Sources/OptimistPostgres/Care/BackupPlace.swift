@@ -7,7 +7,6 @@ import OptimistServer
 /// Optimist's tables in a database, and the work that PostgreSQL's programs do on them.
 struct BackupPlace {
     let schema: String
-    /// The tables that exist.
     let tables: [String]
     private let major: Int
 

@@ -8,10 +8,9 @@ struct ClientPrograms {
     private let directory: URL
     let words: ConnectionWords
 
-    /// Finds a directory with a program that is at least as new as the server, because older programs refuse to connect
-    /// to it. The other programs are taken from the same directory.
+    /// Finds a directory with a program of at least the server's major version, because older programs refuse to
+    /// connect. The other programs are taken from the same directory.
     ///
-    /// - Parameter major: The server's major version.
     /// - Throws: `OptimistError` with code `programMissing`. The message says what to install.
     init(with program: String, atLeast major: Int, _ words: ConnectionWords) throws {
         var found: [Int] = []
@@ -50,7 +49,6 @@ struct ClientPrograms {
         answer.firstMatch(of: /\(PostgreSQL\) (\d+)/).flatMap { Int($0.1) }
     }
 
-    /// How a program ended.
     struct Ending {
         var status: Int32
         var errors: String

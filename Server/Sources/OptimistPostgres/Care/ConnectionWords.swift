@@ -2,10 +2,9 @@
 
 import CLibPQ
 
-/// A connection URL in the form for PostgreSQL's programs: the password in the environment, which other users of the
-/// machine cannot read, and the rest as an argument.
+/// A connection URL for PostgreSQL's programs: the password in the environment, which other users cannot read, and the
+/// rest as the argument of `--dbname`.
 struct ConnectionWords: Equatable {
-    /// The value of the `--dbname` option.
     var argument: String
     var environment: [String: String]
 

@@ -2,7 +2,6 @@
 
 package import Foundation
 
-/// Finds PostgreSQL's programs on this machine.
 package enum InstalledPostgres {
     /// The directories of `PATH`, then those where packages install several versions, latest first.
     package static var directories: [URL] {

@@ -4,35 +4,29 @@ package import Foundation
 import OptimistCore
 import OptimistServer
 
-/// The contents of a backup or of a restored database.
 package struct SharedBackupReport: Sendable {
     package var accounts: Int
     /// Includes deleted rows.
     package var rows: Int
-    /// The size of the dump, in bytes.
     package var bytes: Int
 }
 
-/// The result of checking a database.
 package struct SharedCheck: Sendable {
-    /// Whether PostgreSQL's own files were checked.
     package enum Files: Sendable {
         case checked
         /// The text explains how to make the check possible.
         case notChecked(String)
     }
 
-    /// One sentence for each problem.
     package var problems: [String]
     package var files: Files
 }
 
-/// Backup, restore and check.
 extension PostgresOpening {
     /// Backs up the tables, as they are at one moment, to a new directory. Servers may keep running.
     ///
-    /// `pg_dump` writes the backup. Before the directory gets its final name, the backup is read back, and its row
-    /// counts are compared with those of the snapshot.
+    /// Before the directory gets its final name, the backup is read back, and its row counts are compared with the
+    /// snapshot's.
     ///
     /// - Parameters:
     ///   - target: The directory to make. Only its owner can read it.
@@ -112,8 +106,8 @@ extension PostgresOpening {
         }
     }
 
-    /// Checks that the tables agree with each other and that every row can be read, and PostgreSQL's own files if
-    /// `pg_amcheck` is available. Changes nothing. Servers may keep running.
+    /// Checks that the tables are consistent and every row can be read, and PostgreSQL's own files if `pg_amcheck` is
+    /// available. Changes nothing. Servers may keep running.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` if the database does not have Optimist's tables, or a code
     ///   for trouble with the database.
@@ -126,8 +120,8 @@ extension PostgresOpening {
         }
     }
 
-    /// Connects to a database with Optimist's tables. The connection's transactions do not time out while they wait for
-    /// a program or a reader.
+    /// Connects to a database with Optimist's tables. Its transactions do not time out while they wait for a program or
+    /// a reader.
     ///
     /// - Throws: `OptimistError` with code `unreadableData` or `newerData` if the tables are missing or have another
     ///   version.
@@ -141,7 +135,6 @@ extension PostgresOpening {
 }
 
 extension DataCheck {
-    /// Lists the triggers and rules on the tables if there are any, and otherwise checks the tables.
     fileprivate static func problems(inShared connection: PostgresConnection) throws -> [String] {
         let actors = try connection.query(CareStatement.actors)
         if actors.count > 0 { return (0..<actors.count).map { foreign(actors.text($0, 0), actors.text($0, 1)) } }

@@ -4,7 +4,6 @@ import OptimistServer
 @_spi(Internals) import OptimistServing
 import OptimistWire
 
-/// The data of a database, within a snapshot transaction.
 struct SharedData: CheckedData {
     private let connection: PostgresConnection
     private let schema: Schema?

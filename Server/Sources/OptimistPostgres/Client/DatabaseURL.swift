@@ -9,7 +9,6 @@ struct DatabaseURL {
     private let text: String
     /// The scheme with `://`. Empty for a string of keywords.
     private let scheme: Substring
-    /// The user, the password, the hosts and the name of the database.
     private let authority: Substring
     /// The parameters, with the question mark.
     private let query: Substring
@@ -24,14 +23,12 @@ struct DatabaseURL {
         query = text[end...]
     }
 
-    /// Whether a question mark belongs to an unescaped password.
     private static func isPassword(_ head: Substring, _ rest: Substring) -> Bool {
         guard !head.contains("@"), head.contains(":"), let at = rest.firstIndex(of: "@") else { return false }
         let isHosts = head.wholeMatch(of: /(\[[^\]]*\]|[^:]*)(:[0-9]*)?(,(\[[^\]]*\]|[^:]*)(:[0-9]*)?)*(\/.*)?/) != nil
         return !isHosts || !rest[..<at].contains("=")
     }
 
-    /// The text without passwords.
     var place: String {
         if scheme.isEmpty { return hidingKeywords }
         return String(scheme) + hidingPassword + hidingParameters
@@ -67,6 +64,5 @@ struct DatabaseURL {
 }
 
 extension Substring {
-    /// The next question mark after the last `@`.
     fileprivate var endOfPassword: Index { lastIndex(of: "@").flatMap { self[$0...].firstIndex(of: "?") } ?? endIndex }
 }

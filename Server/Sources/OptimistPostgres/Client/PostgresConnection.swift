@@ -12,16 +12,16 @@ import CLibPQ
 ///
 /// Statements are prepared at their first use, and sent in libpq's pipeline mode. ``enqueue(_:_:)`` adds a statement to
 /// libpq's buffer. ``query(_:_:)`` adds another, sends the buffer, and waits once for all answers. A transaction
-/// therefore waits once for each query, once for its commit, and once for every 64 consecutive writes.
+/// therefore waits once for each query, for its commit, and for every 64 consecutive writes.
 ///
-/// No lock guards its state. `@unchecked Sendable` is correct because each connection has one owner (a lane of the
-/// pool, the listener or a command), which uses it on one thread at a time.
+/// `@unchecked Sendable` is correct without a lock because each connection has one owner (a lane of the pool, the
+/// listener or a command), which uses it on one thread at a time.
 ///
 /// > Source: PostgreSQL, "libpq", "Pipeline Mode".
 final class PostgresConnection: @unchecked Sendable {
     private let connection: OpaquePointer
     private var prepared: Set<String> = []
-    /// The preparations and statements with unread answers, in order.
+    /// Statements with unread answers, in order.
     private var sent: [Sent] = []
     /// The most unread answers. Beyond it, ``enqueue(_:_:)`` reads them first: if neither side read, both could wait
     /// forever.
@@ -34,11 +34,7 @@ final class PostgresConnection: @unchecked Sendable {
         case statement
     }
 
-    /// Connects.
-    ///
-    /// - Parameters:
-    ///   - url: A libpq connection URL or string.
-    ///   - patience: How long to wait for data before the connection counts as lost, in seconds. Default: 30.
+    /// - Parameter patience: How long to wait for data before the connection counts as lost, in seconds.
     /// - Throws: ``PostgresError`` `unreachable`, also if the URL is not valid.
     init(_ url: String, patience: Int32 = 30) throws(PostgresError) {
         self.patience = patience * 1000
@@ -73,7 +69,6 @@ final class PostgresConnection: @unchecked Sendable {
 
     deinit { PQfinish(connection) }
 
-    /// Counts the server's warnings. It lives as long as the connection.
     fileprivate final class Notices { var count = 0 }
     fileprivate let notices = Notices()
 
@@ -109,7 +104,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     /// Runs the enqueued statements.
     ///
-    /// - Throws: ``PostgresError`` of the first statement that failed. The server skips those after it.
+    /// - Throws: See ``query(_:_:)``.
     func flush() throws(PostgresError) { if !sent.isEmpty { _ = try answers(keepsLast: false) } }
 
     private func send(_ statement: any PostgresStatement, _ values: [PostgresValue]) throws(PostgresError) {
@@ -129,9 +124,8 @@ final class PostgresConnection: @unchecked Sendable {
         if code != 1 { throw PostgresError(.lost, Self.message(of: connection)) }
     }
 
-    /// Reads the answers to all statements in ``sent``, then throws the first failure.
-    ///
-    /// - Parameter keepsLast: Whether to return the last statement's answer.
+    /// Reads the answers to all statements in ``sent``, then throws the first failure. Returns the last answer if
+    /// requested.
     private func answers(keepsLast: Bool) throws(PostgresError) -> PostgresRows? {
         try check(PQpipelineSync(connection))
         try sendAll()
@@ -156,7 +150,6 @@ final class PostgresConnection: @unchecked Sendable {
         return last
     }
 
-    /// Sends the buffer, waiting while the server reads it.
     private func sendAll() throws(PostgresError) {
         while true {
             switch PQflush(connection) {
@@ -197,7 +190,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Scripts and notifications
 
-    /// Runs statements without parameters, such as those that make tables, and discards their answers.
+    /// Runs statements without parameters, and discards their answers.
     func script(_ sql: String) throws(PostgresError) {
         try flush()
         guard PQexitPipelineMode(connection) == 1 else { throw PostgresError(.lost, Self.message(of: connection)) }
@@ -215,9 +208,8 @@ final class PostgresConnection: @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Returns the payloads of received notifications.
+    /// Returns the payloads of received notifications, after waiting for data if none has arrived.
     ///
-    /// - Parameter milliseconds: How long to wait for data if none has arrived.
     /// - Throws: ``PostgresError`` `lost`.
     func notifications(within milliseconds: Int32) throws(PostgresError) -> [String] {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
@@ -235,8 +227,8 @@ final class PostgresConnection: @unchecked Sendable {
 extension PostgresConnection {
     /// Runs `work` in a transaction.
     ///
-    /// - Throws: The error of `work`, or ``PostgresError``. The transaction was then not committed, except that it may
-    ///   have been after `commitUnknown`.
+    /// - Throws: The error of `work`, or ``PostgresError``. The transaction is not committed, except possibly after
+    ///   `commitUnknown`.
     func transaction<Value>(
         _ begin: TransactionStatement = .begin, _ work: (PostgresConnection) throws -> Value
     ) throws -> Value {
@@ -277,7 +269,6 @@ extension PostgresConnection.Sent {
     }
 }
 
-/// C strings, as a null-terminated array of pointers.
 private final class CStrings {
     let pointers: UnsafeMutablePointer<UnsafePointer<CChar>?>
     private let count: Int
@@ -296,7 +287,6 @@ private final class CStrings {
 }
 
 extension String {
-    /// Without trailing line breaks.
     fileprivate var trimmed: String {
         var text = self[...]
         while text.last?.isNewline == true { text.removeLast() }

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Why a statement, a transaction or a connection failed.
 struct PostgresError: Error {
     enum Kind: Sendable, Equatable {
         case unreachable
@@ -9,7 +8,7 @@ struct PostgresError: Error {
         case lost
         /// The connection broke after the commit was sent. The transaction may or may not have been committed.
         case commitUnknown
-        /// The server refused the statement, with this SQLSTATE.
+        /// The SQLSTATE of the server's error.
         case refused(String)
         /// The server did not answer in time. It may still be running the statement, but will not keep its effects.
         case slow
@@ -42,7 +41,6 @@ struct PostgresError: Error {
         }
     }
 
-    /// Whether the connection must be closed.
     var endsConnection: Bool {
         switch kind {
         case .lost, .commitUnknown, .slow, .unreachable: true

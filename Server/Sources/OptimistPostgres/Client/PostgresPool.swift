@@ -8,11 +8,10 @@ import Synchronization
 
 /// The connections of a process for its requests, each used by one thread at a time.
 ///
-/// The pool opens a connection when it first needs it, and reopens it after it breaks. If the connection breaks before
-/// the commit was sent, or the server rolls the transaction back, the pool retries the work, because the transaction
-/// was not stored. It runs work at most three times.
+/// The pool opens a connection at its first use, and again after it breaks. If it breaks before the commit was sent, or
+/// the server rolls the transaction back, the pool retries the work, because the transaction was not stored. It runs
+/// work at most three times.
 final class PostgresPool: Sendable {
-    /// A connection and the thread that uses it.
     private final class Lane: Sendable {
         let queue: DispatchQueue
         let connection = Mutex<PostgresConnection?>(nil)
@@ -21,9 +20,7 @@ final class PostgresPool: Sendable {
 
     private struct Job: Sendable {
         var id: Int
-        /// Runs the work on a lane's connection, up to three times, and passes the result to the caller.
         var run: @Sendable (Lane) -> Void
-        /// Passes an error to the caller instead.
         var refuse: @Sendable (any Error) -> Void
     }
 
@@ -38,20 +35,17 @@ final class PostgresPool: Sendable {
     private let open: @Sendable () throws -> PostgresConnection
     private let logger: Logger
     private let wait: Timer?
-    /// The most connections.
     let size: Int
     private let state: Mutex<State>
 
     private static let attempts = 3
-    /// How long the pool waits after a failed attempt to connect. During that time, requests that need a connection
-    /// fail immediately.
+    /// How long requests that need a new connection fail immediately after a failed attempt to connect.
     private static let rest = Duration.milliseconds(250)
 
     /// - Parameters:
     ///   - size: The most connections, at least 1.
-    ///   - maxWaiting: The most requests that may wait for a connection. Further ones are refused. A request does not
-    ///     wait if a connection is free.
-    ///   - wait: Records how long each job waits for a connection. Nil: not measured.
+    ///   - maxWaiting: The most requests that may wait for a connection. Further ones are refused.
+    ///   - wait: Records how long each job waits for a connection.
     ///   - open: Opens a connection that is ready for use. Called on the connection's own queue.
     init(
         size: Int, maxWaiting: Int, logger: Logger, wait: Timer? = nil,
@@ -69,7 +63,7 @@ final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - owner: The account that the work is for. An owner's work runs serially, so that a busy account uses one
     ///     connection, and owners take turns. Nil: the work waits only for a connection.
-    ///   - work: Runs once, or up to three times if the connection breaks or the server rolls the transaction back.
+    ///   - work: Runs up to three times.
     /// - Throws: The error of `work`, `CancellationError` if the task is cancelled before the work begins, or
     ///   ``PostgresError``. Work that has begun is not interrupted.
     func run<Value: Sendable>(
@@ -179,7 +173,6 @@ final class PostgresPool: Sendable {
 /// The jobs that wait for a connection, by owner. Owners take turns, and each has at most one running job.
 struct TurnQueue<Job: Sendable>: Sendable {
     private var lines: [String: ArraySlice<Job>] = [:]
-    /// The owners with a waiting job and no running one, in order.
     private var ready: ArraySlice<String> = []
     private var running: Set<String> = []
     private(set) var count = 0
@@ -187,9 +180,7 @@ struct TurnQueue<Job: Sendable>: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a job after its owner's other jobs.
-    ///
-    /// - Returns: False if the queue is full. The job is then not added.
+    /// Adds a job after its owner's other jobs, or returns false if the queue is full.
     mutating func add(_ job: Job, of owner: String, isTakenAtOnce: Bool = false) -> Bool {
         guard count < limit || isTakenAtOnce else { return false }
         if lines[owner] == nil, !running.contains(owner) { ready.append(owner) }
@@ -219,7 +210,7 @@ struct TurnQueue<Job: Sendable>: Sendable {
         if lines[owner] != nil { ready.append(owner) }
     }
 
-    /// Removes a waiting job. Nil: it is not waiting, because it was already taken.
+    /// Removes a waiting job. Nil: it was already taken.
     mutating func remove(of owner: String, where isMeant: (Job) -> Bool) -> Job? {
         guard let index = lines[owner]?.firstIndex(where: isMeant) else { return nil }
         count -= 1

@@ -2,13 +2,12 @@
 
 import CLibPQ
 
-/// The answer to a statement: its rows, and how many rows it changed.
-///
-/// Rows and columns are counted from 0. The caller must know each column's type, which is not checked.
+/// The answer to a statement. Rows and columns are counted from 0. The caller must know each column's type, which is
+/// not checked.
 final class PostgresRows {
     private let result: OpaquePointer
 
-    /// - Parameter result: A libpq result. This object frees it.
+    /// Takes ownership of the result.
     init(_ result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }

@@ -2,7 +2,6 @@
 
 import OptimistCore
 
-/// Opens connections that are ready for use, and refuses unsuitable databases.
 struct PostgresSetup {
     let database: PostgresDatabase
 
@@ -41,7 +40,6 @@ struct PostgresSetup {
         return connection
     }
 
-    /// Connects for a start or a command, and refuses a pooler.
     func connectForSetup() throws -> PostgresConnection {
         let connection = try connect(isPatient: true)
         try Self.refusePooler(database, connection)

@@ -2,9 +2,9 @@
 
 /// A statement that each connection prepares at its first use.
 protocol PostgresStatement: Sendable {
-    /// The name of the prepared statement. Statements with the same name must have the same text.
+    /// Statements with the same name must have the same text.
     var name: String { get }
-    /// The text, with `$1`, `$2` and so on for the parameters.
+    /// Parameters are `$1`, `$2` and so on.
     var sql: String { get }
 }
 

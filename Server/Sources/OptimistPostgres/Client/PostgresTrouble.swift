@@ -40,11 +40,9 @@ extension OptimistError.Code {
 }
 
 extension OptimistError {
-    /// Describes the trouble with the database to an operator, and what to do.
+    /// Describes the trouble to an operator, and what to do. May quote the error's message.
     ///
-    /// - Parameters:
-    ///   - error: The error. Its message may be quoted.
-    ///   - place: The database's URL without its password.
+    /// - Parameter place: The database's URL without its password.
     init(_ error: PostgresError, at place: String) {
         let code: Code
         let sentence: String

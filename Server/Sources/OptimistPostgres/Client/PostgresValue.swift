@@ -8,7 +8,6 @@ enum PostgresValue: Sendable {
     case double(Double)
     case bool(Bool)
     case text(String)
-    /// UTF-8 text in bytes.
     case utf8([UInt8])
     case bytes([UInt8])
     case texts([String])
@@ -68,8 +67,6 @@ struct PostgresParameters {
         memory.append(0)
     }
 
-    /// PostgreSQL's array literal of some texts, each in quotes.
-    ///
     /// > Source: PostgreSQL, "Arrays", array input syntax.
     private static func literal(_ texts: [String]) -> [UInt8] {
         var literal: [UInt8] = [UInt8(ascii: "{")]
@@ -86,7 +83,7 @@ struct PostgresParameters {
         return literal
     }
 
-    /// Calls `body` with the count, values, lengths and formats. The pointers are valid only during the call.
+    /// The pointers are valid only during the call.
     func withLibPQ<Result>(
         _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {

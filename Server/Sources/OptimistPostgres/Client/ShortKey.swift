@@ -6,10 +6,10 @@ extension String {
     /// Whether PostgreSQL can store the text. It cannot store zero characters, so no row has an id with one.
     var isStorable: Bool { !utf8.contains(0) }
 
-    /// The text in a form that fits into an index: the text itself, or `#` and its SHA-256.
+    /// The text in a form that fits into an index: the text itself, or `#` and its SHA-256 if it has more than 1,000
+    /// bytes of UTF-8 or a zero byte.
     ///
-    /// PostgreSQL refuses index entries of more than about 2,700 bytes, and texts with a zero byte. A text with more
-    /// than 1,000 bytes of UTF-8, or with a zero byte, is therefore replaced by its hash. No row id and no unique value
+    /// PostgreSQL refuses index entries of more than about 2,700 bytes, and zero bytes. No row id and no unique value
     /// begins with `#`.
     var shortKey: String {
         if utf8.count <= 1000, isStorable { return self }

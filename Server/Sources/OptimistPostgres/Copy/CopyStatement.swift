@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements that only a copy needs. Those about an account restrict every table access to it.
+/// The statements that only a copy needs.
 enum CopyStatement: String, PostgresStatement, CaseIterable {
     case account, addAccount, addPush, rows, dropSetting
 

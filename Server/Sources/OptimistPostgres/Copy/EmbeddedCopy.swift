@@ -8,19 +8,18 @@ import OptimistServer
 /// Copies the data of an embedded server into an empty database, account by account.
 ///
 /// Each account is copied in one transaction, which compares its rows with the source before the commit. An interrupted
-/// copy can therefore be run again, and continues with the missing accounts. No server starts on the database until the
-/// copy has finished. Devices do not notice: accounts, sessions, seqs and epochs stay the same.
+/// copy can be run again, and continues with the missing accounts. No server starts on the database until the copy has
+/// finished. Devices do not notice: accounts, sessions, seqs and epochs stay the same.
 package struct EmbeddedCopy: Sendable {
     private let source: EmbeddedExport
     private let opening: PostgresOpening
 
-    /// The progress of a copy.
     package struct Progress: Sendable {
-        /// The accounts in the database, including those of an earlier run.
+        /// Includes accounts of an earlier run.
         package var accounts = 0
-        /// The rows that this run has copied, including deleted ones.
+        /// The rows copied by this run, including deleted ones.
         package var rows = 0
-        /// The accounts that an earlier run had copied.
+        /// The accounts copied by an earlier run.
         package var found = 0
     }
 
@@ -48,7 +47,6 @@ package struct EmbeddedCopy: Sendable {
     /// Copies all accounts, and the data that does not belong to an account. Cancelling the task does not interrupt it.
     ///
     /// - Parameter progress: Called after each account, on a thread of a global queue.
-    /// - Returns: The final progress.
     /// - Throws: `OptimistError` with code `dataInUse` if the database holds other data, or if a server ran on the
     ///   source since the copy began; `unreadableData` if a row differs after the copy; or a code for trouble with the
     ///   database.
@@ -75,7 +73,7 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// Copies the data that does not belong to an account, unless an earlier run has done so.
+    /// Copies the data that does not belong to an account, if no earlier run has.
     private static func begin(
         _ common: EmbeddedExport.Common, _ source: EmbeddedExport, _ connection: PostgresConnection
     ) throws {
@@ -200,7 +198,6 @@ package struct EmbeddedCopy: Sendable {
         }
     }
 
-    /// A page of an account's rows in the database, after `last`.
     static func rows(
         of id: String, after last: EmbeddedExport.StoredBytes?, _ connection: PostgresConnection
     ) throws -> [EmbeddedExport.StoredBytes] {

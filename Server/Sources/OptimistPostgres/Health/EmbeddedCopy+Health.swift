@@ -3,7 +3,7 @@
 import OptimistServer
 
 extension EmbeddedCopy {
-    /// Copies the app's health totals, inside the caller's transaction.
+    /// Requires an open transaction.
     static func copyHealth(_ source: EmbeddedExport, _ connection: PostgresConnection) throws {
         try source.health { row in
             switch row {

@@ -2,7 +2,6 @@
 
 import OptimistServer
 
-/// The statements about the app's health. They do not touch accounts.
 enum HealthStatement: String, PostgresStatement, CaseIterable {
     case raise, add, takeRoom, seeSignature, countSignatures, addSignature, countSignature
     case apps, versions, signatures, versionsOfSignatures

@@ -6,7 +6,7 @@ package import OptimistServer
 /// Health reports in a PostgreSQL database.
 ///
 /// A transaction first takes the lock of the app's name, so that two servers never make the same row, and the limits
-/// apply to all servers together. Reports are rare and small: an installation sends at most one for each launch.
+/// apply to all servers together. Reports are rare: an installation sends at most one for each launch.
 struct PostgresHealthStore: HealthStore {
     let pool: PostgresPool
 
@@ -120,9 +120,8 @@ struct PostgresHealthStore: HealthStore {
 }
 
 extension PostgresOpening {
-    /// Reads the sums of an app's health from the database.
+    /// Reads the sums of an app's health. Nil: the only app, or the first by name.
     ///
-    /// - Parameter app: Nil: the only app, or the first by name.
     /// - Throws: `OptimistError` as for opening the database.
     package func healthSums(of app: String?) async throws -> HealthSums {
         try await explaining { try PostgresHealthStore.sums(of: app, try connectForCare()) }

@@ -40,7 +40,6 @@ struct AnnouncementText {
 
     private func text(_ entries: [JSON]) -> String { JSON.array([.string(sender)] + entries).description }
 
-    /// One announcement for each changed account, with its last state and all types, and one for each session's end.
     private static func merged(_ announcements: [Announcement]) -> [Announcement] {
         var places: [String: Int] = [:]
         var merged: [Announcement] = []

@@ -7,7 +7,6 @@ import Synchronization
 /// dies releases it.
 struct ExclusiveTurn {
     let database: PostgresDatabase
-    /// The statement that takes the lock.
     let lock: SharedStatement
 
     /// Carries out `work`, unless another process is doing it or the database cannot be reached.
@@ -17,7 +16,6 @@ struct ExclusiveTurn {
         holder.release()
     }
 
-    /// A connection that holds the lock.
     private final class Holder: Sendable {
         private let connection = Mutex<PostgresConnection?>(nil)
 

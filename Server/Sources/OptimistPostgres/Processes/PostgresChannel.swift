@@ -7,9 +7,8 @@ import Synchronization
 
 /// Sends announcements as PostgreSQL's notifications.
 ///
-/// The channel gathers announcements for a few milliseconds, and sends them in as few notifications as possible, in a
-/// separate transaction after the commits. A notification in every transaction would make all commits wait for each
-/// other.
+/// The channel gathers announcements for a few milliseconds, and sends them in a separate transaction after the
+/// commits. A notification in every transaction would make all commits wait for each other.
 ///
 /// > Source: PostgreSQL, "NOTIFY"; a commit with a notification takes a database-wide lock.
 final class PostgresChannel: ProcessChannel {
@@ -28,9 +27,7 @@ final class PostgresChannel: ProcessChannel {
     private static let gathering = DispatchTimeInterval.milliseconds(3)
     /// How often `catchUp` is called, even if no announcement was lost.
     private static let catchingUp = Duration.seconds(30)
-    /// The delay after a failed attempt to connect.
     private static let rest = Duration.milliseconds(500)
-    /// The most announcements that are kept while the database cannot be reached.
     private static let maxKept = 10_000
     /// After this many polls of 250 ms without a notification, the listener checks whether the database still answers.
     private static let silence = 20
@@ -38,10 +35,8 @@ final class PostgresChannel: ProcessChannel {
     private let ear = DispatchQueue(label: "optimist.postgres.notifications")
 
     /// - Parameters:
-    ///   - pool: Sends the notifications.
     ///   - sender: A name that is unique among the processes.
     ///   - open: Opens the connection that listens.
-    ///   - epoch: Returns the epoch that this process knows.
     init(
         pool: PostgresPool, sender: String, logger: Logger, epoch: @escaping @Sendable () -> String,
         open: @escaping @Sendable () throws -> PostgresConnection
@@ -128,7 +123,6 @@ final class PostgresChannel: ProcessChannel {
     ///
     /// - Parameters:
     ///   - hear: Receives each announcement, on the channel's queue.
-    ///   - goesOn: Called at least every 250 ms.
     ///   - begun: Called once the connection listens.
     private func listen(
         _ hear: @escaping @Sendable (Announcement) -> Void, while goesOn: @escaping @Sendable () -> Bool,

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The epochs of the database, as this process knows them.
 ///
-/// An epoch is a life of the database, not of a process. It ends when a standby is promoted, when a backup is restored,
-/// or when an operator ends it. The database may then lack rows that it had confirmed to devices.
+/// An epoch is a life of the database. It ends when a standby is promoted, a backup is restored, or an operator ends
+/// it. The database may then lack rows that it had confirmed to devices.
 final class DatabaseEpochs: Sendable {
     private struct Known {
         var last: Int64 = 0
@@ -18,10 +18,8 @@ final class DatabaseEpochs: Sendable {
     /// The name of the current epoch, or empty before the first read.
     var present: String { known.withLock { $0.names.last ?? "" } }
 
-    /// Returns the names of all epochs, oldest first. Queries the database only if this process does not know the last
-    /// one.
-    ///
-    /// - Parameter last: The number of the database's last epoch.
+    /// Returns the names of all epochs, oldest first. Queries the database only if this process does not know the epoch
+    /// with the number `last`.
     func names(upTo last: Int64, _ connection: PostgresConnection) throws(PostgresError) -> [String] {
         if let names = known.withLock({ $0.last == last ? $0.names : nil }) { return names }
         return try learn(connection)
@@ -29,8 +27,7 @@ final class DatabaseEpochs: Sendable {
 
     /// Reads the epochs from the database, and returns their names, oldest first.
     ///
-    /// - Parameter replacing: Whether the database may have fewer epochs than this process knows, because it was
-    ///   restored.
+    /// - Parameter replacing: Whether the database may have lost epochs in a restore.
     @discardableResult
     func learn(_ connection: PostgresConnection, replacing: Bool = false) throws(PostgresError) -> [String] {
         let rows = try connection.query(SharedStatement.epochs)
@@ -95,7 +92,6 @@ struct DatabaseLife: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(cluster)/\(timeline)/\(tables)" }
 
-    /// Whether the cluster has moved on to a later timeline.
     func isReplaced(by other: DatabaseLife) -> Bool { cluster == other.cluster && timeline < other.timeline }
 }
 

@@ -8,8 +8,6 @@
 /// The account's first request converts it, under its lock. A new schema therefore takes effect account by account,
 /// while older processes still serve the other accounts.
 extension PostgresAccount {
-    /// Whether the account's rows have the names and indexes of the schema.
-    ///
     /// - Throws: ``PostgresError`` `outdated` if another process has served the account with a later schema.
     func isConverted(to schema: Schema) throws(PostgresError) -> Bool {
         if schemaVersion > schema.version { throw PostgresError(.outdated) }
@@ -85,7 +83,7 @@ extension PostgresAccount {
 }
 
 extension JSON {
-    /// A part of a row's hidden data, with current column names. A part that is not an object has no columns.
+    /// A part that is not an object has no columns.
     fileprivate func renamed(_ vocabulary: Vocabulary, of type: String) -> JSON {
         object.map { .object(vocabulary.present($0, of: type)) } ?? self
     }

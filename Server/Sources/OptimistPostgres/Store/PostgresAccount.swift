@@ -13,19 +13,15 @@ final class PostgresAccount: AccountTransaction {
     private let epochNames: [String]
     private(set) var seq: Int64
     private(set) var floor: Int64
-    /// The epoch of the account's last change.
     private var lastEpoch: String?
-    /// The day of the account's last change.
     private var lastDay: Int?
     /// The version of the schema whose names and indexes the rows use. Zero: the account has had no request, so it has
     /// no rows.
     let schemaVersion: Int
 
-    /// Reads the account's state.
+    /// Reads the account's state, and the epochs if the database has a newer one.
     ///
-    /// - Parameters:
-    ///   - locking: Whether to lock the account until the transaction ends.
-    ///   - epochs: The epochs that this process knows. They are read again if the database has a newer one.
+    /// - Parameter locking: Whether to lock the account until the transaction ends.
     /// - Throws: `StoreError.noAccount`, or ``PostgresError``.
     init(_ connection: PostgresConnection, account: String, locking: Bool, epochs: DatabaseEpochs) throws {
         let rows = try connection.query(locking ? RowStatement.lock : .read, [.text(account)])
@@ -219,7 +215,6 @@ final class PostgresAccount: AccountTransaction {
 
     // MARK: - Purging old tombstones
 
-    /// The last transaction that was certainly made before a day.
     private func seq(before day: Int) throws -> Int64 {
         let rows = try connection.query(RowStatement.seqBefore, [.text(account), .int(day)])
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: rows.count == 1 ? rows.int64(0, 0) : nil)
@@ -243,7 +238,6 @@ final class PostgresAccount: AccountTransaction {
 }
 
 extension Int {
-    /// One more, without overflow.
     fileprivate var next: Int { self == .max ? .max : self + 1 }
 }
 

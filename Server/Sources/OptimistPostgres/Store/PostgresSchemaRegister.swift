@@ -35,8 +35,8 @@ enum PostgresSchemaRegister {
     }
 }
 
-/// Counts the rows whose values in a new unique index equal those of another row of their account. It reads all
-/// accounts, some of which may still use the names of an earlier version.
+/// Counts the rows whose values in a new unique index equal those of another row of their account. Some accounts may
+/// still use the names of an earlier version.
 private struct Collisions {
     let schema: Schema
     let type: String

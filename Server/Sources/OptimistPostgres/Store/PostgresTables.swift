@@ -10,17 +10,15 @@ import OptimistServer
 /// know its size, and might otherwise look up a row by another index with the same prefix. Keys are compared by their
 /// bytes, as in the embedded store.
 enum PostgresTables {
-    /// The scripts that migrate tables of version 1, 2 and so on to the next version. A released step never changes.
+    /// Each script migrates from one version to the next. A released step never changes.
     private static let steps: [String] = []
     /// The version of the tables below. The server refuses a database of a later version, without changing it.
     static let version = steps.count + 1
 
-    /// The tables with an account's data.
     static let ofAccounts = [
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
         "optimist_pushes", "optimist_rows", "optimist_index",
     ]
-    /// The tables that do not belong to one account.
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
         "optimist_invitations", "optimist_attempts", "optimist_health_totals", "optimist_health_signatures",
@@ -59,9 +57,8 @@ enum PostgresTables {
             """, remedy: .update)
     }
 
-    /// Checks that tables of the current version exist.
-    ///
-    /// - Throws: `OptimistError` with code `unreadableData` or `newerData`. The message says what to do.
+    /// - Throws: `OptimistError` with code `unreadableData` or `newerData` if there are no tables of the current
+    ///   version. The message says what to do.
     static func requirePresent(_ connection: PostgresConnection, in place: String) throws {
         switch try found(connection) {
         case version: return
@@ -91,7 +88,6 @@ enum PostgresTables {
             """)
     }
 
-    /// The version in `optimist_settings`. Nil: the table belongs to another program.
     private static func version(_ connection: PostgresConnection) throws -> Int? {
         let rows: PostgresRows
         do { rows = try connection.query(SharedStatement.setting, [.text("version")]) } catch {

@@ -1,9 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about the rows of one account. The account's id is the first parameter.
-///
-/// Each statement restricts every table access to the account, so the tables can be sharded by account, and each
-/// statement runs on one shard.
+/// The statements about the rows of one account. The account's id is the first parameter and restricts every table
+/// access, so the tables can be sharded by account.
 enum RowStatement: String, PostgresStatement, CaseIterable {
     case lock, read, epochs, setSeq, beginEpoch, setEpoch, setDay, dropDays, addDay, seqBefore, setSchema
     case row, rows, holders, livingRows, livingInOrder, livingCount, changes
@@ -38,7 +36,6 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The account, and the number of the database's last epoch.
     private static let account = """
         SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs)
         FROM optimist_accounts a WHERE a.account_id = $1
@@ -101,7 +98,6 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         SELECT id, seq, ordinal, born_seq, content, hidden FROM optimist_rows WHERE account_id = $1 AND type = $2
         """
 
-    /// A row's bytes in a page.
     private static let size = "(octet_length(content) + coalesce(octet_length(hidden), 0))"
 
     /// A row's number in a page, and the total size of the rows before it.
@@ -180,7 +176,6 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The statements that convert an account to the names and indexes of a later schema.
     private var converting: String {
         switch self {
         case .allRows:

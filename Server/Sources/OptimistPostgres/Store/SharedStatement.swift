@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about tables that do not belong to one account: they are shared by all, or keyed by an address, a
-/// token or a deleted account's id.
+/// The statements about tables that do not belong to one account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting, raiseSetting
     case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend

@@ -30,7 +30,6 @@ package final class SynchronousPostgres: Sendable {
         reader.withLock { $0 = connection }
     }
 
-    /// Opens the store like a process that starts.
     package func open(_ schema: Schema, makeEpoch: @escaping @Sendable () -> String) throws -> any SyncStore {
         let epochs = DatabaseEpochs()
         let pool = PostgresPool(
@@ -53,7 +52,6 @@ package final class SynchronousPostgres: Sendable {
         package var seq: Int64
     }
 
-    /// The rows that changed after `seq`.
     package func rows(after seq: Int64) throws -> [Stored] {
         try reading { connection in
             let rows = try connection.query(SimulationStatement.rows, [.text(account), .int(seq)])
@@ -88,7 +86,6 @@ package final class SynchronousPostgres: Sendable {
         }
     }
 
-    /// Removes the schema and its copies.
     package func remove() {
         try? reading { connection in
             try connection.script(
@@ -108,7 +105,6 @@ package final class SynchronousPostgres: Sendable {
     }
 }
 
-/// Queries for a simulation's judges.
 private enum SimulationStatement: String, PostgresStatement, CaseIterable {
     case rows
 
