@@ -12,10 +12,10 @@ extension Consequences {
         var isOverStored: Bool
     }
 
-    /// Finds the rows that collide, and merges them if the index says so.
+    /// Finds the rows that collide, and merges them if the index says so. Returns whether rows were merged, so that
+    /// everything must be checked again.
     ///
     /// - Parameter isPushed: Whether an operation, and not the server, gave a row this entry.
-    /// - Returns: Whether everything must be checked again, because rows were merged.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
         try findReferences(to: collisions)
@@ -80,7 +80,6 @@ extension Consequences {
         return collisions
     }
 
-    /// The changed rows whose unique values are new, in the order of their changes.
     private func newcomers(_ name: String, _ index: UniqueIndex) throws -> [(key: RowKey, entryKey: IndexKey)] {
         try rows.order.compactMap { key in
             guard key.type == name else { return nil }

@@ -18,8 +18,7 @@ struct Consequences {
     private var spreadCount = 0
     private let maxSpread: Int
     private let rowValidation: RowValidation
-    /// The device that pushes, if it reports what it has read: see ``RowMemory/unread``. Nil: unread values are not
-    /// recorded.
+    /// The device that pushes, if it reports what it has read. Nil: unread values are not recorded.
     private let writer: String?
     private var named: Set<RowKey> = []
 
@@ -72,7 +71,7 @@ struct Consequences {
         try checkRestrictions()
     }
 
-    /// What the pushing device has read of rows that its push does not name: nothing, not even its own values. Nil: the
+    /// The push does not name these rows, so the device has read nothing of them, not even its own values. Nil: the
     /// device does not report reads.
     var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
 
@@ -128,7 +127,7 @@ extension Consequences {
         }
     }
 
-    /// Applies the schema's delete rules to rows that refer to deleted rows. Counts them before reading them.
+    /// Counts the rows before reading them.
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
@@ -164,7 +163,7 @@ extension Consequences {
     }
 
     /// Deletes a row together with the row that it refers to. No edit of the row counts as later than this delete, even
-    /// if edits win over deletes in its type.
+    /// if edits win in its type.
     private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(key), row.isAlive else { return }
         let keepsCells = rows.schema.types[key.type]?.editWins == true
@@ -230,7 +229,6 @@ extension Schema {
 // MARK: - Rows that are merged
 
 extension Consequences {
-    /// Merges the loser's columns into the winner, and redirects references from the loser to the winner.
     mutating func merge(_ loser: RowKey, into winner: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(loser) else { return }
         let deletion = tick(after: row)
@@ -269,9 +267,8 @@ extension MergeRow {
     /// What this row takes from another row that is merged into it.
     ///
     /// If one transaction wrote a column in both rows, the clocks are equal and this row's value stays, because devices
-    /// already have it under that clock. Counters add up: each total of the other row remains a separate entry in the
-    /// sum. The entry is named once, after the row that it was counted for, so that it is recognised after further
-    /// merges.
+    /// already have it under that clock. Counters add up: each total of the other row remains a separate entry, named
+    /// after the row that it was counted for, so that it is recognised after further merges.
     func part(of other: MergeRow, of key: RowKey) -> MergeRow {
         var part = MergeRow(
             generation: generation, cells: other.cells.filter { $0.value.clock != cells[$0.key]?.clock })

@@ -24,7 +24,7 @@ struct MatchedTexts: Sendable {
         return steps
     }
 
-    /// Whether a text matches. A text that is not in the cache is matched now, without being counted.
+    /// Whether a text matches. A new text is matched now, without being counted.
     func isMatch(_ pattern: TextPattern, _ text: String) -> Bool {
         known[pattern]?[IndexKey(text)] ?? pattern.matches(text)
     }
@@ -38,7 +38,7 @@ extension MatchedTexts {
 
     /// Matches the texts that a request's `/set` calls write to columns with patterns.
     ///
-    /// - Throws: The meter's error. This work has a separate budget.
+    /// - Throws: The meter's error.
     init(_ request: Request, _ schema: Schema, _ meter: WorkMeter) async throws {
         guard schema.hasPatterns else { return }
         let vocabulary = Vocabulary(schema, version: request.schemaVersion)

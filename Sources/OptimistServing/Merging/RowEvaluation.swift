@@ -27,7 +27,7 @@ struct RowEvaluation {
         memory = stored?.memory ?? RowMemory()
     }
 
-    /// Applies an operation. If it is refused, the row does not change.
+    /// If an operation is refused, the row does not change.
     mutating func apply(
         _ action: RowOperation.Action, validation: RowValidation = RowValidation(),
         texts: MatchedTexts = MatchedTexts(), clock: inout ServerClock
@@ -221,7 +221,6 @@ extension RowEvaluation {
         return edit > deletion
     }
 
-    /// Merges an edit of a life that a delete has ended, or that an edit has joined to a later life.
     private mutating func mergeJoined(_ incoming: MergeRow, life: Int) -> RowStep {
         var joined = MergeRow(generation: 1, cells: row.cells, counters: row.counters)
         let outcome = joined.merge(MergeRow(generation: 1, cells: incoming.cells, counters: incoming.counters))
@@ -253,7 +252,6 @@ extension RowEvaluation {
         settleLife()
     }
 
-    /// Revives the row if an edit is later than its delete.
     private mutating func settleLife() {
         guard !row.isAlive, memory.mergedInto == nil, let deletion = row.deletion, let edit = row.lastEdit,
             edit > deletion, missingColumns.isEmpty

@@ -7,7 +7,7 @@ import OptimistWire
 /// The server keeps only their clocks and sends them in the row's next page. The device that wrote such a value still
 /// shows it when that page arrives.
 extension RowMemory {
-    /// The most such clocks that a row keeps. The earliest are dropped first.
+    /// The earliest clocks are dropped first.
     static let maxUnread = 200
 
     /// Records the values that a write replaced although its device had not read them. Equal values are not a conflict

@@ -55,7 +55,7 @@ enum RowVerdict: Hashable, Sendable {
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }
 
-    /// The size of the server's row in this verdict, in bytes of text before escaping.
+    /// The size of the server's row, in bytes of text before escaping.
     var weight: Int {
         switch self {
         case .accepted(let patch?): patch.weight
@@ -69,7 +69,6 @@ extension RowPatch {
     fileprivate var weight: Int { JSON.object(values).weight + RowPatch.json(ofMine: mine).weight }
 }
 
-/// The effect of one operation on its row, before other rows are considered.
 enum RowStep: Sendable {
     /// The operation was merged into a life. The server's value won in the columns `lost`.
     case merged(life: Int, lost: Set<String>)

@@ -33,7 +33,7 @@ extension SetEvaluation {
         }
     }
 
-    /// An operation of a unit and the row it changes: the named row, or the row that this was merged into.
+    /// An operation and the row it changes: the named row, or the row that this was merged into.
     private typealias Changed = (operation: Int, row: RowKey)
 
     private func changedRows(by unit: Int) throws -> [Changed] {
@@ -52,7 +52,6 @@ extension SetEvaluation {
         }
     }
 
-    /// The rows that receive the unit's edits of rows merged into them, with those edits applied.
     private func successors(of unit: Int, _ changed: [Changed]) throws -> [RowKey: RowEvaluation] {
         var successors: [RowKey: RowEvaluation] = [:]
         for (index, key) in changed {

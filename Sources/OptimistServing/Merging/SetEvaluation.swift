@@ -30,13 +30,11 @@ struct SetEvaluation {
         var validate: ServingSettings.Validation = { _ in nil }
         var rowValidation = RowValidation()
         var hook: HookCalls?
-        /// The types of the push's /set calls that could not be read.
         var unreadTypes: Set<String> = []
-        /// Roughly how many bytes of server rows the answer may include.
         var maxAnswerBytes = AnswerLimit.requestBytes
         var maxSpread = Consequences.maxSpread
         var meter: WorkMeter?
-        /// The texts already matched with their columns' patterns. The evaluation matches the others.
+        /// The texts already matched with their columns' patterns.
         var texts = MatchedTexts()
     }
 
@@ -166,7 +164,6 @@ extension SetEvaluation {
         }
     }
 
-    /// Whether a row is not stored, or is deleted and this push names a later life of it.
     private func isToCome(_ key: RowKey) throws -> Bool {
         guard let stored = try reader.row(key)?.row else { return true }
         return !stored.isAlive && lives[key] ?? 0 > stored.generation

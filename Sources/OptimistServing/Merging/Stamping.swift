@@ -9,7 +9,6 @@ import OptimistWire
 /// stamp, even after other writes, and changes nothing (S3).
 struct Stamping {
     private let row: MergeRow
-    /// Whether the operation belongs to the row's current life.
     private let isSameLife: Bool
     /// Whether a clock equal to the stored value's clock counts as the sender's own.
     private let believesEqualClocks: Bool

@@ -21,9 +21,8 @@ struct WorkingRow {
         var key: RowKey
     }
 
-    /// Merges columns and totals of the same life. The time depends on their number, not on the size of the row.
-    ///
-    /// - Returns: The columns that the row took.
+    /// Merges columns and totals of the same life, and returns the columns that the row took. The time depends on their
+    /// number, not on the size of the row.
     mutating func absorb(_ incoming: MergeRow) -> Set<String> {
         let rest = (weight ?? RowWeight(of: row, memory)) - RowWeight(of: row, namedBy: incoming)
         let taken = row.merge(incoming).taken
@@ -78,7 +77,6 @@ struct WorkingRows {
     /// The rows in the order of their first changes. A row that is deleted by a cascade follows the row that caused it.
     var order: [RowKey] { changed.compactMap(\.self) }
 
-    /// Moves a row after all rows that have changed so far.
     mutating func moveToEnd(_ key: RowKey) {
         if let position = positions[key] { changed[position] = nil }
         positions[key] = changed.count
@@ -114,7 +112,6 @@ struct WorkingRows {
         }
     }
 
-    /// The living rows that will have these keys in an index, sorted, by key.
     func holders(_ type: String, _ index: String, _ keys: [IndexKey]) throws -> [IndexKey: [RowKey]] {
         var found = try reader.holders(type, index, keys).mapValues { ids in
             ids.map { RowKey(type, $0) }.filter { rows[$0] == nil }
@@ -170,7 +167,6 @@ final class RowReader {
         return rows[key] ?? nil
     }
 
-    /// Reads rows ahead of their use, with one query for each type.
     func load(_ keys: some Sequence<RowKey>) throws {
         var ids: [String: Set<String>] = [:]
         for key in keys where rows[key] == nil { ids[key.type, default: []].insert(key.id) }

@@ -81,7 +81,7 @@ extension Exchange {
         var page: ChangePage
     }
 
-    /// Answers this inline call together with the later ones, from one snapshot and up to one common state.
+    /// Answers this inline call and the later ones from one snapshot, up to one common state.
     private mutating func answerInline(from index: Int, _ first: Invocation) throws {
         var tables: [Table] = []
         for (later, call) in request.methodCalls.enumerated().dropFirst(index) {

@@ -2,8 +2,8 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Handles apps whose schema differs from the server's: newer apps, for example during a rollout, and apps whose
-/// developer forgot to update the server or the version number.
+/// Handles apps whose schema differs from the server's, for example during a rollout, or because a developer forgot to
+/// update the server or the version number.
 extension Exchange {
     /// How long a value that this schema does not allow may wait, in milliseconds since it was written. After that,
     /// either the server is up to date or the app's version number is wrong.
@@ -37,8 +37,7 @@ extension Exchange {
 }
 
 extension SetError {
-    /// The columns at fault, if a later schema might allow them. Empty if no schema would allow the row, or if the
-    /// app's own check refused it.
+    /// The columns at fault, if a later schema might allow them.
     private var columnsAtFault: [String] {
         guard code == nil, type == "invalidProperties" || type == "tooLarge" else { return [] }
         return properties.filter { !$0.hasPrefix("@") && $0 != "id" }

@@ -9,7 +9,6 @@ extension Exchange {
         var type: String
         var call: SetCall
         var ignored: [String: SetError] = [:]
-        /// The index of the call's first operation among the operations of all calls.
         var start: Int
     }
 
@@ -25,7 +24,6 @@ extension Exchange {
         return answer
     }
 
-    /// Plans the later /set calls of a push, because all of its calls are one transaction.
     private mutating func planRest(
         after index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
     ) {
@@ -94,9 +92,7 @@ extension Exchange {
         return ignored
     }
 
-    /// Chooses the ids of new rows, and resolves creation ids in the columns that refer to rows.
-    ///
-    /// - Returns: The ids of the rows to create, in order.
+    /// Chooses the ids of new rows, in order, and resolves creation ids in the columns that refer to rows.
     private mutating func makeIDs(for call: inout SetCall, _ type: String) -> [String] {
         let ids = call.create.map { creation in
             RowID.isValid(creation.id) ? creation.id : settings.makeRowID()

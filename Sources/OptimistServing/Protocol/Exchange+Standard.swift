@@ -9,7 +9,6 @@
 extension Exchange {
     var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
 
-    /// The arguments of a /set, without members that the client cannot have meant.
     func understood(_ arguments: JSONObject) -> JSONObject {
         if knowsRowSync { return arguments }
         var arguments = arguments
@@ -21,7 +20,6 @@ extension Exchange {
         return arguments
     }
 
-    /// The answer of a /set, without members that the client cannot read.
     func readable(_ answer: JSONObject) -> JSONObject {
         if knowsRowSync { return answer }
         return JSONObject(

@@ -44,7 +44,7 @@ extension Exchange {
 
 struct KnownState {
     var state: SyncState
-    /// The account's seq when the client began, if it began with no rows and has not finished yet.
+    /// The account's seq when the client began without rows. Nil once it has finished.
     var begun: Int64?
     /// The epochs of the database from the state's epoch on, if the state belongs to an earlier epoch.
     var epochs: JSON?

@@ -5,9 +5,7 @@ import OptimistCore
 @_spi(Internals) public import OptimistWire
 
 /// Answers JMAP requests: reads a request, carries it out in the store, and writes the response. The caller notifies
-/// clients that listen for changes.
-///
-/// It can be used from any task, and does not depend on HTTP, passwords or a database.
+/// clients that listen for changes. It can be used from any task.
 @_spi(Internals) public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
@@ -110,7 +108,7 @@ import OptimistCore
         }
     }
 
-    /// Matches texts before the request takes the writer. The budget is separate, and treats the rows as one unit
+    /// Matches texts before the request takes the writer, with a separate budget that treats the rows as one unit,
     /// because their groups are not known yet.
     private func matchTexts(of request: Request, for caller: WorkCaller) async throws -> MatchedTexts {
         let meter = WorkMeter(settings.workBudget, for: caller)

@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// The serialized answer to one method call. Stored rows are copied into it unparsed.
+/// The serialized answer to one method call.
 struct MethodAnswer: Sendable {
     var name: String
     var arguments: [UInt8]

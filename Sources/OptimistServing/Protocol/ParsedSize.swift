@@ -28,7 +28,6 @@ public enum ParsedSize {
         return 3 * text.count + valueBytes * values + listBytes * lists
     }
 
-    /// Returns the index of the string's closing quotation mark, or the end of the text.
     private static func end(ofStringAt start: Int, in text: UnsafeRawBufferPointer) -> Int {
         var position = start + 1
         while position < text.count {

@@ -14,7 +14,6 @@ struct ResultReferences {
     private let meter: WorkMeter?
     private let room: (any AnswerRoom)?
     private var parsed: [Int: JSON] = [:]
-    /// How many more bytes of answers may be parsed.
     private var bytesLeft = AnswerLimit.referencedBytes
 
     init(meter: WorkMeter? = nil, room: (any AnswerRoom)? = nil) {
@@ -22,7 +21,7 @@ struct ResultReferences {
         self.room = room
     }
 
-    /// Returns the arguments with every reference replaced by its value.
+    /// Replaces every reference by its value.
     ///
     /// - Throws: ``MethodError``, or the error of the meter or the room.
     mutating func resolve(_ arguments: JSONObject, in answers: [MethodAnswer]) throws -> JSONObject {
@@ -85,8 +84,6 @@ struct ResultPointer {
         steps = parts.map { String($0.replacing("~1", with: "/").replacing("~0", with: "~")) }
     }
 
-    /// Follows the pointer. Nil: there is no such value.
-    ///
     /// - Throws: The meter's error. The meter counts the values along the path.
     func value(in value: JSON, _ meter: WorkMeter?) throws -> JSON? { try follow(steps[...], in: value, meter) }
 

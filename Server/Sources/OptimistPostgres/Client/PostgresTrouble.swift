@@ -79,7 +79,8 @@ extension OptimistError {
     static func pooler(_ place: String) -> String {
         """
         \(place) is a pooler that may use another connection for each transaction. Prepared statements and LISTEN \
-        need a dedicated connection. Name the database itself, or set the pooler to session mode. The server already has a pool.
+        need a dedicated connection. Name the database itself, or set the pooler to session mode. The server already has a \
+        pool.
         """
     }
 }
