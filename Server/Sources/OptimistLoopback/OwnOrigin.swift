@@ -13,7 +13,7 @@ package import Hummingbird
 package struct OwnOrigin: RouterMiddleware {
     private let pages: Set<String>
 
-    /// - Parameter pages: The paths that other sites may link to, in addition to those that end with `.html`. Default:
+    /// - Parameter pages: The paths that other sites may link to. Paths ending in `.html` are always allowed. Default:
     ///   the root.
     package init(pages: Set<String> = ["/"]) { self.pages = pages }
 
@@ -28,7 +28,7 @@ package struct OwnOrigin: RouterMiddleware {
             isOwn(request)
         else {
             throw HTTPError(
-                .forbidden, message: "Only pages and programs of http://127.0.0.1:\(context.port) are allowed.")
+                .forbidden, message: "Only its own pages and local programs may use http://127.0.0.1:\(context.port).")
         }
         var response = try await next(request, context)
         if let policy = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[policy] = "same-origin" }

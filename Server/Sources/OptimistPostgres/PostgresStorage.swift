@@ -101,7 +101,7 @@ package struct PostgresOpening: Sendable {
     /// its announcement may have been lost.
     static let standingLifetime = Duration.seconds(30)
 
-    /// Only makes or migrates the tables.
+    /// Makes or migrates the tables, without opening the database for a server.
     ///
     /// - Throws: `OptimistError` with code `databaseUnreachable`, `databaseUnsuitable`, `diskTrouble`, `newerData` or
     ///   `unreadableData`.

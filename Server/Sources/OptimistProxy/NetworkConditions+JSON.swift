@@ -7,7 +7,7 @@ import Foundation
 /// In a change, nil leaves a condition unchanged, except that a ``profile`` first sets all of them. Numbers are clamped
 /// to their ranges.
 package struct NetworkConditionsPatch: Codable, Equatable, Sendable {
-    /// In a change, sets all conditions to those of a named network. In an answer, the named network with exactly these
+    /// In a change, applies a named network's conditions. In an answer, the named network with exactly these
     /// conditions.
     package var profile: NetworkConditions.Profile?
     /// Milliseconds per round trip.

@@ -26,7 +26,7 @@ package struct NetworkConditions: Hashable, Sendable {
     /// default, never closes it.
     package var truncateResponsesAfterBytes: Int?
 
-    /// Makes conditions, by default those of a perfect network. The proxy clamps numbers to their ranges.
+    /// Makes conditions. Default: a perfect network. The proxy clamps numbers to their ranges.
     package init(
         latency: Duration = .zero, jitter: Duration = .zero, bandwidth: Int? = nil, lossPercent: Double = 0,
         sliceBytes: Int? = nil, isStalled: Bool = false, isOffline: Bool = false,

@@ -84,7 +84,7 @@ extension PostgresOpening {
                 throw OptimistError(
                     .databaseUnsuitable,
                     """
-                    The tables of the backup are in the schema "\(manifest.schema)", but \(database.place) leads to \
+                    The tables of the backup are in the schema "\(manifest.schema)", but \(database.place) uses \
                     "\(place.schema)". Select it with ?options=-csearch_path%3D\(manifest.schema).
                     """)
             }
