@@ -265,7 +265,7 @@ extension SetEvaluation {
     /// Postpones units whose answers do not fit together with those of other units. Answers can be large because
     /// refusals and lost edits include the server's rows.
     ///
-    /// The first unit is always answered. So is an accepted unit that must not be repeated.
+    /// The first unit and accepted units that must not be repeated are always answered.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
         let later = SetError("rateLimit", "The server's rows are too large for one answer. Send fewer.")
