@@ -71,8 +71,8 @@ struct Consequences {
         try checkRestrictions()
     }
 
-    /// The push does not name these rows, so the device has read nothing of them, not even its own values. Nil: the
-    /// device does not report reads.
+    /// The pushing device's reads of rows outside its push: none, not even of its own values. Nil: it does not report
+    /// reads.
     var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
 
     /// The device whose own values in a row count as read, because its push names the row.

@@ -10,6 +10,6 @@
 
     /// Takes memory for another part of the response.
     ///
-    /// - Throws: An error if there is no memory. The server then discards the request and rethrows it.
+    /// - Throws: An error if there is no memory. The server then discards the request and rethrows the error.
     func takeAnswer(_ bytes: Int) throws
 }
