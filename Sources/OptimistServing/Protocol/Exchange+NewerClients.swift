@@ -5,7 +5,7 @@
 /// Handles apps whose schema differs from the server's, for example during a rollout, or because a developer forgot to
 /// update the server or the version number.
 extension Exchange {
-    /// How long a value that this schema does not allow may wait, in milliseconds since it was written. After that,
+    /// How long to wait for a schema that allows a value, in milliseconds since the value was written. After that,
     /// either the server is up to date or the app's version number is wrong.
     static let longestWait: Int64 = 7 * 86_400_000
 
