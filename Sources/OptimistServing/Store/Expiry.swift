@@ -4,9 +4,9 @@ public import Foundation
 
 /// The days before which the server forgets deleted rows and push numbers. Days are counted from 1 January 1970 in UTC.
 ///
-/// The server keeps tombstones so that devices that were offline learn of deletions. When it purges a tombstone, it also
-/// forgets which row the deleted row was merged into, and the values that a later edit could revive. A device that was
-/// offline for longer compares its rows with a snapshot.
+/// The server keeps tombstones so that devices that were offline learn of deletions. When it purges a tombstone, it
+/// also forgets which row the deleted row was merged into, and the values that a later edit could revive. A device
+/// that was offline for longer compares its rows with a snapshot.
 ///
 /// The server never forgets epochs. If it did not recognise a device's epoch, the device would conclude that the server
 /// had lost everything, and would send rows that were deleted long ago.
