@@ -73,8 +73,8 @@ extension Exchange {
         operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
-    /// Handles rows that a call names twice. A second delete has no effect. An update is skipped if it is the second one
-    /// of a row, under another name, or if the call also destroys the row, outside a push.
+    /// Handles rows that a call names twice. A second delete has no effect. An update is skipped if it is the second
+    /// one of a row, under another name, or if the call also destroys the row, outside a push.
     ///
     /// - Returns: The skipped updates, each with its error.
     private func settleTwice(_ call: inout SetCall) -> [String: SetError] {
