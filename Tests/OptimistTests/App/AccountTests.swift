@@ -41,7 +41,7 @@ struct AccountTests {
         phone.clock.advance(by: .seconds(60))
     }
 
-    @Test func `L2 signing out says what is pending, and keeps it by default`() async throws {
+    @Test func `L2 signing out reports the pending changes and keeps them by default`() async throws {
         let phone = try await offlinePhone()
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
         let asked = Mutex<[Int]>([])
@@ -92,7 +92,7 @@ struct AccountTests {
         return try left.get()
     }
 
-    @Test func `L2 signing out waits as long as it is told, and asks again for what is left`() async throws {
+    @Test func `L2 signing out waits until its timeout, and asks again about the remaining changes`() async throws {
         let phone = try SyncedPhone(server)
         let asked = Mutex<[Int]>([])
         let left = try await signOut(of: phone) { pending in
@@ -108,7 +108,7 @@ struct AccountTests {
         #expect(server.rows("todo").count == 1)
     }
 
-    @Test func `L2 signing out waits twice at most, and then keeps what is left`() async throws {
+    @Test func `L2 signing out waits at most twice, and then keeps the remaining changes`() async throws {
         let phone = try SyncedPhone(server)
         let asked = Mutex(0)
         let left = try await signOut(of: phone) { _ in
@@ -119,7 +119,7 @@ struct AccountTests {
         #expect(asked.withLock { $0 } == 2)
     }
 
-    @Test func `L2 signing out says when no engine runs that could send what is waited for`() async throws {
+    @Test func `L2 waiting at sign-out throws if no engine is running`() async throws {
         let phone = try await offlinePhone()
         await phone.stop()
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
@@ -130,7 +130,7 @@ struct AccountTests {
         #expect(try await phone.store.counts().pending == 3)
     }
 
-    @Test func `L2 what is discarded at sign-out is undone, and what was deleted comes back`() async throws {
+    @Test func `L2 discarding at sign-out undoes unsent changes, and deleted rows return`() async throws {
         let phone = try await offlinePhone()
         await phone.stop()
         let engine = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
@@ -143,7 +143,7 @@ struct AccountTests {
         await phone.stop()
     }
 
-    @Test func `L2 discarding while a push is unanswered ends with what the server made of it`() async throws {
+    @Test func `L2 discarding during a push ends with the server's outcome of that push`() async throws {
         let phone = try await syncedPhone("a")
         await phone.stop()
         try await phone.write("UPDATE todo SET content = 'b'")
@@ -160,7 +160,7 @@ struct AccountTests {
 
     // MARK: - Files
 
-    @Test func `L2 every account of every server has a file of its own`() throws {
+    @Test func `L2 every account of every server has a separate file`() throws {
         let files = AccountFiles(at: URL(filePath: "/data"))
         let servers = try ["https://a.example", "https://a.example:8443", "https://b.example"].map {
             try #require(URL(string: $0))
@@ -174,7 +174,7 @@ struct AccountTests {
         #expect(files.file(of: "1", on: upper) == files.file(of: "1", on: servers[0]))
     }
 
-    @Test func `L2 what was written before the first sign-in is sent after it, or discarded`() async throws {
+    @Test func `L2 rows written before the first sign-in are sent after it, or discarded`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let files = AccountFiles(at: folder)

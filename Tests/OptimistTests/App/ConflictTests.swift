@@ -39,7 +39,7 @@ struct ConflictTests {
         try await store.apply([.merged(seq: 2, won)], of: try #require(next))
     }
 
-    @Test func `M7 an overwritten edit says what I wrote, what stands now, and when`() async throws {
+    @Test func `M7 an overwritten edit records the user's value, the current value and the time`() async throws {
         try await edit("UPDATE todo SET content = 'mine', done = 1")
         try await lose(to: "theirs")
         let conflict = try await conflict()
@@ -50,8 +50,7 @@ struct ConflictTests {
         #expect(conflict.date == Date(timeIntervalSince1970: 1_790_000_000))
     }
 
-    @Test func `M7 restoring an overwritten edit writes it again as the user's, and forgets the conflict`() async throws
-    {
+    @Test func `M7 restoring an overwritten edit writes it again and removes the conflict`() async throws {
         try await edit("UPDATE todo SET content = 'mine'")
         try await lose(to: "theirs")
         try await store.restore(try await conflict())
@@ -60,7 +59,7 @@ struct ConflictTests {
         #expect(try await store.conflicts().isEmpty)
     }
 
-    @Test func `M7 R2 an edited row that was deleted can be made again with all its values`() async throws {
+    @Test func `M7 R2 an edited row that was deleted can be restored with all its values`() async throws {
         try await edit("UPDATE todo SET content = 'mine'")
         try await store.receive([tombstone(todo, seq: 2)], from: "e1.0", to: "e1.2")
         #expect(try await store.todos().isEmpty)
@@ -80,7 +79,7 @@ struct ConflictTests {
         #expect(patch.values["priority"] == 1)
     }
 
-    @Test func `M7 a row that was made anew meanwhile takes only the edited columns`() async throws {
+    @Test func `M7 restoring into a new life writes only the edited columns`() async throws {
         try await edit("UPDATE todo SET content = 'mine'")
         let anew: JSONObject = ["content": "anew", "date": "2027-01-01", "priority": 9, "done": false]
         try await store.receive([pageRow(todo, seq: 3, generation: 3, anew)], from: "e1.0", to: "e1.3")
@@ -91,14 +90,14 @@ struct ConflictTests {
         #expect(try await store.todos().first?.priority == 9)
     }
 
-    @Test func `M5 equal values are no conflict, also in a new life`() async throws {
+    @Test func `M5 equal values are not a conflict, even in a new life`() async throws {
         try await edit("UPDATE todo SET content = 'same'")
         let anew: JSONObject = ["content": "same", "date": "2027-01-01", "priority": 9, "done": false]
         try await store.receive([pageRow(todo, seq: 3, generation: 3, anew)], from: "e1.0", to: "e1.3")
         #expect(try await store.conflicts().isEmpty)
     }
 
-    @Test func `M7 conflicts can be forgotten and observed, and a forgotten one is unknown`() async throws {
+    @Test func `M7 conflicts can be forgotten and observed, and a forgotten conflict is unknown`() async throws {
         var counts = store.observe { try Conflict.fetchAll($0).count }.makeAsyncIterator()
         #expect(try await counts.next()?.get() == 0)
         try await edit("UPDATE todo SET content = 'mine'")
@@ -111,7 +110,7 @@ struct ConflictTests {
         await #expect { try await store.forget(conflict) } throws: { ($0 as? OptimistError)?.code == .unknownConflict }
     }
 
-    @Test func `M7 the journal keeps the last thousand`() async throws {
+    @Test func `M7 the journal keeps the last thousand conflicts`() async throws {
         try await store.apply { db in
             let ref = RowRef(table: 1, id: UUID().databaseValue)
             for number in 1...1_005 {
@@ -124,7 +123,7 @@ struct ConflictTests {
         #expect(conflicts.first?.mine == ["content": "6"])
     }
 
-    @Test func `M7 M3 a count that was lost with its row can be made again`() async throws {
+    @Test func `M7 M3 a count that was lost with its row can be restored`() async throws {
         let phone = try Device([Photo.self], migrate: Photo.migrate)
         let server = AppServer()
         let photo = Photo(title: "Lake", likes: 4)

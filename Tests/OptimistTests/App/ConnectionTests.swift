@@ -28,7 +28,7 @@ final class ConnectionTests {
             migrate: Todo.migrate)
     }
 
-    @Test func `W8: what the app does with a connection comes before all that the store does with it`() async throws {
+    @Test func `W8: the app configures each connection before the store does`() async throws {
         let seen = Mutex<[Bool]>([])
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -49,7 +49,7 @@ final class ConnectionTests {
         #expect(seen.withLock { $0.count >= 5 && $0.allSatisfy(\.self) })
     }
 
-    @Test func `W2 a temporary table that hides a synced one from each connection hides no write`() async throws {
+    @Test func `W2 a temporary table that shadows a synced table hides no write`() async throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
             if db.configuration.readonly { return }
@@ -67,7 +67,7 @@ final class ConnectionTests {
         }
     }
 
-    @Test func `W8: a key that does not fit leaves the file as it was`() async throws {
+    @Test func `W8: a wrong key leaves the file unchanged`() async throws {
         try await open().close()
         let before = try Data(contentsOf: file)
         var configuration = Configuration()
@@ -80,7 +80,7 @@ final class ConnectionTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
-    @Test func `W8: an app that refuses a connection which cannot encrypt has written nothing`() throws {
+    @Test func `W8: an app that refuses a connection without encryption writes nothing to disk`() throws {
         struct CannotEncrypt: Error {}
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -93,7 +93,7 @@ final class ConnectionTests {
         #expect(written.reduce(0, +) == 0)
     }
 
-    @Test func `W8: a file is given to an account with the app's own configuration`() async throws {
+    @Test func `W8: claiming a file for an account uses the app's configuration`() async throws {
         let files = AccountFiles(at: folder)
         let server = try #require(URL(string: "https://planner.example"))
         let opened = Mutex(0)
@@ -109,7 +109,7 @@ final class ConnectionTests {
         #expect(opened.withLock(\.self) == before + 1)
     }
 
-    @Test func `a protected file opens and writes like others, and a missing folder is said`() async throws {
+    @Test func `a protected file opens and writes like others, and a missing folder is reported`() async throws {
         let store = try open(nil, .afterFirstUnlock)
         try await store.write { try Todo(content: "Tickets").insert($0) }
         try await store.close()
@@ -123,7 +123,7 @@ final class ConnectionTests {
         }
     }
 
-    @Test func `W9: closing finishes the writes, lets go of the file, and what comes later is an error`() async throws {
+    @Test func `W9: closing finishes the writes and releases the file, and later calls are errors`() async throws {
         let store = try open()
         let writes = (1...20).map { number in
             Task { try await store.write { try Todo(content: "\(number)").insert($0) } }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct DiscardTests {
-    @Test func `L2 a row that was moved below a new one is where the server has it after a discard`() async throws {
+    @Test func `L2 discarding returns a row moved below a new row to its place on the server`() async throws {
         let desk = try Desk()
         let (home, step) = (Project(title: "home"), Step(text: "sweep"))
         try await desk.store.take([.project(home), .step(step, in: home)])
@@ -24,7 +24,7 @@ struct DiscardTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    @Test func `L2 rows that exchanged unique values have them back after a discard`() async throws {
+    @Test func `L2 discarding gives back exchanged unique values`() async throws {
         let desk = try Desk()
         let (home, work) = (Project(title: "home"), Project(title: "work"))
         try await desk.store.take([.project(home), .project(work)])
@@ -40,7 +40,7 @@ struct DiscardTests {
     }
 
     @Test(arguments: ["CASCADE", "RESTRICT", "SET NULL"])
-    func `L2 what the server has below a deleted row is received anew after a discard`(onDelete: String) async throws {
+    func `L2 discarding the deletion of a parent receives the parent again`(onDelete: String) async throws {
         let desk = try Desk(onDelete: onDelete)
         let (home, step) = (Project(title: "home"), Step(text: "sweep"))
         try await desk.store.take([.project(home), .step(step, in: home)])
@@ -58,7 +58,7 @@ struct DiscardTests {
         #expect(try await desk.store.read { try Step.fetchOne($0)?.project } == home.id)
     }
 
-    @Test func `L2 new rows that refer to each other go together with a discard`() async throws {
+    @Test func `L2 discarding removes new rows that refer to each other`() async throws {
         let desk = try Desk()
         try await desk.store.write { db in
             let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
@@ -72,7 +72,7 @@ struct DiscardTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    @Test func `L2 a row that was deleted and made anew is received anew after a discard`() async throws {
+    @Test func `L2 discarding a row that was deleted and recreated receives it again`() async throws {
         let desk = try Desk()
         let (home, step) = (Project(title: "home"), Step(text: "sweep"))
         try await desk.store.take([.project(home), .step(step, in: home)])

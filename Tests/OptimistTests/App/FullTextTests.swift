@@ -34,7 +34,7 @@ struct FullTextTests {
         }
     }
 
-    @Test func `R3 a full-text index follows what is received, and is not sent`() async throws {
+    @Test func `R3 a full-text index follows received rows and is not sent`() async throws {
         let (one, other) = (try device(), try device())
         let (lake, tower) = (Photo(title: "Lake in the morning"), Photo(title: "Tower"))
         try await one.store.write { db in

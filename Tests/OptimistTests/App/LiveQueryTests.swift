@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct LiveQueryTests {
-    @Test func `W7 under a burst states may be skipped, none is half, and the last one arrives`() async throws {
+    @Test func `W7 during a burst states may be skipped, none is partial, and the last one arrives`() async throws {
         let phone = try Phone()
         let store = phone.store
         let writes = 200
@@ -55,7 +55,7 @@ struct LiveQueryTests {
         }
     }
 
-    @Test func `W7 tables WITHOUT ROWID show own writes and received rows`() async throws {
+    @Test func `W7 queries of tables WITHOUT ROWID show own writes and received rows`() async throws {
         let server = AppServer()
         let device = try Device([Shop.Tag.self], migrate: Self.withoutRowIDs)
         let other = try Device([Shop.Tag.self], migrate: Self.withoutRowIDs)
@@ -75,7 +75,7 @@ struct LiveQueryTests {
         #expect(try await drafts.next()?.get() == 1, "a table that is not synced")
     }
 
-    @Test func `Q5 a live query survives errors of the database, and comes back after a backoff`() async throws {
+    @Test func `Q5 a live query survives database errors and recovers after a backoff`() async throws {
         let clock = ManualClock()
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ struct LiveQueryTests {
         var date: Day
     }
 
-    @Test func `Q5 a query that fails says why beside its last result, is logged once, and comes back with the data`()
+    @Test func `Q5 a failing query keeps its last result, is logged once, and recovers with the data`()
         async throws
     {
         let log = LogLines()
@@ -153,7 +153,7 @@ struct LiveQueryTests {
             ),
             (Secret(), "Secret"),
         ] as [(any Error, String)])
-    func `Q5 the log of a failure says what and where, and nothing that users wrote`(error: any Error, words: String) {
+    func `Q5 the log of a failure contains its kind and place, but no user data`(error: any Error, words: String) {
         #expect(error.withoutValues.contains(words))
         #expect(!error.withoutValues.contains("secret"))
     }
@@ -167,7 +167,7 @@ struct LiveQueryTests {
 
     private struct Secret: Error, CustomStringConvertible { let description = "secret" }
 
-    @Test func `W7 a query's states are its results and failures, and none equals the one before`() {
+    @Test func `W7 a query emits results and failures, never the same state twice in a row`() {
         var history = QueryHistory<Int>()
         let (one, other) = (DatabaseError(resultCode: .SQLITE_IOERR), DatabaseError(resultCode: .SQLITE_FULL))
         #expect(history.state(after: .success(1))?.value == 1)

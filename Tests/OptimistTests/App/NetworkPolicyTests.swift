@@ -27,7 +27,7 @@ struct NetworkPolicyTests {
         await phone.stop()
     }
 
-    @Test func `S10 a table that is withheld is neither sent nor received until the network is better`() async throws {
+    @Test func `S10 a withheld table is neither sent nor received until the network improves`() async throws {
         let server = InMemoryServer(schema: .planner)
         let (phone, other) = (try SyncedPhone(server), try SyncedPhone(server))
         let engine = phone.start()
@@ -56,7 +56,7 @@ struct NetworkPolicyTests {
         await other.stop()
     }
 
-    @Test func `S10 what was written together with a withheld row waits for it, and the rest goes on`() async throws {
+    @Test func `S10 rows written together with a withheld row wait for it, and others are sent`() async throws {
         let desk = try Desk()
         desk.store.network.set(mobile)
         desk.store.network.set { table, _ in table != "step" }
@@ -74,7 +74,7 @@ struct NetworkPolicyTests {
         #expect(try await desk.store.nextPush(PushLimit())?.push.rows.count == 2)
     }
 
-    @Test func `L6 an account that is revoked removes nothing, and says so`() async throws {
+    @Test func `L6 a revoked account removes nothing, and the status reports it`() async throws {
         let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         let engine = phone.start()

@@ -115,7 +115,7 @@ struct NewcomerTests {
         ]
     }
 
-    @Test func `ten mistakes of a newcomer are told what to do, as the first page says`() async throws {
+    @Test func `ten mistakes of newcomers cause the errors that the first page lists`() async throws {
         let page = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
                 path: "../../../Documentation/GettingStarted.md"), encoding: .utf8)

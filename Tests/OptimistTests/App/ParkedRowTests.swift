@@ -10,7 +10,7 @@ import Testing
 /// The rows that were received and that the app's tables do not show yet.
 @Suite(.timeLimit(.minutes(20)))
 struct ParkedRowTests {
-    @Test func `Q3 each row that waits has its reason`() async throws {
+    @Test func `Q3 each waiting row has a reason`() async throws {
         let (store, trip, tour) = (try Desk().store, Project(title: "Trip"), Project(title: "Tour"))
         let (tickets, forbidden) = (Step(text: "Tickets"), Step(text: "Forbidden"))
         try await store.take([.project(tour)], to: 1)
@@ -44,7 +44,7 @@ struct ParkedRowTests {
         #expect(try await store.parkedRows().count == 3, "the parent is here")
     }
 
-    @Test func `R4 the reason of a row that waits is a number that never changes its meaning`() {
+    @Test func `R4 the reasons of waiting rows are numbers that never change their meaning`() {
         let kinds: [ParkedReason.Kind] = [.constraint, .valueTaken, .deletionTooSoon, .belowUnsent]
         #expect(kinds.map(\.rawValue) == [1, 2, 3, 5])
     }

@@ -27,7 +27,7 @@ struct RejectedRecordTests {
         return try #require(try await store.rejections().first)
     }
 
-    @Test func `a refused insert is the record that was inserted, and can be retried with another`() async throws {
+    @Test func `a refused insert reads as the inserted record, and can be retried with another`() async throws {
         let rejection = try await refuse()
         var mine = try #require(try await rejection.mine(as: Todo.self, in: store))
         #expect(mine == todo)
@@ -38,7 +38,7 @@ struct RejectedRecordTests {
         #expect(try await store.rejections().isEmpty)
     }
 
-    @Test func `a refused update is the server's row with the user's edits, also if the server did not say it`()
+    @Test func `a refused update reads as the server's row with the user's edits, even if the refusal lacks that row`()
         async throws
     {
         try await store.pushAccepted(seq: 1)
@@ -59,7 +59,7 @@ struct RejectedRecordTests {
         #expect(server?.content == "Theirs" && server?.priority == 5 && server?.id == todo.id)
     }
 
-    @Test func `V2: a retry with a record writes the refused columns and those the user changed, and no stale ones`()
+    @Test func `V2: a retry with a record writes the refused and the changed columns, and no stale ones`()
         async throws
     {
         try await store.pushAccepted(seq: 1)
@@ -80,7 +80,7 @@ struct RejectedRecordTests {
         #expect(try await store.dirtyColumns(todo) == ["content", "done", "priority"])
     }
 
-    @Test func `V2: a refused deletion is not retried with a record, and stays`() async throws {
+    @Test func `V2: a refused deletion cannot be retried with a record, and stays`() async throws {
         try await store.pushAccepted(seq: 1)
         try await store.write { try $0.execute(sql: "DELETE FROM todo") }
         let rejection = try await refuse()
@@ -90,7 +90,7 @@ struct RejectedRecordTests {
         #expect(try await store.rejections() == [rejection])
     }
 
-    @Test func `values that are not all known are an error, also for a record that is read by hand`() async throws {
+    @Test func `incomplete values are an error, even for a record decoded by hand`() async throws {
         struct Handmade: SyncedRecord {
             static let databaseTableName = "todo"
             var priority: Int
@@ -108,7 +108,7 @@ struct RejectedRecordTests {
         }
     }
 
-    @Test func `a refused deletion is no record, and neither is a row of another table`() async throws {
+    @Test func `neither a refused deletion nor a row of another table reads as a record`() async throws {
         try await store.pushAccepted(seq: 1)
         try await store.write { try $0.execute(sql: "DELETE FROM todo") }
         let rejection = try await refuse()
@@ -117,7 +117,7 @@ struct RejectedRecordTests {
         #expect(try await rejection.mine(as: Project.self, in: store) == nil)
     }
 
-    @Test func `a record of another row is refused, and the rejection stays`() async throws {
+    @Test func `a retry with another row's record is refused, and the rejection stays`() async throws {
         let rejection = try await refuse()
         await #expect { try await store.retry(rejection, with: Todo(content: "Another")) } throws: {
             ($0 as? OptimistError)?.code == .invalidTable
@@ -128,7 +128,9 @@ struct RejectedRecordTests {
         #expect(try await store.rejections() == [rejection])
     }
 
-    @Test func `a lost edit is the row with the user's values, and with those that replaced them`() async throws {
+    @Test func `a conflict reads as the row with the user's values and with the values that replaced them`()
+        async throws
+    {
         try await store.pushAccepted(seq: 1)
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Mine', priority = 7") }
         let batch = try #require(try await store.nextPush(PushLimit()))

@@ -32,7 +32,7 @@ struct RejectionTests {
             }, of: batch)
     }
 
-    @Test func `V5 what a refused row was to take in is not deleted with where it was`() async throws {
+    @Test func `V5 a row moved below a refused row is not deleted with its former parent`() async throws {
         let desk = try Desk()
         let (old, new, other) = (Project(title: "Old"), Project(title: "New"), Project(title: "Other"))
         let (moved, deleted) = (Step(text: "Moved"), Step(text: "Deleted"))
@@ -64,7 +64,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Moved"])
     }
 
-    @Test func `V2 V5 an edit of a row that was deleted meanwhile is tried again with all that it was`() async throws {
+    @Test func `V2 V5 retrying an edit of a row that was deleted since recreates the entire row`() async throws {
         let desk = try Desk()
         let (old, new, step) = (Project(title: "Old"), Project(title: "New"), Step(text: "Tickets"))
         try await desk.store.take([.project(old), .step(step, in: old)])
@@ -82,7 +82,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Tickets"])
     }
 
-    @Test func `V5 what was deleted with moving a row that is refused is there again`() async throws {
+    @Test func `V5 refusing a moved row also undoes the deletion of its former parent`() async throws {
         let desk = try Desk()
         let (old, new, step) = (Project(title: "Old"), Project(title: "New"), Step(text: "Tickets"))
         try await desk.store.take([.project(old), .project(new), .step(step, in: old)])
@@ -102,7 +102,7 @@ struct RejectionTests {
         #expect(try await desk.store.projects() == ["New"])
     }
 
-    @Test func `V2 V5 what was taken back with a row stays in its rejection when that is refused again`() async throws {
+    @Test func `V2 V5 rows taken back with a row stay in its rejection when it is refused again`() async throws {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets", project: nil))
         for isFirst in [true, false] {
@@ -117,7 +117,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Tickets"])
     }
 
-    @Test func `Q4 V2 who does again what was refused hears that it is refused again`() async throws {
+    @Test func `Q4 V2 repeating a refused write reports that it is refused again`() async throws {
         let desk = try Desk()
         let trip = Project(title: "Trip")
         for _ in 1...2 {
@@ -129,7 +129,7 @@ struct RejectionTests {
         #expect(try await desk.store.counts().rejected == 1)
     }
 
-    @Test func `Q4 a rejection that keeps a row from before says nothing of what was written to that since`()
+    @Test func `Q4 a rejection that keeps an earlier version of a row does not cover later writes to it`()
         async throws
     {
         let desk = try Desk()
@@ -151,7 +151,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: ["CASCADE", "RESTRICT", "NO ACTION", "SET NULL"])
-    func `V5 a refused deletion and what was deleted with it can be tried again`(onDelete: String) async throws {
+    func `V5 a refused deletion can be retried together with the rows deleted with it`(onDelete: String) async throws {
         let desk = try Desk(onDelete: onDelete)
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([.project(trip), .step(step, in: trip)])
@@ -173,7 +173,7 @@ struct RejectionTests {
         #expect(try await desk.store.counts().pending == 2)
     }
 
-    @Test func `V2 a retry with a column that does not exist is refused, and the rejection stays`() async throws {
+    @Test func `V2 a retry with an unknown column is refused, and the rejection stays`() async throws {
         let desk = try Desk()
         let trip = Project(title: "Trip")
         try await desk.store.write { try trip.insert($0) }
@@ -192,7 +192,7 @@ struct RejectionTests {
         #expect(try await desk.store.rejections() == [])
     }
 
-    @Test func `V2 a refusal of a unique value names the row that has it and all columns`() async throws {
+    @Test func `V2 the refusal of a unique value names the row that has it and all columns`() async throws {
         let desk = try Desk()
         let (trip, winner) = (Project(title: "Trip"), UUID().uuidString.lowercased())
         let error = SetError("uniqueViolation", "Taken.", properties: ["title", "part"], winner: winner)
@@ -218,7 +218,7 @@ struct RejectionTests {
         #expect(try await desk.store.rejections().isEmpty)
     }
 
-    @Test func `a refusal of one column is a rejection with that column and no winner`() async throws {
+    @Test func `a refusal of one column becomes a rejection with that column and without a winner`() async throws {
         let desk = try Desk()
         let trip = Project(title: "Trip")
         try await desk.store.write { try trip.insert($0) }

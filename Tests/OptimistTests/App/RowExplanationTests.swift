@@ -20,7 +20,7 @@ struct RowExplanationTests {
         try await phone.store.write { try todo.insert($0) }
     }
 
-    @Test func `a row says what is unsent, then that it is sent, and at last that it is synced`() async throws {
+    @Test func `the explanation of a row shows it as unsent, then as sent, then as synced`() async throws {
         let fresh = try await store.explain(todo)
         #expect(fresh.pending?.kind == .create && !fresh.isSynced && fresh.parked == nil && fresh.rejections.isEmpty)
         #expect("\(fresh)".hasPrefix("Its creation is not sent yet, since 20"))
@@ -32,7 +32,7 @@ struct RowExplanationTests {
         #expect(synced.isSynced && "\(synced)" == "The server has the row as it is here.")
     }
 
-    @Test func `a row that was put off says why, and when it is sent again; another row says nothing of it`()
+    @Test func `a deferred row is explained with its reason and next attempt, and another row without them`()
         async throws
     {
         let other = Todo(content: "Other")
@@ -47,7 +47,7 @@ struct RowExplanationTests {
         #expect("\(unknown)" == "Nothing of the row is unsent, and the server has not said anything of it.")
     }
 
-    @Test func `a refused row says with which word and sentence`() async throws {
+    @Test func `a refused row is explained with the refusal's code and message`() async throws {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.apply([.rejected(RemotePush.Refusal(code: "forbidden", message: "Not yours."))], of: batch)
         let refused = try await store.explain(todo)
@@ -55,7 +55,7 @@ struct RowExplanationTests {
         #expect("\(refused)".contains("(forbidden): Not yours."))
     }
 
-    @Test func `a column that a migration filled is none that the server has`() async throws {
+    @Test func `a column filled by a migration is explained as missing on the server`() async throws {
         let (server, device) = (AppServer(), try Device([Shop.Item.self], migrate: Shop.first))
         let item = Shop.Item(title: "Boat")
         try await device.store.write { try item.insert($0) }
@@ -74,7 +74,7 @@ struct RowExplanationTests {
         #expect(deleted.isSynced && "\(deleted)" == "The row is deleted, on the server too.")
     }
 
-    @Test func `a row of a deleted account does not count as synced, until its account is there again`() async throws {
+    @Test func `a row of a deleted account is not synced until the account returns`() async throws {
         try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
         try await store.pushAccepted(seq: 1)
         #expect(try await store.explain(todo).isSynced)
@@ -88,7 +88,7 @@ struct RowExplanationTests {
         #expect(try await store.explain(todo).isSynced)
     }
 
-    @Test func `the end of a visitor's account says nothing about the rows of the file's own`() async throws {
+    @Test func `the end of a visitor's account does not affect the rows of the file's owner`() async throws {
         try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
         try await store.pushAccepted(seq: 1)
         try await store.note(.account("server#2"))
@@ -96,7 +96,7 @@ struct RowExplanationTests {
         #expect(try await store.explain(todo).isSynced)
     }
 
-    @Test func `a record of a table that does not sync is refused`() async throws {
+    @Test func `explaining a record of an unsynced table is an error`() async throws {
         await #expect { try await store.explain(Project(title: "No")) } throws: {
             ($0 as? OptimistError)?.code == .invalidTable
         }

@@ -11,7 +11,7 @@ import Testing
 
 /// Rows that need each other, beside what stands in the way of others.
 extension FittingTests {
-    @Test func `R4 S8 a deletion that has to wait does not keep a cycle out`() async throws {
+    @Test func `R4 S8 a waiting deletion does not keep a cycle out`() async throws {
         let desk = try Desk(onDelete: "RESTRICT")
         let store = desk.store
         let fair = Project(title: "Fair")
@@ -26,7 +26,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 a cycle that did not fit comes in when what stood in its way is gone`() async throws {
+    @Test func `R4 a parked cycle is applied once its obstacle is gone`() async throws {
         try await store.write {
             try $0.execute(
                 sql: """
@@ -43,7 +43,7 @@ extension FittingTests {
     }
 
     /// As after a restore of the server, in whose epoch the rows were answered later than they were deleted before.
-    @Test func `R2 rows of a cycle that the server has deleted do not wait for each other`() async throws {
+    @Test func `R2 deleted rows of a cycle do not wait for each other`() async throws {
         let (north, south, hill) = (Station(), Station(), Station())
         let device = try Station.device(next: .cascade, hub: nil)
         try await device.take(
@@ -57,7 +57,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [(Reference.Action.setNull, Reference.Action.cascade), (.cascade, .setNull)])
-    func `R2 each reference of a row to a deleted one is looked at`(
+    func `R2 every reference of a row to a deleted row is checked`(
         next: Reference.Action, hub: Reference.Action
     ) async throws {
         let (north, hill) = (Station(), Station())
@@ -72,7 +72,7 @@ extension FittingTests {
 
     /// The hill would only lose its reference to the north, but be deleted with the south, which is below the north.
     @Test(arguments: [false, true])
-    func `R2 a row below two deleted ones is looked at below each`(isSwapped: Bool) async throws {
+    func `R2 a row below two deleted rows is checked below each`(isSwapped: Bool) async throws {
         let (north, south, hill) = (Station(), Station(), Station())
         let device = try Station.device(
             next: isSwapped ? .cascade : .setNull, hub: isSwapped ? .setNull : .cascade)
@@ -91,7 +91,7 @@ extension FittingTests {
 
     /// That row comes, or the one of the cycle no longer refers to it, or has left the cycle.
     @Test(arguments: ["comes", "needs it no more", "leaves"])
-    func `R4 a cycle waits for the row that one of it refers to besides`(change: String) async throws {
+    func `R4 a cycle waits for a row outside it that it refers to`(change: String) async throws {
         let (north, south, line) = (Station(), Station(), Station())
         let device = try Station.device(next: .restrict, hub: .restrict)
         try await device.take([north.row(1, next: south, hub: line), south.row(1, next: north)], to: 1)
@@ -109,7 +109,7 @@ extension FittingTests {
 
     /// The trip is gone, the tour has its title now, and the tickets are moved to that.
     @Test(arguments: ["RESTRICT", "NO ACTION", "CASCADE", "SET NULL"], [false, true])
-    func `M6 R4 a row takes over the unique value of one that is deleted, with what refers to that`(
+    func `M6 R4 a row takes over the unique value and the children of a deleted row`(
         onDelete: String, isBesideMisfit: Bool
     ) async throws {
         let store = try Desk(onDelete: onDelete).store
@@ -133,7 +133,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["RESTRICT", "CASCADE"])
-    func `M6 R4 a row takes over the unique value of one whose deletion is held back, with the last page`(
+    func `M6 R4 a row takes over the unique value of a waiting deletion with the last page`(
         onDelete: String
     ) async throws {
         let store = try Desk(onDelete: onDelete).store
@@ -147,7 +147,7 @@ extension FittingTests {
     }
 
     @Test
-    func `M6 M7 the journal keeps an edit of a deleted row unchanged, also if another row takes its unique value`()
+    func `M6 M7 the journal keeps a deleted row's edit unchanged even if another row takes its unique value`()
         async throws
     {
         let store = try Desk(onDelete: "RESTRICT").store
@@ -173,7 +173,7 @@ extension FittingTests {
 
     @Test
     func
-        `M6 M7 the journal keeps an edit that a next life ends unchanged, also if another row takes its unique value`()
+        `M6 M7 the journal keeps an edit that a next life ends, even if another row takes its unique value`()
         async throws
     {
         let store = desk.store
@@ -196,7 +196,7 @@ extension FittingTests {
 
     /// A box that is gone takes along one that is there again, and so what is in that waits for its next life. It has just
     /// exchanged its code for another's, and its name was emptied with that.
-    @Test func `M6 R4 what waits for a next life keeps its unique value, though that was emptied for an exchange`()
+    @Test func `M6 R4 a row that waits for its parent's next life keeps a unique value emptied for an exchange`()
         async throws
     {
         let device = try Device([Box.self], migrate: Box.migrate)
@@ -223,7 +223,7 @@ extension FittingTests {
         #expect(try await device.store.counts().parked == 0)
     }
 
-    @Test func `R4 however many rows do not fit, a cycle does`() async throws {
+    @Test func `R4 a cycle is applied, however many other rows do not fit`() async throws {
         let store = desk.store
         try await store.write {
             try $0.execute(
@@ -240,7 +240,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 1_001)
     }
 
-    @Test func `R4 cycles are found, each after those that it needs`() {
+    @Test func `R4 cycles are found and sorted so that each follows the cycles it needs`() {
         #expect(Cycles.inOrder(needs: []) == [])
         #expect(Cycles.inOrder(needs: [[1], [2], []]) == [[2], [1], [0]])
         #expect(Cycles.inOrder(needs: [[0], [0]]) == [[0], [1]])

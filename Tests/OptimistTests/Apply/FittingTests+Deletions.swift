@@ -11,7 +11,7 @@ import Testing
 
 /// Deletions, received or answered, and the rows below what they delete.
 extension FittingTests {
-    @Test func `R2 an answer that a row is gone takes unsent children along, and the journal has them`() async throws {
+    @Test func `R2 an answer that a row is gone deletes its unsent children and journals them`() async throws {
         try await store.take([.project(trip)], to: 1)
         let visa = Step(text: "Visa", project: trip.id)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
@@ -26,7 +26,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `R2 S5 a deletion that does not fit leaves what is below it unsent, and what is written there is sent`(
+    func `R2 S5 rows below a deletion that does not fit stay pending, and later edits there are sent`(
         isAnswer: Bool
     ) async throws {
         try await store.take([.project(trip)], to: 1)
@@ -51,7 +51,7 @@ extension FittingTests {
         #expect(try await store.entry(visa)?.isPending == true)
     }
 
-    @Test func `R1 R2 a row that goes with the former life of its parent comes back when it is brought again`()
+    @Test func `R1 R2 a row deleted with its parent returns when a page brings both again`()
         async throws
     {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
@@ -62,7 +62,7 @@ extension FittingTests {
         #expect(try await store.steps() == ["Tickets"])
     }
 
-    @Test func `R2 of a row that was deleted and made anew below a deleted parent, the delete is sent`() async throws {
+    @Test func `R2 a row deleted and recreated below a deleted parent is sent as a delete`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: tour)], to: 1)
         let (tickets, trip) = (tickets, trip)
         try await store.write { db in
@@ -80,7 +80,7 @@ extension FittingTests {
         #expect(tombstone.generation == 2)
     }
 
-    @Test func `R2 R4 a received delete takes unsent children along, and the journal has them`() async throws {
+    @Test func `R2 R4 a received delete also deletes unsent children, which are journaled`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         let (visa, trip) = (Step(text: "Visa", project: trip.id), trip)
         try await store.write { db in
@@ -96,7 +96,7 @@ extension FittingTests {
         #expect(try await store.entry(visa) == nil)
     }
 
-    @Test func `R2 R4 a row that only an unsent edit put below a deleted one goes back`()
+    @Test func `R2 R4 a row that only an unsent edit moved below a deleted row moves back`()
         async throws
     {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
@@ -111,14 +111,14 @@ extension FittingTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `R2 R4 a child that has moved away is not taken along with its former parent`() async throws {
+    @Test func `R2 R4 a child that moved away is not deleted with its former parent`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
         try await store.take(
             [.gone("project", trip.id), .step(tickets, seq: 2, in: tour, stamp: 1_790_000_002_000)], from: 1, to: 2)
         #expect(try await store.steps() == ["Tickets"])
     }
 
-    @Test func `R4 a delete waits for children that the server does not have, and comes with their verdict`()
+    @Test func `R4 a delete waits for children unknown to the server, and is applied with their verdict`()
         async throws
     {
         let desk = try Desk(onDelete: "RESTRICT")

@@ -55,7 +55,7 @@ extension FittingTests {
 
     /// The folder has moved, and waits for where it has moved to. Whether all that comes then fits at once.
     @Test(arguments: [true, false])
-    func `R2 R4 what is below a row that has moved is not deleted with the place where that was`(fits: Bool)
+    func `R2 R4 rows below a moved row are not deleted with its former parent`(fits: Bool)
         async throws
     {
         let device = try folderDevice()
@@ -78,7 +78,7 @@ extension FittingTests {
         #expect(folders.map(\.name) == ["Mine", "Mine", nil])
     }
 
-    @Test func `R2 R4 what is below a row that has moved waits with that for the place to which it has`() async throws {
+    @Test func `R2 R4 rows below a moved row wait with it for its new parent`() async throws {
         let device = try folderDevice()
         let ids = (0..<4).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
         let pages = [
@@ -94,7 +94,7 @@ extension FittingTests {
         #expect(folders.map(\.parent?.uuidString) == [ids[3], ids[1], nil])
     }
 
-    @Test func `R4 a deletion that takes along more levels than SQLite can comes all the same`() async throws {
+    @Test func `R4 a deletion that cascades over more levels than SQLite allows is applied`() async throws {
         let device = try folderDevice()
         let folders = (0..<1_100).map { _ in UUID().uuidString.lowercased() }
         let rows = folders.indices.map { folder(folders[$0], in: $0 == 0 ? nil : folders[$0 - 1]) }
@@ -109,7 +109,7 @@ extension FittingTests {
     }
 
     @Test(arguments: deferrals)
-    func `R4 children that a snapshot brings before their parents fit, and only those without one are parked`(
+    func `R4 children that precede their parents in a snapshot fit, and only orphans are parked`(
         deferral: String
     ) async throws {
         let store = try folderDevice(deferral: deferral).store
@@ -139,7 +139,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 2 + 25)
     }
 
-    @Test func `L3 V5 what heals below a refused row goes with that, into the journal, and does not come back alone`()
+    @Test func `L3 V5 a restored row below a refused row goes to the journal and does not return alone`()
         async throws
     {
         let device = try folderDevice()
@@ -170,7 +170,7 @@ extension FittingTests {
 
     /// The user moved a folder into a new one and deleted the one where it was. The new one is refused.
     @Test(arguments: deferrals)
-    func `V3 V5 a later edit below a row that returns to where it was stays unsent`(deferral: String) async throws {
+    func `V3 V5 a later edit below a row that moves back stays unsent`(deferral: String) async throws {
         let device = try folderDevice(deferral: deferral)
         let store = device.store
         let ids = (0..<3).map { String(format: "00000000-0000-4000-8000-%012d", $0) }

@@ -32,7 +32,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R2 a step that moves with a later page is not taken along with its former project`() async throws {
+    @Test func `R2 a step that moves with a later page is not deleted with its former project`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
         #expect(try await store.steps() == ["Tickets"])
@@ -43,7 +43,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 S10 a deletion waits for a table that was received less far, whose rows may have moved`()
+    @Test func `R2 S10 a deletion waits for a table received less far, whose rows may have moved`()
         async throws
     {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
@@ -61,7 +61,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 L1 a deletion waits for no table that the remote keeps no longer`() async throws {
+    @Test func `R2 L1 a deletion does not wait for a table that the remote no longer keeps`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         // The steps are of another version of the server's, and may come back with it.
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, of: ["project"])
@@ -73,7 +73,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 L1 the engine knows which tables the remote keeps no longer`() async throws {
+    @Test func `R2 L1 the engine notices which tables the remote no longer keeps`() async throws {
         let backend = FakeBackend()
         backend.write("project", [trip.id], ["title": "Trip"])
         backend.write("step", [tickets.id], ["text": "Tickets", "project": .string(trip.wireID)])
@@ -97,7 +97,8 @@ extension FittingTests {
         await run.value
     }
 
-    @Test func `L4 R2 what a resync did not bring waits for no table that the remote keeps no longer`() async throws {
+    @Test func `L4 R2 a removal after a resync does not wait for a table that the remote no longer keeps`() async throws
+    {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.startResync(of: ["project"])
         #expect(
@@ -111,7 +112,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 a project that is there again with a later page keeps its steps`() async throws {
+    @Test func `R2 a project that is recreated in a later page keeps its steps`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
         try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 3)
@@ -120,7 +121,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 with the last page a deletion takes along what is still below it`() async throws {
+    @Test func `R2 with the last page a deletion cascades to the rows still below it`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
         try await store.take([], from: 2, to: 2, hasMore: true)
@@ -154,7 +155,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["CASCADE", "SET NULL"])
-    func `R2 what is known to refer to a row later than its deletion refers to its next life`(onDelete: String)
+    func `R2 a row written after its parent's deletion refers to the parent's next life`(onDelete: String)
         async throws
     {
         let store = try Desk(onDelete: onDelete).store
@@ -170,7 +171,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 S4 a deletion waits for the answer about a row below it`() async throws {
+    @Test func `R2 S4 a deletion waits for the answer to a row below it`() async throws {
         let store = try Desk(onDelete: "SET NULL").store
         let (trip, visa) = (trip, visa)
         try await store.take([.project(trip)], to: 1)
@@ -184,7 +185,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 S4 a deletion waits for the last page where what was sent below it has no answer`() async throws {
+    @Test func `R2 S4 a deletion waits for the last page while a sent row below it is unanswered`() async throws {
         let (trip, visa) = (trip, visa)
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
@@ -197,7 +198,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 M1 a reference that goes with what it refers to has a later clock than when it was sent`()
+    @Test func `R2 M1 a cleared reference has a later clock than the reference that was sent`()
         async throws
     {
         let store = try Desk(onDelete: "SET NULL").store
@@ -225,8 +226,7 @@ extension FittingTests {
         #expect(try #require(patch.clocks?["project"]) > #require(try clock(second)), "the user's next edit is later")
     }
 
-    @Test func `R2 M7 a row that is gone stays without its edits until a page tells of the rows below it`() async throws
-    {
+    @Test func `R2 M7 a deleted row stays without its edits until a page settles the rows below it`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
@@ -248,7 +248,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R4 what refers to a row that is gone is refused when the server has forgotten that row`() async throws {
+    @Test func `R4 a row that refers to a deleted row is refused if the server has forgotten that row`() async throws {
         let store = try Desk(onDelete: "RESTRICT").store
         let (trip, visa) = (trip, visa)
         try await store.take([.project(trip)], to: 1)
@@ -266,7 +266,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["CASCADE", "SET NULL"])
-    func `R2 V2 what the server has below a refused life is as it has it with the next one`(onDelete: String)
+    func `R2 V2 a received row below a refused life returns with the next life`(onDelete: String)
         async throws
     {
         let store = try Desk(onDelete: onDelete).store
@@ -276,7 +276,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 V2 what was below a refused life goes when the server deletes it`() async throws {
+    @Test func `R2 V2 a received row below a refused life is removed when the server deletes it`() async throws {
         try await refuseNewLife(in: store)
         try await store.take([.gone("project", trip.id, seq: 3)], to: 3, of: ["project"])
         try await store.take([.gone("step", tickets.id, seq: 3)], from: 2, to: 3, of: ["step"])
@@ -284,7 +284,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `V2 a row that went along with a deletion before its answer is not taken back`() async throws {
+    @Test func `V2 a row that a cascade deleted before its answer is not taken back`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Two tickets'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
@@ -297,7 +297,7 @@ extension FittingTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `R2 R4 a deletion goes as soon as what was below it has moved, in the same page`() async throws {
+    @Test func `R2 R4 a deletion is applied as soon as the rows below it have moved, in the same page`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
@@ -322,7 +322,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["put off", "accepted", "refused", "discarded"])
-    func `R4 what a page brings of a row below its unsent end is tried when that is settled, and not before`(
+    func `R4 a row received below its unsent deletion is tried only when the deletion is settled`(
         end: String
     ) async throws {
         let (store, trip) = (store, trip)

@@ -39,7 +39,7 @@ extension FittingTests {
         }
     }
 
-    @Test func `R2 what was parked below an unsent life goes with its own deletion in the same page`() async throws {
+    @Test func `R2 a row parked below an unsent life is removed by its deletion in the same page`() async throws {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         try await store.takeFolders([top, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
         try await store.write { db in
@@ -68,7 +68,7 @@ extension FittingTests {
             ], from: 1, to: 4)
     }
 
-    @Test func `R2 what is below the next life of a row waits for that, and does not go with its former parent`()
+    @Test func `R2 a row below its parent's next life waits for that life and outlives the former parent`()
         async throws
     {
         let (store, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
@@ -80,7 +80,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R4 what waits of a row is as it came, and not as a deletion of this page has found it`() async throws {
+    @Test func `R4 a waiting row keeps the values it arrived with, whatever deletions the page has`() async throws {
         let (store, other, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         try await beginNextLife(of: middle, in: other, leaf, in: other, store)
         #expect(try await store.counts().parked == 2)
@@ -115,7 +115,7 @@ extension FittingTests {
         return batch
     }
 
-    @Test func `V5 M7 what is unsent below a group that is refused whole is in the journal`() async throws {
+    @Test func `V5 M7 unsent rows below a group refused as a whole are in the journal`() async throws {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         _ = try await refuse(
             middle, of: top, middle, allOrNothing: true, leaf: leaf, .retry(after: nil), in: store)
@@ -123,8 +123,7 @@ extension FittingTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `V5 what was accepted below a row that goes with a refused one waits for the server's row`() async throws
-    {
+    @Test func `V5 an accepted row below a row refused with its parent waits for the server's row`() async throws {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         // Another device has made the middle one too.
         let batch = try await refuse(top, of: top, middle, leaf: leaf, .accepted(seq: 2), in: store)
@@ -135,7 +134,7 @@ extension FittingTests {
         #expect(try await store.read { try Folder.fetchCount($0) } == 2)
     }
 
-    @Test func `R2 rows below each other that an answer said to be gone go when the page tells of them`() async throws {
+    @Test func `R2 nested rows answered as gone are deleted when the page reports them`() async throws {
         let device = try folders()
         let (store, own, other, third) = (device.store, UUID(), UUID(), UUID())
         try await store.takeFolders(
@@ -149,7 +148,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 a row that goes back to where the server has it goes along with that`() async throws {
+    @Test func `R2 a row that moves back to the server's place is deleted with that place`() async throws {
         let device = try folders()
         let store = device.store
         let (root, middle, leaf) = (UUID(), UUID(), UUID())

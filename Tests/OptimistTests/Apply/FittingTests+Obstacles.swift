@@ -29,7 +29,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [true, false])
-    func `R4 S8 a row whose parent no page can bring splits no cycle`(isInSamePage: Bool) async throws {
+    func `R4 S8 a row whose parent no page can bring does not split a cycle`(isInSamePage: Bool) async throws {
         let device = try stops()
         let (north, south, stuck) = (Stop(), Stop(), Stop())
         let cycle = [stop(north, line: south), stop(south, line: north)]
@@ -44,7 +44,7 @@ extension FittingTests {
         #expect(try await device.store.parkedRows().map(\.rowID) == [stuck.wireID])
     }
 
-    @Test func `R2 R4 rows are put before others are deleted, also when each is tried by itself`() async throws {
+    @Test func `R2 R4 rows are inserted before others are deleted, even when each is tried alone`() async throws {
         let device = try stops()
         let store = device.store
         let (old, new, child, stuck) = (Stop(), Stop(), Stop(), Stop())
@@ -62,7 +62,7 @@ extension FittingTests {
     // MARK: - Exchanges
 
     @Test(arguments: ["", "ON DELETE RESTRICT"])
-    func `M6 R4 S8 rows swap unique values beside a deletion that a table of the app's refuses`(action: String)
+    func `M6 R4 S8 rows swap unique values despite a deletion that one of the app's tables refuses`(action: String)
         async throws
     {
         let fair = Project(title: "Fair")
@@ -127,7 +127,7 @@ extension FittingTests {
 
     // MARK: - Rows that move
 
-    @Test func `R2 R4 a row that moves to one which takes over a deleted row's value keeps what is below it`()
+    @Test func `R2 R4 a row that moves to its deleted parent's successor keeps its children`()
         async throws
     {
         let (old, new) = (Project(title: "Trip"), Project(title: "Trip"))
@@ -151,7 +151,8 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R4 M6 a deletion that a row refuses through another one waits for the move of that row`() async throws {
+    @Test func `R4 M6 a deletion that an indirect reference prevents waits until the referring row moves`() async throws
+    {
         let device = try Device([Cabinet.self, Board.self, Item.self]) { migrator in
             migrator.registerMigration("cabinet") { db in
                 try db.execute(
@@ -188,7 +189,7 @@ extension FittingTests {
         #expect(try await device.store.read { try Cabinet.fetchAll($0).map(\.id) } == [a])
     }
 
-    @Test func `M6 R4 a page moves each row of a long list to the place of the next one`() async throws {
+    @Test func `M6 R4 a page can shift the unique values of a long list by one`() async throws {
         let list = (0..<300).map { Project(title: "\($0)") }
         try await store.take(list.map { .project($0) }, to: 1)
         var random = SplitMix64(seed: 7)
@@ -200,7 +201,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R1 R4 if a row comes twice, the later version is parked or shown`() async throws {
+    @Test func `R1 R4 if a page contains a row twice, the later version is parked or shown`() async throws {
         try await store.write { [tour] in try tour.insert($0) }
         try await store.take([
             .project(trip, title: "Tour"), .project(trip, seq: 2, title: "Trip", stamp: 1_790_000_000_500),
@@ -212,7 +213,7 @@ extension FittingTests {
 
     // MARK: - Discarding
 
-    @Test func `L2 nothing is discarded if a table of the app's refers to a row that would go`() async throws {
+    @Test func `L2 nothing is discarded if an unsynced table refers to a row that would be removed`() async throws {
         let trip = trip
         try await store.write { db in
             try trip.insert(db)

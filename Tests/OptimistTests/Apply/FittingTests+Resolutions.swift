@@ -25,7 +25,7 @@ private struct Seat: Codable, Identifiable, SyncedRecord {
 
 extension FittingTests {
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
-    func `M6 a received row replaces none of this device's, whatever the table does with rows of the app`(
+    func `M6 a received row never replaces a local one, whatever the table's conflict clause`(
         resolution: String
     ) async throws {
         let device = try Device([Label.self]) { migrator in
@@ -84,7 +84,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
-    func `M6 R4 a value that is given back replaces no row that has it by now, whatever the table does`(
+    func `M6 R4 a value given back never replaces another row's, whatever the table's conflict clause`(
         resolution: String
     ) async throws {
         let store = try seats(resolution).store
@@ -107,7 +107,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
-    func `M6 R4 references that follow to another row replace none there, whatever the table does`(
+    func `M6 R4 a redirected reference never replaces another row's, whatever the table's conflict clause`(
         resolution: String
     ) async throws {
         let store = try seats(resolution).store
@@ -132,7 +132,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 S8 a row that became one with another waits if the app's trigger fails on what refers to it`()
+    @Test func `R4 S8 a merged row waits if the app's trigger fails on a row that refers to it`()
         async throws
     {
         let store = desk.store

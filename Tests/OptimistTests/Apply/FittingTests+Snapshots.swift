@@ -37,7 +37,7 @@ extension FittingTests {
     }
 
     @Test(arguments: Obstacle.allCases, [0, 5, 25, 59])
-    func `R4 R6 of a part of a snapshot only the row is parked that does not fit`(obstacle: Obstacle, place: Int)
+    func `R4 R6 in a part of a snapshot, only the row that does not fit is parked`(obstacle: Obstacle, place: Int)
         async throws
     {
         switch obstacle {
@@ -61,7 +61,7 @@ extension FittingTests {
     }
 
     /// The sixth row ends a life with an unsent edit, the eighth comes below one of the user's, and the eleventh does not fit.
-    @Test func `R6 M7 what a part of a snapshot does before a row that does not fit is done once`() async throws {
+    @Test func `R6 M7 rows that precede a misfit in a part of a snapshot take effect once`() async throws {
         let anew = Project(id: id(7), title: "Anew")
         try await store.take([project(5, seq: 1), project(7, seq: 1)], to: 1)
         try await store.take([.gone("project", id(7))], from: 1, to: 2)
@@ -83,8 +83,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 2)
     }
 
-    @Test func `L1 R6 columns that the app does not know are kept of every row of a part, fit it or not`() async throws
-    {
+    @Test func `L1 R6 unknown columns are kept for every row of a part, whether it fits or not`() async throws {
         try await failInserts(of: "Project 10")
         let rows = (0..<30).map { number -> RemotePage.Row in
             var row = project(number)
@@ -105,7 +104,7 @@ extension FittingTests {
                 == [id(0), id(10), id(20)])
     }
 
-    @Test func `R6 while a write waits, a part of a snapshot ends before the rows among which one does not fit`()
+    @Test func `R6 while a write waits, a part of a snapshot ends before the batch with a misfit`()
         async throws
     {
         let rows = (0..<60).map { project($0) }
@@ -125,7 +124,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `R1 R6 of a row that comes twice in a part, the later version stays and is the one that is known`(
+    func `R1 R6 if a part contains a row twice, the later version wins`(
         isSnapshot: Bool
     ) async throws {
         let later = Project(id: id(2), title: "Later")
@@ -138,7 +137,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `L4 S4 a deletion that an answer tells of, and that waits, stays when a snapshot from before ends`(
+    func `L4 S4 a waiting deletion from an answer stays when an older snapshot ends`(
         wasKnown: Bool
     ) async throws {
         let (store, trip, visa) = (try Desk(onDelete: "SET NULL").store, trip, visa)
@@ -174,7 +173,7 @@ extension FittingTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: life) } == 2, "what the server said is remembered")
     }
 
-    @Test func `L4 R2 a deletion that an answer tells of waits for the next page, though a resync ends before`()
+    @Test func `L4 R2 a deletion from an answer waits for the next page even if a resync ends first`()
         async throws
     {
         let (store, trip, tour) = (store, trip, tour)
@@ -202,7 +201,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [6, 7])
-    func `L4 R1 a row that the server got back from a less informed device is the server's as of the page`(
+    func `L4 R1 a snapshot newer than the last answer wins, even with older clocks`(
         head: Int64
     ) async throws {
         let (store, trip, tour) = (store, trip, tour)
@@ -221,7 +220,7 @@ extension FittingTests {
         #expect(part == (head == 7 ? nil : tour.id), "a page from before the answer is older than that")
     }
 
-    @Test func `R6 S9 a snapshot with deleted rows is not taken`() async throws {
+    @Test func `R6 S9 a snapshot with deleted rows is refused`() async throws {
         let gone = RemotePage.Row.gone("project", id(2))
         await #expect(throws: RemoteFailure.self) { try await takeSnapshot([project(1), gone]) }
         #expect(try await store.projects().isEmpty)

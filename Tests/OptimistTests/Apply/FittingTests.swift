@@ -23,7 +23,7 @@ struct FittingTests {
 
     // MARK: - R4
 
-    @Test func `R4 children before their parents, cycles and a row that refers to itself fit within a page`()
+    @Test func `R4 children before their parents, cycles and self-references fit within one page`()
         async throws
     {
         try await store.take([
@@ -34,7 +34,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R4 a row that a trigger of the app's fails on is parked, and the others come`() async throws {
+    @Test func `R4 a row that makes the app's trigger fail is parked, and the others are applied`() async throws {
         let (tickets, visa) = (tickets, visa)
         try await store.write {
             try $0.execute(
@@ -48,7 +48,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 beside a row without its parent a cycle fits all the same`() async throws {
+    @Test func `R4 a cycle fits next to a row without its parent`() async throws {
         try await store.take([
             .step(visa, in: Project()), .step(tickets, in: trip), .project(trip, part: tour),
             .project(tour, part: trip),
@@ -58,7 +58,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `R4 what is parked comes in with its parent, generation by generation`() async throws {
+    @Test func `R4 parked rows are applied with their parents, level by level`() async throws {
         let top = Project(title: "Top")
         try await store.take([.step(tickets, in: trip), .project(trip, part: tour)], to: 1)
         #expect(try await store.counts().parked == 2)
@@ -69,13 +69,13 @@ struct FittingTests {
         #expect(try await store.steps() == ["Tickets"])
     }
 
-    @Test func `R4 a cycle over two pages fits when it is closed`() async throws {
+    @Test func `R4 a cycle over two pages fits when the second page completes it`() async throws {
         try await store.take([.project(trip, part: tour)], to: 1)
         try await store.take([.project(tour, part: trip)], from: 1, to: 2)
         #expect(try await store.projects() == ["Tour", "Trip"])
     }
 
-    @Test func `R4 a later version or a delete of a parked row takes its place`() async throws {
+    @Test func `R4 a later version or a delete replaces a parked row`() async throws {
         try await store.take([.step(tickets, in: trip), .step(visa, in: trip)], to: 1)
         try await store.take(
             [.step(tickets, seq: 2, stamp: 1_790_000_002_000), .gone("step", visa.id)], from: 1, to: 2)
@@ -85,7 +85,7 @@ struct FittingTests {
         #expect(try await store.steps() == ["Tickets"])
     }
 
-    @Test func `R4 a row that a rejected one stood in the way of comes in with the verdict`() async throws {
+    @Test func `R4 a row blocked by a pending row is applied when that row is rejected`() async throws {
         let mine = Project(title: "Trip")
         try await store.write { try mine.insert($0) }
         try await store.take([.project(trip)])
@@ -98,7 +98,7 @@ struct FittingTests {
 
     // MARK: - M6
 
-    @Test func `M6 rows that exchange the values of a unique index fit together, and keep everything else`()
+    @Test func `M6 rows that exchange unique values fit together and keep all other values`()
         async throws
     {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
@@ -113,7 +113,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `M6 a row that collides with one of this device's does not keep others from exchanging theirs`()
+    @Test func `M6 a row that collides with a local row does not keep others from exchanging values`()
         async throws
     {
         let mine = Project(title: "Mine")
@@ -129,7 +129,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    @Test func `M6 a row that the server made one with another lives on as that one, and references follow`()
+    @Test func `M6 a row that the server merged into another becomes that row, and references follow`()
         async throws
     {
         let mine = Project(title: "Trip")
@@ -151,7 +151,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R4 what an answer brings and is parked yields to what is edited meanwhile`() async throws {
+    @Test func `R4 a parked answer yields to later edits`() async throws {
         try await store.take([.step(tickets, in: tour), .project(tour)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET text = 'mine', project = NULL") }
         let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
@@ -171,20 +171,20 @@ struct FittingTests {
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    @Test func `R4 what an answer sets and is parked comes in whole, though the row has gone with its former parent`()
+    @Test func `R4 a parked answer is applied in full although its row was deleted`()
         async throws
     {
         try await parkAndLose(nil, ["project": .string(trip.wireID)])
         #expect(try await store.steps() == [tickets.text])
     }
 
-    @Test func `R4 a later life that an answer brings and that is parked comes in whole`() async throws {
+    @Test func `R4 a parked later life from an answer is applied in full`() async throws {
         try await parkAndLose(3, ["text": "Anew", "project": .string(trip.wireID)])
         #expect(try await store.steps() == ["Anew"])
     }
 
     @Test(arguments: [nil, "Mine"])
-    func `R4 what an answer sets of a row that waits goes into what waits`(mine: String?) async throws {
+    func `R4 an answer's values for a waiting row go into the waiting version`(mine: String?) async throws {
         try await store.take([.project(tour), .step(tickets)], to: 1)
         let theirs = Step(id: tickets.id, text: "Theirs")
         try await store.take([.step(theirs, seq: 2, in: trip, stamp: 1_790_000_001_000)], from: 1, to: 2)
@@ -203,7 +203,7 @@ struct FittingTests {
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    @Test func `R4 an answer that does not fit leaves what a later page brought and that waits`() async throws {
+    @Test func `R4 an answer that does not fit leaves a waiting version from a later page`() async throws {
         let former = Project(title: "Former")
         try await store.write { try former.insert($0) }
         let create = try #require(try await store.nextPush(PushLimit()))
@@ -217,8 +217,7 @@ struct FittingTests {
         #expect(try await store.projects() == ["Later", "Trip"])
     }
 
-    @Test func `R4 S4 a row that is gone leaves its next life, which a later page brought and that waits`() async throws
-    {
+    @Test func `R4 S4 an answer that a row is gone leaves its waiting next life from a later page`() async throws {
         try await store.take([.project(tour), .step(tickets, in: tour)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let edit = try #require(try await store.nextPush(PushLimit()))
@@ -230,7 +229,7 @@ struct FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `R4 of a later life that is parked nothing of the former one stays, though it was edited meanwhile`(
+    func `R4 a parked later life drops all values of the former life, even those edited since`(
         hasEcho: Bool
     ) async throws {
         let former = Project(title: "Former")
@@ -271,7 +270,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `M6 a row that is parked beside its double takes the double's place with the verdict`() async throws {
+    @Test func `M6 a row parked next to its double takes the double's place with the verdict`() async throws {
         let mine = Project(title: "Trip")
         let visa = Step(text: "Visa", project: mine.id)
         try await store.write { db in
@@ -289,7 +288,7 @@ struct FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `M6 a received row that became one with another passes its references on`() async throws {
+    @Test func `M6 a received row that was merged into another passes on its references`() async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)
         let visa = Step(text: "Visa", project: trip.id)
         try await store.write { try visa.insert($0) }
@@ -302,7 +301,7 @@ struct FittingTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `M6 a unique index that the server does not know stops sync, and says what to do`() async throws {
+    @Test func `M6 a unique index that the server does not know stops sync and explains what to do`() async throws {
         func schema(_ indexes: [UniqueIndex]) -> Schema {
             let project = TypeSchema(columns: ["title": ColumnSchema(.string)], uniqueIndexes: indexes)
             return Schema(id: "desk", types: ["project": project])
@@ -312,7 +311,7 @@ struct FittingTests {
         #expect(error?.description.contains("@unique") == true)
     }
 
-    @Test func `M6 R4 a row goes into one that takes over its unique value, with what refers to it`() async throws {
+    @Test func `M6 R4 a row merged into its unique value's new owner passes on its references`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         let merged = RemotePage.Row(
             table: "project", id: trip.wireID,

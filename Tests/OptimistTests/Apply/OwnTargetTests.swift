@@ -23,7 +23,7 @@ struct OwnTargetTests {
         ("http://sync.example.org@evil.org/", "https://sync.example.org", "http://sync.example.org@evil.org/"),
         ("http://sync.example.org", "https://sync.example.org", "http://sync.example.org"),
     ])
-    func `a URL of the session's own host is reached the way the session reaches the host`(
+    func `a URL of the session's host is reached the way the session reaches that host`(
         url: String, server: String, target: String
     ) throws {
         #expect(OwnTarget.target(of: url, for: try #require(URL(string: server))) == target)

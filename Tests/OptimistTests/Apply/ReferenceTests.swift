@@ -48,7 +48,7 @@ struct ReferenceTests {
         #expect(error?.message.hasPrefix("step.") == true && error?.message.contains("foreign key to project") == true)
     }
 
-    @Test func `R4 a reference in other capitals is one, so a child waits for its parent`() async throws {
+    @Test func `R4 a reference that differs in case still makes a child wait for its parent`() async throws {
         let device = try Device(
             [Project.self, Step.self],
             migrate: Self.migrating(
@@ -66,7 +66,7 @@ struct ReferenceTests {
         #expect(try await device.rows("step").count == 1)
     }
 
-    @Test func `L1 a record that names its table in other capitals keeps what is unsent`() async throws {
+    @Test func `L1 a record that names its table in another case keeps its unsent edits`() async throws {
         let device = try Device([Shop.Tag.self], migrate: Shop.tagged)
         try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'new')", [UUID()])
         try await device.store.apply([.accepted(seq: 1)], of: try #require(try await device.next()))

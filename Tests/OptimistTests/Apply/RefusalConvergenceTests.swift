@@ -73,7 +73,9 @@ private struct RefusingWorld {
 @Suite(.timeLimit(.minutes(20)))
 struct RefusalConvergenceTests {
     @Test(arguments: 1...TestForm.of(short: 4, full: 60) as ClosedRange<UInt64>)
-    func `M1 R2 whatever is refused while pages come, all end with the server's rows`(seed: UInt64) async throws {
+    func `M1 R2 all devices end with the server's rows, whatever it refuses while pages arrive`(seed: UInt64)
+        async throws
+    {
         var world = try RefusingWorld(seed: seed)
         for _ in 0..<25 { try await world.step() }
         try await world.settle()

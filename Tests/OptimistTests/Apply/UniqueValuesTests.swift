@@ -21,8 +21,7 @@ struct UniqueValuesTests {
         return phone
     }
 
-    @Test func `M6 V2 the second of two equal values is a rejection, and goes through with another value`() async throws
-    {
+    @Test func `M6 V2 the second of two equal values is rejected, and is accepted with another value`() async throws {
         var schema = Schema.planner
         schema.types["todo"]?.uniqueIndexes = [UniqueIndex(["content"])]
         let server = InMemoryServer(schema: schema)
@@ -50,7 +49,7 @@ struct UniqueValuesTests {
         await b.stop()
     }
 
-    @Test func `M6 with a unique index that the server does not know nothing is sent, and the status says why`()
+    @Test func `M6 a unique index that the server does not know stops sync, and the status explains why`()
         async throws
     {
         let server = InMemoryServer(schema: .planner)

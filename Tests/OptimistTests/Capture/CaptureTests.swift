@@ -40,7 +40,7 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `W1 the writer is durable by default, read back from SQLite`() throws {
+    @Test func `W1 a store opens its file with WAL and full synchronization by default`() throws {
         let file = phone.folder.appending(path: "durable.sqlite")
         let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
         #expect(try store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
@@ -93,7 +93,7 @@ struct CaptureTests {
     }
 
     @Test(arguments: [("CASCADE", "delete"), ("SET NULL", "update null")])
-    func `W2 what a foreign key does to other rows is captured`(action: String, sent: String) async throws {
+    func `W2 cascaded deletes and nulled references are captured`(action: String, sent: String) async throws {
         let desk = try Desk(onDelete: action)
         let trip = Project(title: "Trip")
         try await desk.store.take([.project(trip), .step(Step(text: "Tickets"), in: trip)])
@@ -103,7 +103,7 @@ struct CaptureTests {
         #expect(push.rows.filter { $0.table == "project" }.map { Self.summary($0.change, "title") } == ["delete"])
     }
 
-    @Test func `W2 a row that another one replaces by a unique index is deleted on the server too`() async throws {
+    @Test func `W2 a row displaced by INSERT OR REPLACE on a unique index is deleted on the server`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { db in
             try db.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)")
@@ -123,7 +123,7 @@ struct CaptureTests {
         #expect(try await store.entry(id: moved)?.generation == 1)
     }
 
-    @Test func `W2 the app's own triggers are captured`() async throws {
+    @Test func `W2 rows written by the app's triggers are captured`() async throws {
         try await store.write { db in
             try db.execute(
                 sql: """
@@ -135,7 +135,7 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 2)
     }
 
-    @Test func `W2 a writer that is no store is refused`() throws {
+    @Test func `W2 a write without a store is refused`() throws {
         let queue = try DatabaseQueue(path: phone.file.path)
         #expect(throws: DatabaseError.self) {
             try queue.write { try Todo(content: "Smuggled").insert($0) }
@@ -143,7 +143,7 @@ struct CaptureTests {
         #expect(try queue.read { try Todo.fetchCount($0) } == 0)
     }
 
-    @Test func `W2 a second process that opened the file through Store is captured`() async throws {
+    @Test func `W2 writes through a second store on the same file are captured`() async throws {
         let other = try Store(at: phone.file, synced: [Todo.self], migrate: Todo.migrate)
         try await other.write { try Todo(content: "Extension").insert($0) }
         #expect(try await store.pendingCount() == 1)
@@ -163,7 +163,7 @@ struct CaptureTests {
         var name: String
     }
 
-    @Test func `W3 a change of case is a change, also where the collation knows no case`() async throws {
+    @Test func `W3 a change of case alone is captured, even under a NOCASE collation`() async throws {
         let store = try Store(at: phone.folder.appending(path: "tags.sqlite"), synced: [Tag.self]) { migrator in
             migrator.registerMigration("tag") { db in
                 try db.create(table: "tag") { t in
@@ -178,7 +178,7 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `W3 writing the confirmed value back unmarks it`() async throws {
+    @Test func `W3 writing the confirmed value back unmarks the column`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'x', done = 1") }
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'y'") }
@@ -189,7 +189,7 @@ struct CaptureTests {
         #expect(try await store.nextPush(PushLimit()) == nil)
     }
 
-    @Test func `W3 writing back within one transaction leaves nothing pending`() async throws {
+    @Test func `W3 an edit undone in the same transaction leaves nothing pending`() async throws {
         _ = try await confirmedTodo()
         try await store.write { db in
             try db.execute(sql: "UPDATE todo SET content = 'x'")
@@ -198,7 +198,7 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `W3 a value that was sent and is unanswered stays marked, over a relaunch too`() async throws {
+    @Test func `W3 a sent but unanswered column stays marked, even after a relaunch`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'sent'") }
         _ = try #require(try await store.nextPush(PushLimit()))
@@ -207,7 +207,7 @@ struct CaptureTests {
         #expect(try await store.dirtyColumns(todo) == ["content"])
     }
 
-    @Test func `W3 L3 what an earlier launch left unsent stays marked, until the server confirms the file`()
+    @Test func `W3 L3 columns that an earlier launch left unsent stay marked until the server confirms the file`()
         async throws
     {
         let todo = try await confirmedTodo()
@@ -223,7 +223,7 @@ struct CaptureTests {
     }
 
     @Test
-    func `W3 what is taken back in the launch that wrote it is unmarked, though the server has confirmed nothing`()
+    func `W3 an edit undone in the launch that made it is unmarked, even before the server confirms the file`()
         async throws
     {
         _ = try await confirmedTodo()
@@ -233,7 +233,7 @@ struct CaptureTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `W4 a clock that was set back does not stamp earlier, over a relaunch too`() async throws {
+    @Test func `W4 setting the clock back never produces earlier stamps, even after a relaunch`() async throws {
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }
         let before = try #require(try await store.entry(todo)?.lifeStamp)
@@ -243,7 +243,7 @@ struct CaptureTests {
         #expect(try #require(try await store.entry(todo)).unsentClock(of: "done").stamp > before)
     }
 
-    @Test func `W4 twenty launches in two seconds that each write stay within two seconds of the time of day`()
+    @Test func `W4 twenty launches in two seconds keep their stamps within two seconds of the wall clock`()
         async throws
     {
         let todo = Todo(content: "Tickets")
@@ -260,7 +260,7 @@ struct CaptureTests {
         }
     }
 
-    @Test func `W4 after launches of a device whose time is wrong, stamps are near the server's time`() async throws {
+    @Test func `W4 stamps stay near the server's time across launches of a device with a wrong clock`() async throws {
         // This device is an hour ahead of the server.
         let hour: Int64 = 3_600_000
         let server = phone.time.value - hour
@@ -275,7 +275,7 @@ struct CaptureTests {
         }
     }
 
-    @Test func `W1 a writer that is no store is told by SQLite what to write through`() throws {
+    @Test func `W1 a writer that is not a store gets an error that names Optimist's store`() throws {
         let plain = try DatabaseQueue(path: phone.file.path)
         let error = #expect(throws: DatabaseError.self) {
             try plain.write { try $0.execute(sql: "INSERT INTO todo(id) VALUES (randomblob(16))") }
@@ -284,7 +284,7 @@ struct CaptureTests {
         try plain.close()
     }
 
-    @Test func `L1 triggers that an older version made are made anew, and what it marked stays marked`() async throws {
+    @Test func `L1 triggers of an older version are recreated, and the columns they marked stay marked`() async throws {
         let todo = try await confirmedTodo()
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'Edited'") }
         try await store.pool.write { db in
@@ -300,7 +300,7 @@ struct CaptureTests {
         #expect(try await store.dirtyColumns(todo) == ["content", "done"])
     }
 
-    @Test func `W5 rows from before their table was synced are pending`() async throws {
+    @Test func `W5 rows written before their table was synced are pending`() async throws {
         let file = phone.folder.appending(path: "old.sqlite")
         try writePlainly(to: file)
         let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
@@ -316,7 +316,7 @@ struct CaptureTests {
         try plain.close()
     }
 
-    @Test func `L5 a new life of a kept row leaves no trace if it is deleted before it is sent`() async throws {
+    @Test func `L5 a new life of a kept row leaves no entry if it is deleted before it is sent`() async throws {
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }
         try await store.pushAccepted(seq: 1)
@@ -331,7 +331,7 @@ struct CaptureTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
     }
 
-    @Test func `W6 L5 the outbox grows with the rows and not with the edits, and holds no value`() async throws {
+    @Test func `W6 L5 the outbox grows with the rows, not the edits, and stores no values`() async throws {
         let todo = Todo(content: "secret 0")
         try await store.write { try todo.insert($0) }
         for edit in 1...TestForm.of(short: 100, full: 1000) {

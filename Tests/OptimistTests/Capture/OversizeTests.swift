@@ -17,7 +17,7 @@ struct OversizeTests {
         return nil
     }
 
-    @Test func `S9 a row that no server takes is refused at the write, and nothing of the transaction is queued`()
+    @Test func `S9 a row too large for any server is refused at the write, and its transaction rolls back`()
         async throws
     {
         let store = try Phone().store
@@ -34,7 +34,7 @@ struct OversizeTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `S9 bytes count, not characters, and of all columns together`() async throws {
+    @Test func `S9 the row limit counts UTF-8 bytes across all columns`() async throws {
         let store = try Phone().store
         let half = String(repeating: "é", count: limit / 4)
         try await store.write { try Todo(content: half).insert($0) }
@@ -47,7 +47,7 @@ struct OversizeTests {
         #expect(try await store.todos().map(\.date) == ["2026-11-21"])
     }
 
-    @Test func `S9 a large row from elsewhere may be received, and edited as long as it does not grow`() async throws {
+    @Test func `S9 a received row over the limit can be edited as long as it does not grow`() async throws {
         let store = try Phone().store
         let todo = Todo(content: String(repeating: "a", count: limit + 10))
         let values: JSONObject = ["content": .string(todo.content), "date": "d", "priority": 0, "done": false]
@@ -59,7 +59,7 @@ struct OversizeTests {
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = substr(content, 5), date = 'more'") }
     }
 
-    @Test func `S9 an app may catch SQLite's error and write something smaller`() async throws {
+    @Test func `S9 an app can catch the size error and write a smaller row`() async throws {
         let store = try Phone().store
         let text = String(repeating: "a", count: limit + 1)
         try await store.write { db in

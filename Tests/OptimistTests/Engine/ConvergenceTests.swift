@@ -132,7 +132,7 @@ private struct World {
 @Suite(.timeLimit(.minutes(20)))
 struct ConvergenceTests {
     @Test(arguments: 1...TestForm.of(short: 6, full: 60))
-    func `M1 S3 R1 whatever is lost, late, doubled or reordered, all devices and the server end equal`(seed: UInt64)
+    func `M1 S3 R1 all devices and the server converge despite losses, delays, repetitions and reordering`(seed: UInt64)
         async throws
     {
         var world = try World(seed: seed)

@@ -20,7 +20,7 @@ struct DeviceTroubleTests {
         try store.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
     }
 
-    @Test func `S6 V4 Q3 a full disk shows as what it is, loses nothing, and sync goes on by itself`() async throws {
+    @Test func `S6 V4 Q3 a full disk is reported, loses nothing, and sync resumes once there is space`() async throws {
         let (writer, phone) = (try SyncedPhone(server), try SyncedPhone(server))
         writer.start()
         let engine = phone.start()
@@ -44,14 +44,14 @@ struct DeviceTroubleTests {
     }
 
     @Test(arguments: [ResultCode.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_CANTOPEN, .SQLITE_READONLY])
-    func `Q3 trouble of the disk is neither offline nor failed`(code: ResultCode) {
+    func `Q3 disk errors are reported as trouble of the device`(code: ResultCode) {
         guard case .device = SyncMachine.Failure(DatabaseError(resultCode: code)) else {
             Issue.record("\(code) is no trouble of the device")
             return
         }
     }
 
-    @Test func `Q3 every follower of the status gets the last state, counted once for all`() async throws {
+    @Test func `Q3 every observer of the status receives the final state`() async throws {
         let phone = try SyncedPhone(server)
         let engine = phone.start()
         try await withThrowingTaskGroup { group in
@@ -69,7 +69,7 @@ struct DeviceTroubleTests {
         await phone.stop()
     }
 
-    @Test func `Q3 a long outbox is counted with pauses`() {
+    @Test func `Q3 counts of a long outbox are spaced by pauses`() {
         #expect(StatusCounting.pause(after: 9_999) == nil)
         #expect(StatusCounting.pause(after: 1_000_000) == .milliseconds(200))
     }

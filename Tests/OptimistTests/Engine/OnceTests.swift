@@ -14,7 +14,7 @@ import Testing
 struct OnceTests {
     private let server = InMemoryServer(schema: .planner)
 
-    @Test func `S11 one call sends what is pending, receives what others wrote, and ends`() async throws {
+    @Test func `S11 one call sends pending rows, receives other devices' rows, and returns`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         try await a.store.write { db in for number in 1...5 { try Todo(content: "to-do \(number)").insert(db) } }
         let sent = try await engine(of: a).syncOnce()
@@ -26,7 +26,7 @@ struct OnceTests {
         #expect(try await b.store.todos().count == 5)
     }
 
-    @Test func `S11 offline one call tries and says that the server cannot be reached, and the rows stay pending`()
+    @Test func `S11 offline, one call reports the unreachable server and keeps the rows pending`()
         async throws
     {
         let phone = try SyncedPhone(server)
@@ -44,7 +44,7 @@ struct OnceTests {
         #expect(server.rows("todo").count == 1)
     }
 
-    @Test func `S11 a server that never answers ends the call at its limit`() async throws {
+    @Test func `S11 a call to a server that never answers returns at its timeout`() async throws {
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
@@ -57,7 +57,7 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
-    @Test func `S11 while the engine runs, one call lets that run do the work`() async throws {
+    @Test func `S11 during a run, one call leaves the work to that run`() async throws {
         let phone = try SyncedPhone(server)
         let engine = phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
@@ -67,7 +67,7 @@ struct OnceTests {
         await phone.stop()
     }
 
-    @Test func `S11 a run that begins during one call syncs when that has ended`() async throws {
+    @Test func `S11 a run started during one call begins to sync when the call ends`() async throws {
         let phone = try SyncedPhone(server)
         let silent = SilentRemote()
         let engine = SyncEngine(store: phone.store, remote: silent, reachability: ManualReachability())
@@ -82,7 +82,7 @@ struct OnceTests {
         await run.value
     }
 
-    @Test func `S11 a cancelled call throws, and leaves the rows pending`() async throws {
+    @Test func `S11 a cancelled call throws and leaves the rows pending`() async throws {
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let engine = SyncEngine(store: phone.store, remote: SilentRemote(), reachability: ManualReachability())
@@ -94,7 +94,7 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
-    @Test func `S11 after a restart of the server one call ends when its own push counts`() async throws {
+    @Test func `S11 after a server restart, one call completes its own push`() async throws {
         let (backend, phone) = (FakeBackend(), try SyncedPhone(server))
         let remote = PushFirstRemote(backend, phone.store)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
@@ -110,7 +110,7 @@ struct OnceTests {
         #expect(backend.rows("todo").count == 3)
     }
 
-    @Test func `S11 on a slow network calls that are cut send less, until each of them gets rows through`()
+    @Test func `S11 on a slow network, calls that time out send fewer rows until each makes progress`()
         async throws
     {
         let phone = try SyncedPhone(server)
@@ -121,7 +121,7 @@ struct OnceTests {
         #expect(!sent.dropFirst(2).contains(0), "\(sent)")
     }
 
-    @Test func `S11 on a slow network calls that are cut ask for less, until everything is received`()
+    @Test func `S11 on a slow network, calls that time out request smaller pages until everything is received`()
         async throws
     {
         let (full, phone) = (try SyncedPhone(server), try SyncedPhone(server))
@@ -166,7 +166,7 @@ struct OnceTests {
         return progress
     }
 
-    @Test func `S11 U3 a cancelled run waits for its last transaction, and for no request`() async throws {
+    @Test func `S11 U3 a cancelled run waits for its last transaction, but not for a request`() async throws {
         let backend = FakeBackend()
         let phone = try SyncedPhone(server)
         let remote = DeafRemote(backend)

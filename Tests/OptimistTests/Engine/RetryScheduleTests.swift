@@ -50,7 +50,7 @@ struct RetryScheduleTests {
 
     private static let causes: [RetrySchedule.Cause] = [.write, .online, .foreground, .poke, .success]
 
-    @Test func `S5 three attempts are made at once, and later ones wait within growing limits`() {
+    @Test func `S5 the first three attempts are immediate, and later ones wait within growing limits`() {
         let run = Run()
         #expect(run.want())
         #expect(run.fail() == .zero)
@@ -88,7 +88,7 @@ struct RetryScheduleTests {
         (Duration.seconds(1_800), Duration.seconds(1_800)), (.seconds(3_600), .seconds(3_600)),
         (.seconds(3_601), .seconds(3_600)), (.seconds(Int64.max), .seconds(3_600)),
     ])
-    func `S5 a remote's Retry-After is honoured up to an hour, also at the first failure`(
+    func `S5 a Retry-After is honoured up to an hour, even after the first failure`(
         asked: Duration, wait: Duration
     ) {
         let run = Run()
@@ -108,7 +108,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test func `S5 each cause brings one attempt forward in a step, and then the wait continues`() {
+    @Test func `S5 each cause brings forward one attempt per step, and then the wait continues`() {
         let run = Run(backoff: Backoff(base: .seconds(40)))
         let wait = run.failUntilWait()
         run.now += wait / 2
@@ -128,7 +128,7 @@ struct RetryScheduleTests {
         }
     }
 
-    @Test func `S5 nothing shortens a wait that the server demanded`() {
+    @Test func `S5 no cause shortens a wait that the server demanded`() {
         let run = Run()
         #expect(run.want())
         _ = run.fail(retryAfter: .seconds(30))
@@ -138,7 +138,7 @@ struct RetryScheduleTests {
         #expect(run.waitUntilEnd())
     }
 
-    @Test func `a request during an attempt starts another attempt after it`() {
+    @Test func `a request during an attempt starts another attempt afterwards`() {
         let run = Run()
         #expect(!run.bringForward(by: .write), "there is nothing to try for")
         #expect(run.want())
@@ -159,7 +159,7 @@ struct RetryScheduleTests {
         #expect(!run.waited(), "the attempt is under way")
     }
 
-    @Test func `after a success the next failures have three prompt attempts again`() {
+    @Test func `after a success the next failures get three prompt attempts again`() {
         let run = Run()
         _ = run.failUntilWait()
         #expect(run.waitUntilEnd())
@@ -170,7 +170,7 @@ struct RetryScheduleTests {
         #expect(wait > .zero && wait <= run.backoff.limit(afterFailures: 1))
     }
 
-    @Test func `after forgetting its failures a lane has prompt attempts again`() {
+    @Test func `a lane that forgets its failures gets prompt attempts again`() {
         let run = Run()
         _ = run.failUntilWait()
         #expect(run.waitUntilEnd())
@@ -179,7 +179,7 @@ struct RetryScheduleTests {
         #expect(run.attempts.failures == 1)
     }
 
-    @Test func `an attempt that was given up stays wanted, and a demanded wait still counts`() {
+    @Test func `an abandoned attempt stays wanted, and a demanded wait still applies`() {
         let run = Run()
         #expect(run.want())
         _ = run.fail(retryAfter: .seconds(30))
@@ -192,7 +192,7 @@ struct RetryScheduleTests {
     }
 
     @Test(arguments: [false, true])
-    func `S5 a wait of an earlier launch goes on, and only a demanded one cannot be shortened`(isDemanded: Bool) {
+    func `S5 a wait continues after a relaunch, and only a demanded one cannot be shortened`(isDemanded: Bool) {
         let run = Run()
         run.resume(failures: 5, until: .seconds(20), isDemanded: isDemanded)
         #expect(run.attempts.phase == .waiting(until: .seconds(20)))

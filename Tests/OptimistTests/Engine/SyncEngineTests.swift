@@ -126,7 +126,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `Q3: the status says whether the device has caught up since it connected`() async throws {
+    @Test func `Q3: the status shows whether the device has caught up since it connected`() async throws {
         let phone = try SyncedPhone(server)
         let engine = phone.start()
         try await engine.statuses.reach { $0.isCaughtUp && $0.counts.lastSync != nil }
@@ -140,7 +140,7 @@ struct SyncEngineTests {
         #expect(try await engine.statuses.current().isCaughtUp == false)
     }
 
-    @Test func `Q3: who follows the status sees no older one after a newer one`() async throws {
+    @Test func `Q3: an observer never sees an older status after a newer one`() async throws {
         let phone = try SyncedPhone(server)
         let statuses = SyncStatuses(store: phone.store)
         let writing = Task {
@@ -159,8 +159,7 @@ struct SyncEngineTests {
         try await writing.value
     }
 
-    @Test func `S1 an insert and a delete offline send nothing, however often they were tried meanwhile`() async throws
-    {
+    @Test func `S1 a row inserted and deleted offline is never sent, even after failed attempts`() async throws {
         let clock = ManualClock()
         let server = InMemoryServer(schema: .planner, now: { clock.timeOfDay })
         let phone = try SyncedPhone(server, clock: clock)
@@ -189,7 +188,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `S3 a lost answer changes nothing on repetition`() async throws {
+    @Test func `S3 repeating a push after a lost answer changes nothing`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         try await a.store.write { try Todo(content: "Tickets").insert($0) }
         server.inject(.answerLost, .answerLost)
@@ -204,7 +203,7 @@ struct SyncEngineTests {
         await b.stop()
     }
 
-    @Test func `S9 a push that is too much work for the server is halved until it goes through, or is one unit`()
+    @Test func `S9 a push that is too much work is halved, and a single group that is too large is refused`()
         async throws
     {
         let looks = Mutex(0)
@@ -262,7 +261,7 @@ struct SyncEngineTests {
         await b.stop()
     }
 
-    @Test func `V2 a refused row comes back, the rest goes on, and a shorter text goes through`() async throws {
+    @Test func `V2 a refused row is undone, the other rows are sent, and a corrected retry succeeds`() async throws {
         let strict = InMemoryServer(schema: .planner) { row in
             guard case .create(let patch) = row.change, (patch.values["content"]?.string?.count ?? 0) > 10 else {
                 return nil
@@ -288,7 +287,7 @@ struct SyncEngineTests {
     /// Ten minutes of virtual time: the clock is moved from wait to wait, while nothing is under way. Then four sleep: the
     /// three lanes and the watchdog.
     @Test
-    func `S5 the server is down for ten minutes, the due time survives a relaunch, and the next success drains all`()
+    func `S5 after ten minutes of outage and a relaunch, the saved wait applies and one success sends everything`()
         async throws
     {
         let clock = ManualClock()
@@ -337,7 +336,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `W5 what was written before there was any sync is sent`() async throws {
+    @Test func `W5 rows written before sync was set up are sent`() async throws {
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "Early").insert($0) }
         #expect(try await phone.store.counts().pending == 1)
@@ -347,7 +346,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `L2 a file is bound to one account, and another one is refused`() async throws {
+    @Test func `L2 a file belongs to one account, and sync with another one is refused`() async throws {
         let phone = try SyncedPhone(server)
         try await phone.store.bind(to: "elsewhere#2")
         try await phone.store.write { try Todo(content: "Private").insert($0) }
@@ -363,7 +362,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `L3 a push that was rewound takes a new device id and loses nothing`() async throws {
+    @Test func `L3 a push that the server reports as rewound renews the device id and loses nothing`() async throws {
         let phone = try SyncedPhone(server)
         server.inject(.failure(.pushRewound), .failure(.pushRewound))
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
@@ -375,7 +374,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `R1 many pages bring every row, each as it was written`() async throws {
+    @Test func `R1 many pages bring every row exactly as it was written`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         let count = TestForm.of(short: 3_000, full: 12_000)
         a.start()

@@ -39,7 +39,7 @@ extension SyncMachineTests {
         return run
     }
 
-    @Test func `Q3 a device that was out of reach asks what it has missed, also when it has nothing left to send`() {
+    @Test func `Q3 a device that was out of reach pulls again, even if it has nothing to send`() {
         var run = unreached()
         while !run.working.contains(.push) { run.step() }
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
@@ -48,7 +48,7 @@ extension SyncMachineTests {
         #expect(run.machine.isCaughtUp)
     }
 
-    @Test func `Q3 a complete answer that comes while pushes still fail counts as soon as one succeeds`() {
+    @Test func `Q3 a complete pull during failing pushes counts as soon as a push succeeds`() {
         var run = unreached()
         run.handle(.foreground)
         run.finish(.pull, .pulled(.page(hasMore: false)))
@@ -63,7 +63,7 @@ extension SyncMachineTests {
             [.online(false), .online(true)], [failedPush], [.signedOut(PauseReason(.signedOut, "revoked")), .signedIn],
             [.pulled(.failed(.transient))],
         ] as [[SyncMachine.Event]])
-    func `Q3 what a device had received before it lost the server again does not count`(losses: [SyncMachine.Event]) {
+    func `Q3 a pull completed before the device lost the server again does not count`(losses: [SyncMachine.Event]) {
         var run = unreached()
         run.handle(.foreground)
         run.finish(.pull, .pulled(.page(hasMore: false)))
@@ -76,7 +76,7 @@ extension SyncMachineTests {
         #expect(run.machine.isCaughtUp)
     }
 
-    @Test func `Q3 an answer does not count if the device lost the server after it had asked`() {
+    @Test func `Q3 a pull does not count if the device lost the server after requesting it`() {
         var run = caughtUp()
         run.handle(.poked)
         run.handle(.online(false))
@@ -87,7 +87,7 @@ extension SyncMachineTests {
         #expect(run.machine.isCaughtUp)
     }
 
-    @Test func `Q3 a stream that cannot be opened again is a loss, also while the disk fails`() {
+    @Test func `Q3 a stream that cannot be reopened counts as a loss, even during disk trouble`() {
         var run = caughtUp()
         run.handle(.foreground)
         run.finish(.push, .pushed(.failed(.device("The database is busy."), rows: 1, units: 1)))
@@ -98,7 +98,7 @@ extension SyncMachineTests {
         #expect(run.working.contains(.pull))
     }
 
-    @Test func `Q3 trouble of this device's that a push meets does not hide that nothing is received`() {
+    @Test func `Q3 device trouble during a push does not hide a failed pull`() {
         var run = caughtUp()
         run.handle(.poked)
         run.finish(.push, .pushed(.failed(.device("The database is busy."), rows: 1, units: 1)))
@@ -107,7 +107,7 @@ extension SyncMachineTests {
         #expect(!run.machine.isCaughtUp)
     }
 
-    @Test func `S11 rows that wait for pages are looked at after the last of them`() {
+    @Test func `S11 rows that wait for pages are checked after the last page`() {
         var run = MachineRun(seed: 1)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.sent(needsPull: true)))

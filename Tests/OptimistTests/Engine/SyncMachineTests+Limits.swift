@@ -8,7 +8,7 @@ import Testing
 
 /// How many rows the engine sends and asks for at once, on a network that may be slow.
 extension SyncMachineTests {
-    @Test func `S9 a push that fails after a long time is halved, but not if it never left`() {
+    @Test func `S9 a push that fails after a long time is halved, unless it was never sent`() {
         for (isSent, limits) in [(true, [1_000, 500, 250]), (false, [1_000, 1_000, 1_000])] {
             var run = MachineRun(seed: 1)
             run.handle(.started([:]))
@@ -22,7 +22,7 @@ extension SyncMachineTests {
         }
     }
 
-    @Test func `R7 a page that does not come for a long time is asked for by halves, and pages grow again`() {
+    @Test func `R7 pages that take too long are halved, and grow again after a success`() {
         var run = MachineRun(seed: 1)
         run.handle(.started([:], SyncMachine.Limits(page: 4_000)))
         for _ in 0..<2 {
@@ -35,7 +35,7 @@ extension SyncMachineTests {
         #expect(run.pageLimits == [4_000, 2_000, 1_000, 2_000, 2_000])
     }
 
-    @Test func `S9 the first push of a run has as many rows as an earlier run says`() {
+    @Test func `S9 the first push of a run starts at the row limit of the previous run`() {
         var run = MachineRun(seed: 1)
         run.handle(.started([:], SyncMachine.Limits(push: 250)))
         run.finish(.push, .pushed(.sent(needsPull: false)))

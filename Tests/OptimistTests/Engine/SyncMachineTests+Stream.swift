@@ -8,7 +8,7 @@ import Testing
 
 /// The stream of pokes: when it is opened, and what happens while it is not open.
 extension SyncMachineTests {
-    @Test func `R7 the stream comes back by the backoff, and pulls when it does`() throws {
+    @Test func `R7 the stream reconnects with the backoff and pulls when it opens`() throws {
         var run = MachineRun(seed: 8)
         run.handle(.started([:]))
         run.handle(.streamAlive)
@@ -35,7 +35,7 @@ extension SyncMachineTests {
         #expect(run.working.contains(.pull), "something may have been missed")
     }
 
-    @Test func `R7 a remote without a stream is asked every minute`() {
+    @Test func `R7 a remote without a stream is polled every minute`() {
         var run = MachineRun(seed: 9)
         run.handle(.started([:]))
         run.finish(.pull, .pulled(.page(hasMore: false)))
@@ -48,7 +48,7 @@ extension SyncMachineTests {
         #expect(run.attempts[.pull]?.count == before + 1)
     }
 
-    @Test func `R7 while no stream can be opened the remote is asked every minute, and the stream keeps its waits`() {
+    @Test func `R7 without an open stream the device polls every minute and keeps the stream's backoff`() {
         var run = MachineRun(seed: 10)
         run.handle(.started([:]))
         repeat {
@@ -66,7 +66,7 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .idle, "everything arrives, if a minute late")
     }
 
-    @Test func `R7 S6 a stream that ends as soon as it is open is opened again by the backoff`() {
+    @Test func `R7 S6 a stream that ends as soon as it opens is reopened with the backoff`() {
         var run = MachineRun(seed: 14)
         run.handle(.started([:]))
         repeat {
@@ -84,7 +84,7 @@ extension SyncMachineTests {
         #expect(waits.max() ?? .zero > .seconds(10), "they grow")
     }
 
-    @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane works`() {
+    @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane succeeds`() {
         var run = MachineRun(seed: 11)
         run.handle(.started([:]))
         run.handle(.streamAlive)
@@ -104,7 +104,7 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .idle)
     }
 
-    @Test func `S5 a request without an answer for a quarter of an hour is retried; an open stream is not`() {
+    @Test func `S5 a request unanswered for a quarter of an hour is retried; an open stream is not`() {
         var run = MachineRun(seed: 12)
         run.handle(.started([:]))
         while run.now < .seconds(840) { run.step() }
@@ -121,7 +121,7 @@ extension SyncMachineTests {
         #expect(run.givenUp.filter { $0 == .push }.count > 3)
     }
 
-    @Test func `R7 a device whose pokes are lost asks after a quarter of an hour, though its stream is open`() {
+    @Test func `R7 a device whose pokes are lost polls every quarter of an hour despite an open stream`() {
         var run = MachineRun(seed: 1)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
@@ -140,7 +140,7 @@ extension SyncMachineTests {
 
     /// Nothing tells this device of what another one wrote: each poke is lost, and so are answers and streams, in any order.
     @Test(arguments: 1...100)
-    func `R7 whatever is lost in whatever order, a device that may sync asks again within an hour`(seed: UInt64) {
+    func `R7 a device that may sync polls again within an hour, whatever is lost`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var run = MachineRun(seed: seed)
         run.handle(.started([:]))

@@ -102,7 +102,7 @@ struct MachineRun {
 @Suite(.timeLimit(.minutes(20)))
 struct SyncMachineTests {
     @Test(arguments: 1...50)
-    func `S5 with the server down for ten minutes attempts follow the backoff, and the next success drains`(
+    func `S5 attempts during ten minutes of outage follow the backoff, and the next success drains the outbox`(
         seed: UInt64
     ) {
         var run = MachineRun(seed: seed)
@@ -125,7 +125,7 @@ struct SyncMachineTests {
         #expect(run.remembered[.push] == nil)
     }
 
-    @Test func `Q3 trouble of this device's that the stream met is over when the stream is open`() {
+    @Test func `Q3 device trouble of the stream is over once the stream opens`() {
         var run = MachineRun(seed: 1)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
@@ -137,7 +137,7 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .idle)
     }
 
-    @Test func `R2 an answer that leaves deletions to wait for a page is followed by a pull`() {
+    @Test func `R2 an answer that leaves deletions waiting for a page triggers a pull`() {
         for needsPull in [false, true] {
             var run = MachineRun(seed: 1)
             run.handle(.started([:]))
@@ -148,7 +148,7 @@ struct SyncMachineTests {
         }
     }
 
-    @Test func `S5 the waits are drawn at random`() {
+    @Test func `S5 waits are random`() {
         let draws = (1...20).map { seed in
             var run = MachineRun(seed: UInt64(seed))
             run.handle(.started([:]))
@@ -158,7 +158,7 @@ struct SyncMachineTests {
         #expect(Set(draws).count > 10)
     }
 
-    @Test func `S5 a relaunch waits as long as was left, and does not stampede`() throws {
+    @Test func `S5 a relaunch waits for the remaining time and does not stampede`() throws {
         var run = MachineRun(seed: 1)
         let wait = SyncMachine.Wait(failures: 9, remaining: .seconds(40), isDemanded: false)
         run.handle(.started([.push: wait, .pull: wait, .stream: wait]))
@@ -170,7 +170,7 @@ struct SyncMachineTests {
         #expect(!run.attempts.isEmpty)
     }
 
-    @Test func `S5 each cause brings an attempt forward once in a step`() {
+    @Test func `S5 each cause brings an attempt forward once per step`() {
         var run = MachineRun(seed: 3)
         run.handle(.started([:]))
         run.handle(.online(true))
@@ -190,7 +190,7 @@ struct SyncMachineTests {
         #expect(run.attempts[.push]?.count == before + 2)
     }
 
-    @Test func `S5 nothing comes ahead of a Retry-After`() {
+    @Test func `S5 no event overrides a Retry-After`() {
         var run = MachineRun(seed: 3)
         run.handle(.started([:]))
         run.failAll(.throttled(.seconds(30)))
@@ -204,7 +204,7 @@ struct SyncMachineTests {
         #expect(run.attempts[.push]?.last == .seconds(30))
     }
 
-    @Test func `S6 a monitor that says offline for ever refuses nothing`() {
+    @Test func `S6 the engine tries even if the monitor always reports offline`() {
         var run = MachineRun(seed: 4)
         run.handle(.online(false))
         run.handle(.started([:]))
@@ -214,7 +214,7 @@ struct SyncMachineTests {
         #expect(run.machine.phase != .offline, "evidence counts more than a hint")
     }
 
-    @Test func `S7 a request of a session that another one has replaced does not pause sync`() {
+    @Test func `S7 a failed request of a replaced session does not pause sync`() {
         var run = MachineRun(seed: 6)
         run.handle(.started([:]))
         run.handle(.signedIn)
@@ -225,7 +225,7 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .paused(reason: PauseReason(.signedOut, "revoked")))
     }
 
-    @Test func `S7 a session that ended stops everything, and the next one starts it`() {
+    @Test func `S7 the end of a session stops sync, and the next session restarts it`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
         run.handle(.signedOut(PauseReason(.signedOut, "revoked")))
@@ -239,7 +239,7 @@ struct SyncMachineTests {
         #expect(run.working == [.push, .pull, .stream])
     }
 
-    @Test func `S5 a wait that the server has demanded holds for the next session too`() {
+    @Test func `S5 a wait that the server demanded also applies to the next session`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.failed(.throttled(.seconds(600)), rows: 1, units: 1)))
@@ -251,7 +251,7 @@ struct SyncMachineTests {
         #expect(run.now >= .seconds(600))
     }
 
-    @Test func `S6 a pause that a request brought is tried again, by the watchdog and when the app wakes`() {
+    @Test func `S6 the watchdog and the app's return retry a request that paused sync`() {
         var run = MachineRun(seed: 5)
         run.handle(.started([:]))
         run.finish(
@@ -270,7 +270,7 @@ struct SyncMachineTests {
         SyncMachine.Failure.transient, .throttled(.zero), .pushRewound, .paused(PauseReason(.accountRefused, "p")),
         .protocolError("x"),
     ])
-    func `S5 no failure is repeated without bound at one moment`(failure: SyncMachine.Failure) {
+    func `S5 no failure is retried without bound at one moment`(failure: SyncMachine.Failure) {
         var run = MachineRun(seed: 6)
         run.handle(.started([:]))
         run.failAll(failure)
@@ -278,7 +278,7 @@ struct SyncMachineTests {
         for attempts in run.attempts.values { #expect(attempts.count <= 8, "\(failure)") }
     }
 
-    @Test func `S5 the monitor's first word is how things are, and brings nothing forward`() {
+    @Test func `S5 the monitor's first report brings no attempt forward`() {
         var run = MachineRun(seed: 1)
         let wait = SyncMachine.Wait(failures: 9, remaining: .seconds(40), isDemanded: false)
         run.handle(.started([.push: wait, .pull: wait, .stream: wait]))
@@ -300,7 +300,7 @@ struct SyncMachineTests {
         #expect(run.working.contains(.pull))
     }
 
-    @Test func `S9 a push that is refused as a whole is halved down to the culprit, which is set aside`() {
+    @Test func `S9 a push refused as a whole is halved down to the row at fault, which is set aside`() {
         var machine = SyncMachine(random: SplitMix64(seed: 1))
         var effects = machine.handle(.started([:]), at: .zero)
         var limits: [Int] = []
@@ -316,7 +316,7 @@ struct SyncMachineTests {
         #expect(effects.contains(.push(rowLimit: 1)))
     }
 
-    @Test func `S9 a protocol error is loud after one more try`() {
+    @Test func `S9 a protocol error is reported after one retry`() {
         var run = MachineRun(seed: 7)
         run.handle(.started([:]))
         run.finish(.push, .pushed(.failed(.protocolError("notJSON"), rows: 1, units: 1)))

@@ -36,8 +36,7 @@ struct WrongClockTests {
     private func title() -> JSON? { backend.rows("book")[id(1).uuidString.lowercased()]?["title"] }
 
     @Test(arguments: wrong)
-    func `M4 who edits last wins, however wrong a clock was before the first contact`(milliseconds: Int64) async throws
-    {
+    func `M4 the last edit wins, however wrong a clock was before the first contact`(milliseconds: Int64) async throws {
         let other = try Reader(backend, at: milliseconds)
         try await other.write("INSERT INTO book VALUES (?, 'One', 1, NULL)", [id(1)])
         try await other.write("UPDATE book SET title = 'Two' WHERE id = ?", [id(1)])
@@ -61,7 +60,7 @@ struct WrongClockTests {
     }
 
     @Test(arguments: wrong)
-    func `M4 a clock that is set wrong after the first contact neither wins nor loses for ever`(milliseconds: Int64)
+    func `M4 a clock set wrong after the first contact neither wins nor loses permanently`(milliseconds: Int64)
         async throws
     {
         let other = try Reader(backend, at: Self.now)
@@ -89,7 +88,7 @@ struct WrongClockTests {
         for reader in [other, right] { #expect(try await reader.isEqualToBackend()) }
     }
 
-    @Test func `M4 what a clock far ahead has stamped is stamped anew, in its order, in its groups`() async throws {
+    @Test func `M4 stamps far in the future are replaced, keeping their order and their groups`() async throws {
         let other = try Reader(backend, at: 4_080_000_000_000)
         try await other.store.write { db in
             try Book(id: id(1), title: "One").insert(db)
@@ -123,7 +122,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test func `M4 the offset stands as long as an answer allows it, and outlives a relaunch`() async throws {
+    @Test func `M4 the clock offset holds while answers agree with it, and survives a relaunch`() async throws {
         let reader = try Reader(backend, at: Self.now - Self.day)
         let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
         try await reader.store.correctClock(by: date, roundTrip: .milliseconds(200))
@@ -136,7 +135,7 @@ struct WrongClockTests {
         #expect(reader.store.correctedMilliseconds == Self.now)
     }
 
-    @Test func `M4 a row that is put off waits by the server's time, and no longer when the clock is set back`()
+    @Test func `M4 a deferred row waits by the server's time, even if the clock is set back`()
         async throws
     {
         let phone = try Phone(at: Self.now)
@@ -151,7 +150,7 @@ struct WrongClockTests {
         #expect(try await phone.store.nextPush(PushLimit()) != nil)
     }
 
-    @Test func `M4 a row that was put off by a clock a day ahead is sent soon after that is known`() async throws {
+    @Test func `M4 a row deferred by a clock a day ahead is sent soon after the correction`() async throws {
         let phone = try Phone(at: Self.now + Self.day)
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         let batch = try #require(try await phone.store.nextPush(PushLimit()))
@@ -161,8 +160,7 @@ struct WrongClockTests {
         #expect(try await phone.store.pushOutlook().nextDue == .seconds(900))
     }
 
-    @Test func `M4 while the device's clock is set, or the device sleeps, an answer tells nothing of it`() async throws
-    {
+    @Test func `M4 an answer received across a clock change or a sleep does not correct the clock`() async throws {
         let clock = ManualClock()
         let time = Mutex(Date(timeIntervalSince1970: Double(Self.now) / 1000))
         let roundTrip = RoundTrip(Dependencies(clock: clock, now: { time.withLock { $0 } }))
@@ -178,7 +176,7 @@ struct WrongClockTests {
         #expect(phone.store.correctedMilliseconds == Self.now)
     }
 
-    @Test func `M4 where confirmed clocks are far ahead the clock begins again once, and not at every answer`()
+    @Test func `M4 with confirmed stamps far ahead, the clock restarts once and not at every answer`()
         async throws
     {
         let phone = try Phone(at: Self.now)
@@ -194,7 +192,7 @@ struct WrongClockTests {
         #expect(try await version() == before)
     }
 
-    @Test func `M4 a delete that was stamped by a clock far ahead holds the clock there no longer`() async throws {
+    @Test func `M4 a delete stamped far in the future does not hold the clock there`() async throws {
         let phone = try Phone(at: Self.now + 365 * Self.day)
         try await phone.store.receive(
             [pageRow(Todo(content: ""), seq: 1, stamp: Self.now, ["content": "Old"])], from: "e1.0", to: "e1.1")
@@ -206,7 +204,7 @@ struct WrongClockTests {
         #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)
     }
 
-    @Test func `M4 a clock that begins again leaves no ceiling far ahead in the file`() async throws {
+    @Test func `M4 a restarted clock leaves no ceiling far ahead in the file`() async throws {
         let phone = try Phone(at: Self.now)
         // As by a page that was seen and could not be committed.
         phone.store.capture.witness(Stamp(milliseconds: Self.now + Self.day))
@@ -215,7 +213,7 @@ struct WrongClockTests {
         #expect(phone.store.capture.lastStamp.milliseconds < Self.now + 60_000)
     }
 
-    @Test func `M4 a second process stamps by the offset that the first one has measured`() async throws {
+    @Test func `M4 a second process uses the clock offset that the first one measured`() async throws {
         let phone = try Phone(at: Self.now)
         let other = try Store(
             at: phone.file, synced: [Todo.self], durability: .normal,

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct CheckpointTests {
-    @Test func `the log is copied a portion at a time, beside the writes, and once at a time`() {
+    @Test func `the log is copied in portions during writes, one copy at a time`() {
         var log = WriteAheadLog()
         log.grew(to: 3_999)
         #expect(log.next() == .nothing)
@@ -26,7 +26,7 @@ struct CheckpointTests {
         #expect(log.next() == .nothing)
     }
 
-    @Test func `a log that was settled is not copied by the watch that began before, nor after its end`() {
+    @Test func `a watch that began earlier does not copy a log that was settled or closed`() {
         var log = WriteAheadLog()
         log.grew(to: 300)
         var begins = log.beginWatch()
@@ -45,7 +45,7 @@ struct CheckpointTests {
         #expect(log.next() == .nothing)
     }
 
-    @Test func `a log that begins anew has nothing copied`() {
+    @Test func `a log that restarts counts as not copied`() {
         var log = WriteAheadLog()
         log.grew(to: 4_500)
         #expect(log.next() == .copyMeanwhile)
@@ -55,7 +55,7 @@ struct CheckpointTests {
         #expect(log.next() == .copyMeanwhile)
     }
 
-    @Test func `a log that is written to all the time is copied between two commits`() {
+    @Test func `a log under constant writes is copied between two commits`() {
         var log = WriteAheadLog()
         log.grew(to: 64_000)
         #expect(log.next() == .copyNow)
@@ -66,7 +66,7 @@ struct CheckpointTests {
         #expect(log.next() == .nothing)
     }
 
-    @Test func `the engine waits until a long log is copied whole`() {
+    @Test func `the engine waits until a long log is copied completely`() {
         var log = WriteAheadLog()
         log.grew(to: 15_999)
         #expect(log.next() == .copyMeanwhile)
@@ -86,7 +86,7 @@ struct CheckpointTests {
         #expect(!log.isBehind, "who reads the log all the time does not hold the engine up for each commit")
     }
 
-    @Test func `the rest of a log is copied when the writes pause, and a short log stays`() {
+    @Test func `the rest of a log is copied when writes pause, and a short log stays`() {
         var log = WriteAheadLog()
         log.grew(to: 249)
         var begins = log.beginWatch()
@@ -109,7 +109,7 @@ struct CheckpointTests {
         #expect(!begins, "it began anew")
     }
 
-    @Test func `bursts of small writes with pauses between them do not let the log grow`() async throws {
+    @Test func `bursts of small writes do not let the log grow`() async throws {
         let clock = ManualClock()
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -136,7 +136,7 @@ struct CheckpointTests {
         try await store.close()
     }
 
-    @Test func `what a store has written is copied into the database while it is open, and nothing is lost`()
+    @Test func `an open store copies its writes into the database without loss`()
         async throws
     {
         let phone = try Phone()

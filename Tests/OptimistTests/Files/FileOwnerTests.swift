@@ -94,7 +94,7 @@ struct FileOwnerTests {
         if case .paused = status.phase { true } else { false }
     }
 
-    @Test func `L2 with one file, what B writes between two sessions of A never reaches A`() async throws {
+    @Test func `L2 with one file, B's writes between two sessions of A never reach A`() async throws {
         let remote = Accounts(servers)
         let engine = engine(remote)
         remote.signIn("A")
@@ -114,7 +114,7 @@ struct FileOwnerTests {
         #expect(contents("B").isEmpty)
     }
 
-    @Test func `L2 to ask who is signed in costs the same at every write`() throws {
+    @Test func `L2 asking who is signed in costs the same at every write`() throws {
         let depths = Mutex<[Int]>([])
         phone.store.follow {
             depths.withLock { $0.append(Thread.callStackReturnAddresses.count) }
@@ -124,7 +124,7 @@ struct FileOwnerTests {
         #expect(Set(depths.withLock { $0 }).count == 1)
     }
 
-    @Test func `L2 a file belongs to who was signed in first, though it never connected`() async throws {
+    @Test func `L2 a file belongs to the account that signed in first, even if it never connected`() async throws {
         let remote = Accounts(servers)
         let engine = engine(remote)
         try await write("before anybody")
@@ -138,7 +138,7 @@ struct FileOwnerTests {
         #expect(contents("A") == ["before anybody", "of A, offline"])
     }
 
-    @Test func `L2 who is signed in holds over a relaunch, before any engine runs`() async throws {
+    @Test func `L2 the signed-in account is remembered after a relaunch, before any engine runs`() async throws {
         let remote = Accounts(servers)
         let engine = engine(remote)
         remote.signIn("A")
@@ -156,7 +156,9 @@ struct FileOwnerTests {
         _ = engine
     }
 
-    @Test func `L2 a write that waits for its turn is that of who was signed in when the app wrote`() async throws {
+    @Test func `L2 a write that waits for its turn belongs to the account that was signed in when the app wrote`()
+        async throws
+    {
         let remote = Accounts(servers)
         let engine = engine(remote)
         remote.signIn("A")
@@ -180,7 +182,7 @@ struct FileOwnerTests {
         _ = engine
     }
 
-    @Test func `L2 while another account is signed in, tables that are not synced can be written`() async throws {
+    @Test func `L2 unsynced tables can be written while another account is signed in`() async throws {
         try await phone.store.write { try $0.create(table: "draft") { $0.primaryKey("id", .integer) } }
         let remote = Accounts(servers)
         let engine = engine(remote)
@@ -191,7 +193,7 @@ struct FileOwnerTests {
         _ = engine
     }
 
-    @Test func `L2 of a remote that does not say who is signed in, connecting tells`() async throws {
+    @Test func `L2 if the remote does not report who is signed in, connecting does`() async throws {
         let remote = Accounts(servers, saysWho: false)
         let engine = engine(remote)
         remote.signIn("A")
@@ -210,7 +212,7 @@ struct FileOwnerTests {
         try await write("of A, signed out")
     }
 
-    @Test func `L2 a file from before names were kept belongs to the account that it is synced with`() async throws {
+    @Test func `L2 a file from before names were stored belongs to the account it syncs with`() async throws {
         try await phone.store.bind(to: "server#A")
         let remote = Accounts(servers)
         let engine = engine(remote)
@@ -239,7 +241,7 @@ struct FileOwnerTests {
     }
 
     /// The README's first example: one file, one session, one engine.
-    @Test func `L2 a session tells who is signed in, without a network and without a run`() async throws {
+    @Test func `L2 a session reports who is signed in, without a network and without a run`() async throws {
         let transport = InMemoryTransport { request in
             guard request.head.path?.contains("signout") != true else { return TransportResponse(.ok) }
             let body = String(decoding: request.body, as: UTF8.self)

@@ -32,7 +32,7 @@ struct InstallationTests {
         try await phone.store.todos().map(\.content)
     }
 
-    @Test func `L3 a file copied to a second device takes a new device id, and loses and doubles nothing`() async throws
+    @Test func `L3 a file copied to a second device takes a new device id, and loses and doubles no rows`() async throws
     {
         let first = try SyncedPhone(server, installID: UUID())
         first.start()
@@ -74,7 +74,7 @@ struct InstallationTests {
         #expect(try await phone.store.recognise(install: UUID()))
     }
 
-    @Test func `L3 an older state of the same installation gets back what it had, and nothing newer is undone`()
+    @Test func `L3 an older state of an installation receives its lost rows, without undoing newer edits`()
         async throws
     {
         let install = UUID()

@@ -10,7 +10,7 @@ import Testing
 /// Edits that the user takes back in a file that went back, although the server may have them.
 extension LaunchOriginTests {
     @Test(arguments: [true, false])
-    func `L3 W3 an edit that is taken back in a file that went back is taken back on the server`(isAsked: Bool)
+    func `L3 W3 an edit undone in a restored file is undone on the server`(isAsked: Bool)
         async throws
     {
         try await begin()
@@ -26,7 +26,7 @@ extension LaunchOriginTests {
         #expect(try await restored.store.read { try String.fetchOne($0, sql: "SELECT title FROM photo") } == "Lake")
     }
 
-    @Test func `L3 W3 a row that is deleted in a file that went back is deleted on the server`() async throws {
+    @Test func `L3 W3 a row deleted in a restored file is deleted on the server`() async throws {
         try await phone.store.write { [photo] in try photo.insert($0) }
         let restored = try copy()
         try await phone.sync(with: server)

@@ -60,7 +60,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-year, 0, year])
-    func `M3 L3 what a device that went back counts is kept, whatever its clock, and so is what it had sent since`(
+    func `M3 L3 a restored device keeps its new counts and those it had sent, whatever its clock`(
         milliseconds: Int64
     ) async throws {
         try await begin()
@@ -72,7 +72,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-year, 0, year], [false, true])
-    func `M3 L3 what was unsent when the file was copied counts once, whether or not it was sent since`(
+    func `M3 L3 counts that are unsent when a file is copied are added once, even if they were sent since`(
         milliseconds: Int64, wasSent: Bool
     ) async throws {
         try await begin()
@@ -89,7 +89,7 @@ struct LaunchOriginTests {
         try await expect(wasSent ? 19 : 9, on: [restored])
     }
 
-    @Test func `M3 L3 what a device counts in many launches after it went back is kept`() async throws {
+    @Test func `M3 L3 counts from many launches after a restore are kept`() async throws {
         try await begin()
         let restored = try copy(after: -Self.year)
         try await count(2, on: phone)
@@ -103,7 +103,7 @@ struct LaunchOriginTests {
 
     @Test(arguments: [false, true])
     func
-        `M3 L3 what was counted before a file was copied to a second device counts once, and what each counts then too`(
+        `M3 L3 after a file is copied to a second device, earlier and later counts each count once`(
             isCopyFirst: Bool
         ) async throws
     {
@@ -120,8 +120,7 @@ struct LaunchOriginTests {
         try await expect(11, on: [phone, second])
     }
 
-    @Test func `M3 L3 a server that goes back gets what was moved, and that nothing is left where it was`() async throws
-    {
+    @Test func `M3 L3 a restored server receives moved totals and counts nothing under their former id`() async throws {
         try await begin()
         try relaunch(phone)
         try await count(3, on: phone)
@@ -138,7 +137,7 @@ struct LaunchOriginTests {
         #expect(former.sums("photo", "likes").values.first == 3)
     }
 
-    @Test func `M3 a launch counts under an id of its own until the server has answered, and then under the device's`()
+    @Test func `M3 a launch counts under a separate id until the server answers, and then under the device's`()
         async throws
     {
         try await begin()
@@ -159,7 +158,7 @@ struct LaunchOriginTests {
         #expect(totals == ["[total:5 confirmed:5]", "[total:0 confirmed:0]"])
     }
 
-    @Test func `M3 W2 what another process counts counts, before and after it is moved to the device's id`()
+    @Test func `M3 W2 another process's counts count, before and after they move to the device's id`()
         async throws
     {
         try await begin()
@@ -183,7 +182,7 @@ struct LaunchOriginTests {
         await running.value
     }
 
-    @Test func `M3 S5 a launch asks once whether the file went back, and again if there is no answer`() async throws {
+    @Test func `M3 S5 a launch checks once whether the file went back, and again if no answer arrives`() async throws {
         try await begin()
         try relaunch(phone)
         let (backend, store) = (FakeBackend(), phone.store)
@@ -194,7 +193,7 @@ struct LaunchOriginTests {
         #expect(checks == [RemotePush(number: 1, device: device, rows: [])])
     }
 
-    @Test func `M3 S8 where a remote does not say whether the file went back, nothing waits for that`() async throws {
+    @Test func `M3 S8 sync does not wait if a remote cannot report whether the file went back`() async throws {
         let backend = FakeBackend()
         backend.settings.withLock { $0.refusesChecks = true }
         try await phone.store.write { [photo] in try photo.insert($0) }
@@ -209,7 +208,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-1, 1])
-    func `M3 S4 what is counted while moved totals are on their way stays, though the clock stands behind`(added: Int)
+    func `M3 S4 counts made while moved totals are being sent stay, even if the clock does not advance`(added: Int)
         async throws
     {
         try await begin()
@@ -224,7 +223,7 @@ struct LaunchOriginTests {
         try await expect(3 + added, on: [phone])
     }
 
-    @Test func `M3 W1 a transaction counts under one id, whatever the server answers meanwhile`() async throws {
+    @Test func `M3 W1 a transaction counts under one id, whatever the server answers during it`() async throws {
         try await begin()
         try relaunch(phone)
         let store = phone.store
@@ -245,7 +244,7 @@ struct LaunchOriginTests {
 
     /// An older version of this library, or a copy of the file, sends what a launch counted as it is.
     @Test(arguments: [false, true])
-    func `M3 L5 what the server has under a launch's id stays there`(fromCopy: Bool) async throws {
+    func `M3 L5 totals that the server has under a launch's id stay there`(fromCopy: Bool) async throws {
         try await begin()
         try relaunch(phone)
         try await count(3, on: phone)
@@ -268,7 +267,7 @@ struct LaunchOriginTests {
         try await expect(5, on: [phone, other])
     }
 
-    @Test func `M3 R5 a total that stays nothing does so too if a later page comes before the answer`() async throws {
+    @Test func `M3 R5 a total of zero stays zero if a later page arrives before the answer`() async throws {
         try await begin()
         try relaunch(phone)
         try await count(3, on: phone)
@@ -286,7 +285,7 @@ struct LaunchOriginTests {
         try await expect(4, on: [restored, other])
     }
 
-    @Test func `M3 L1 what a migration counts in a file that went back takes nothing away`() async throws {
+    @Test func `M3 L1 counts by a migration in a restored file do not lower the sum`() async throws {
         @Sendable func counting(_ migrator: inout DatabaseMigrator) {
             Photo.migrate(&migrator)
             migrator.registerMigration("count") { try $0.execute(sql: "UPDATE photo SET likes = likes + 1") }
@@ -302,7 +301,7 @@ struct LaunchOriginTests {
         try await expect(5, on: [restored])
     }
 
-    @Test func `M3 W3 what is taken back in a file that went back is taken back on the server, if it was sent`()
+    @Test func `M3 W3 a count undone in a restored file is undone on the server if it was sent`()
         async throws
     {
         try await begin()
@@ -315,7 +314,7 @@ struct LaunchOriginTests {
         try await expect(0, on: [restored, other])
     }
 
-    @Test func `M3 L2 a table that is adopted once more in a file that went back takes nothing away`() async throws {
+    @Test func `M3 L2 a table adopted again in a restored file does not lower the sum`() async throws {
         let phone = try Device([], at: Self.present, migrate: Photo.migrate)
         try await phone.store.write { [photo] db in
             try photo.insert(db)
@@ -330,7 +329,7 @@ struct LaunchOriginTests {
         try await expect(9, on: [restored])
     }
 
-    @Test func `M3 L3 a copy counts once though the clock was far behind when its file was copied`() async throws {
+    @Test func `M3 L3 a copied file counts once even if its clock was far behind`() async throws {
         let (past, years) = (try Device([Photo.self], at: 1_000_000, migrate: Photo.migrate), Self.present)
         try await past.store.write { [photo] in try photo.insert($0) }
         try await past.sync(with: server)
@@ -346,7 +345,7 @@ struct LaunchOriginTests {
 
     @Test(arguments: [false, true])
     func
-        `M3 L5 W3 what is counted and taken back before it is sent is nothing, and in one launch leaves nothing behind`(
+        `M3 L5 W3 a count undone before it is sent adds nothing, and within one launch leaves no total`(
             inOneLaunch: Bool
         )
         async throws
@@ -365,7 +364,8 @@ struct LaunchOriginTests {
         try await expect(2, on: [phone])
     }
 
-    @Test func `M3 L5 however often a device is launched offline, a row takes room for some launches only`()
+    @Test
+    func `M3 L5 a row stores the totals of a limited number of launches, however often the device starts offline`()
         async throws
     {
         try await begin()

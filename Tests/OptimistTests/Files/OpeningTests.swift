@@ -42,7 +42,7 @@ struct OpeningTests {
     }
 
     @Test(arguments: ["short", String(repeating: "This is a letter and no database. ", count: 50)])
-    func `L1 a file that is no database gives a clear error and stays as it was`(text: String) throws {
+    func `L1 a file that is not a database is refused with a clear error and left unchanged`(text: String) throws {
         let file = folder.appending(path: "letter.txt")
         try text.write(to: file, atomically: true, encoding: .utf8)
         let error = try #require(failure(opening: file))
@@ -51,7 +51,7 @@ struct OpeningTests {
         #expect(try String(contentsOf: file, encoding: .utf8) == text)
     }
 
-    @Test func `W1 a file whose making was cut short is opened, and made anew`() throws {
+    @Test func `W1 a file whose creation was interrupted is opened and created again`() throws {
         let (half, file) = (folder.appending(path: "half.sqlite"), folder.appending(path: "app.sqlite"))
         try DatabaseQueue(path: half.path).writeWithoutTransaction { db in
             // More than the cache holds: a part is in the file, and the journal says how to take it back.
@@ -65,7 +65,7 @@ struct OpeningTests {
         #expect(try store.reader.read { try $0.tableExists("todo") && !$0.tableExists("t") })
     }
 
-    @Test func `L1 L5 a file of a newer engine is refused and stays as it was`() throws {
+    @Test func `L1 L5 a file of a newer engine is refused and left unchanged`() throws {
         let file = folder.appending(path: "new.sqlite")
         let before = try leave(
             file,
@@ -78,7 +78,7 @@ struct OpeningTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
-    @Test func `L1 a file of a newer app is refused and stays as it was`() throws {
+    @Test func `L1 a file of a newer app is refused and left unchanged`() throws {
         let file = folder.appending(path: "app.sqlite")
         let before = try leave(file) { migrator in
             Todo.migrate(&migrator)
@@ -88,7 +88,7 @@ struct OpeningTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
-    @Test func `L1 a migrator that would erase unsent rows is refused, and the file stays as it was`() throws {
+    @Test func `L1 a migrator that would erase unsent rows is refused, and the file is left unchanged`() throws {
         let file = folder.appending(path: "app.sqlite")
         let before = try leave(file)
         for migration in ["todo", "other"] {
@@ -123,7 +123,7 @@ struct OpeningTests {
         "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, done); CREATE UNIQUE INDEX one ON todo(content) WHERE NOT done",
         "CREATE TABLE todo(id BLOB PRIMARY KEY NOT NULL, content TEXT, low TEXT AS (lower(content)) UNIQUE)",
     ])
-    func `M6 a unique index that the server cannot judge is refused by name`(sql: String) throws {
+    func `M6 a unique index that the server cannot check is refused by name`(sql: String) throws {
         let file = folder.appending(path: "unique.sqlite")
         let error = failure(opening: file) { migrator in
             migrator.registerMigration("todo") { try $0.execute(sql: sql) }
@@ -151,7 +151,7 @@ struct OpeningTests {
         }
     }
 
-    @Test func `ids may be lower-case text, and come back as such`() async throws {
+    @Test func `ids can be lower-case text, and return as such`() async throws {
         let store = try Store(at: folder.appending(path: "notes.sqlite"), synced: [Note.self], migrate: Note.migrate)
         let id = "6f2c1b9e-2f67-4d2b-9a55-2f0f6a3f9e10"
         try await store.write { try Note(id: id, text: "mine").insert($0) }
@@ -168,7 +168,7 @@ struct OpeningTests {
     }
 
     @Test(arguments: ["6F2C1B9E-2F67-4D2B-9A55-2F0F6A3F9E10", "note 1"])
-    func `W5 rows from before Optimist whose ids are no UUIDs as it has them are named, and not doubled`(id: String)
+    func `W5 rows from before Optimist whose ids are not valid UUIDs are reported, and not duplicated`(id: String)
         async throws
     {
         func open(_ repair: String? = nil) throws -> Store {
@@ -197,7 +197,7 @@ struct OpeningTests {
         var select: String?
     }
 
-    @Test func `tables and columns may be called like words of SQL`() async throws {
+    @Test func `tables and columns can be named like SQL keywords`() async throws {
         let store = try Store(at: folder.appending(path: "words.sqlite"), synced: [Group.self]) { migrator in
             migrator.registerMigration("group") { db in
                 try db.create(table: "group") { t in
@@ -221,7 +221,7 @@ struct OpeningTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `L1 a migration may rebuild and alter a synced table`() async throws {
+    @Test func `L1 a migration can rebuild and alter a synced table`() async throws {
         let file = folder.appending(path: "migrated.sqlite")
         do {
             let store = try Store(at: file, synced: [Todo.self], migrate: Todo.migrate)
@@ -248,7 +248,7 @@ struct OpeningTests {
     }
 
     /// An app that starts waits for each of them.
-    @Test func `a file in which there is nothing to do is opened by few statements, and none that writes`() throws {
+    @Test func `opening an up-to-date file takes few statements and writes nothing`() throws {
         func statements(opening synced: [any SyncedRecord.Type], _ name: String) throws -> Int {
             func open() throws -> Store {
                 try Store(at: folder.appending(path: name), synced: synced, durability: .normal) { migrator in

@@ -29,7 +29,7 @@ struct ProcessesTests {
         try await phone.store.write { try Todo(content: content).insert($0) }
     }
 
-    @Test func `W2 W5 what another process writes shows at once and is sent`() async throws {
+    @Test func `W2 W5 another process's writes show at once and are sent`() async throws {
         let phone = try SyncedPhone(server)
         phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
@@ -62,7 +62,7 @@ struct ProcessesTests {
         await phone.stop()
     }
 
-    @Test func `W5 an engine that is stopped lets another one sync`() async throws {
+    @Test func `W5 a stopped engine lets another one sync`() async throws {
         let first = try SyncedPhone(server)
         let second = try SyncedPhone(server, folder: first.folder)
         first.start()
@@ -80,7 +80,7 @@ struct ProcessesTests {
         await second.stop()
     }
 
-    @Test func `W4 two stores of one file never stamp backwards, whatever their times of day`() async throws {
+    @Test func `W4 two stores of one file never stamp backwards, whatever their wall clocks`() async throws {
         let phone = try Phone()
         let late = try Store(
             at: phone.file, synced: [Todo.self], durability: .normal,

@@ -30,7 +30,7 @@ struct SharedFileTests {
     }
 
     @Test(arguments: 1...50)
-    func `W4 in whatever order processes write, stamps only grow and do not run away`(seed: UInt64) {
+    func `W4 stamps only grow and stay near the time of day, in any order of writing processes`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var file = (version: Int64(0), ceiling: Stamp.zero)
         var writers = [0, -3_600_000, 700].map { Writer(skew: $0) }
@@ -83,7 +83,7 @@ struct SharedFileTests {
         }
     }
 
-    @Test func `W4 launches after the time was set back, or a later stamp was seen, add nearly nothing to it`() {
+    @Test func `W4 launches after a later stamp was seen add almost nothing to the clock`() {
         var file = Stamp.zero
         let now: Int64 = 1_790_000_000_000
         let ahead = Stamp(milliseconds: now + 3_600_000)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct DateFormTests {
     @Test(arguments: [0, 1_780_000_000_000, -1_780_000_000_000, 32_503_679_999_000])
-    func `R1 every millisecond comes back over the wire`(start: Int64) throws {
+    func `R1 every millisecond survives the wire`(start: Int64) throws {
         for milliseconds in start..<start + 1_000 {
             let wire = try #require(ValueForm.DateForm.milliseconds.wire(.int64(milliseconds))?.string)
             #expect(ValueForm.DateForm.milliseconds.stored(wire) == milliseconds.databaseValue)

@@ -12,7 +12,8 @@ import Testing
 struct SQLLiteralTests {
     private static let seeds: ClosedRange<UInt64> = TestForm.of(short: 1...40, full: 1...400, soak: 1...40_000)
 
-    @Test(arguments: seeds) func `W3 a literal has every byte of a value, and SQLite reads it back`(seed: UInt64) throws
+    @Test(arguments: seeds) func `W3 a literal keeps every byte of a value, and SQLite reads it back`(seed: UInt64)
+        throws
     {
         var random = SplitMix64(seed: seed)
         let db = try DatabaseQueue()
@@ -49,7 +50,7 @@ struct SQLLiteralTests {
         SQLLiteral.parse(literal)?.isSame(as: value.withView(\.databaseValue)) == true
     }
 
-    @Test func `W3 what SQLite's quote wrote is read`() {
+    @Test func `W3 literals written by SQLite's quote function are read`() {
         #expect(reads("'it''s'", as: .text(Array("it's".utf8))))
         #expect(reads("''", as: .text([])))
         #expect(reads("'''\u{301}'", as: .text(Array("'\u{301}".utf8))))
@@ -64,5 +65,5 @@ struct SQLLiteralTests {
     }
 
     @Test(arguments: ["word", "'", "'word", "X'0'", "X'0G'", "CAST(X'0' AS TEXT)", "", "X'"])
-    func `W3 what is no literal is not read`(text: String) { #expect(SQLLiteral.parse(text) == nil) }
+    func `W3 text that is not a literal is not read`(text: String) { #expect(SQLLiteral.parse(text) == nil) }
 }

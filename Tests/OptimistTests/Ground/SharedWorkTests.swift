@@ -37,7 +37,7 @@ struct SharedWorkTests {
         func untilJoined(by count: Int) async { while work.waitingCount < count { await Task.yield() } }
     }
 
-    @Test func `work that several need runs once, and the next who comes begins it again`() async throws {
+    @Test func `shared work runs once for all waiting callers, and the next caller starts it again`() async throws {
         let bench = Bench()
         let tasks = (0..<5).map { _ in bench.join() }
         await bench.clock.sleepers(atLeast: 1)
@@ -50,7 +50,7 @@ struct SharedWorkTests {
         #expect(try await later.value == 2)
     }
 
-    @Test func `work goes on for the others when one leaves, and is cancelled when all have left`() async throws {
+    @Test func `shared work continues when one caller leaves, and is cancelled when all have left`() async throws {
         let bench = Bench()
         let (first, second) = (bench.join(), bench.join())
         await bench.clock.sleepers(atLeast: 1)

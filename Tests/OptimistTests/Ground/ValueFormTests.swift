@@ -19,7 +19,7 @@ struct ValueFormTests {
     private static let seeds: ClosedRange<UInt64> = TestForm.of(short: 1...40, full: 1...400, soak: 1...40_000)
 
     @Test(arguments: seeds)
-    func `W10 every value comes back from its wire form, and one that fits has the column's type`(
+    func `W10 every value survives its wire form, and a value that fits has the column's type`(
         seed: UInt64
     ) {
         var random = SplitMix64(seed: seed)
@@ -52,7 +52,7 @@ struct ValueFormTests {
         }
     }
 
-    @Test func `W10 a date keeps its nanoseconds, and one that no wire form has is none`() {
+    @Test func `W10 a date keeps its nanoseconds, and a date that the wire cannot carry is rejected`() {
         for count in [0, 1_790_000_000.123_456, -0.25, -62_167_219_200, 253_402_300_799.999] as [Double] {
             let moment = Moment(count, each: .second)
             #expect(moment?.count(of: .second) == count)

@@ -150,7 +150,7 @@ struct ValueFuzzTests {
     private static let seeds: ClosedRange<UInt64> = TestForm.of(short: 1...4, full: 1...20, soak: 1...2_000)
 
     @Test(arguments: seeds)
-    func `W10 R1 any value in a column of any type arrives as it is, or is refused at the write`(
+    func `W10 R1 any value in a column of any type arrives unchanged or is refused at the write`(
         seed: UInt64
     ) async throws {
         var world = try await ValueWorld(seed: seed)

@@ -61,7 +61,7 @@ struct ValueTests {
         ("millis", "'now'"), ("owner", "'word'"),
     ]
 
-    @Test(arguments: refused) func `W10 S9 another value is refused at the write, by table and column`(
+    @Test(arguments: refused) func `W10 S9 any other value is refused at the write, by table and column`(
         column: String, sql: String
     ) async throws {
         let (device, specimen) = (try Device([Specimen.self], migrate: Specimen.migrate), Specimen())
@@ -79,7 +79,7 @@ struct ValueTests {
         #expect(try await device.store.counts().pending == 0)
     }
 
-    @Test func `W10 JSON arrives as the same value, in whatever way it is spelled`() async throws {
+    @Test func `W10 JSON arrives as an equal value, however it is spelled`() async throws {
         let (lab, specimen) = (try Specimens(), Specimen())
         try await lab.here.store.write { try specimen.insert($0) }
         try await lab.here.set("doc", #"' { "b" : "a\/\u00e9" , "a" : [ 1e2, -0 ] } '"#, in: specimen)
@@ -105,7 +105,7 @@ struct ValueTests {
         #expect(patch.values["flag"] == 7 && patch.values["word"] == ["@data": "AQ"], "the server refuses both by name")
     }
 
-    @Test func `W10 a value is judged beside a changed id too`() async throws {
+    @Test func `W10 a value is checked even if the id changes with it`() async throws {
         let (device, specimen) = (try Device([Specimen.self], migrate: Specimen.migrate), Specimen())
         try await device.store.write { try specimen.insert($0) }
         let error = await #expect(throws: OptimistError.self) {
@@ -127,7 +127,7 @@ struct ValueTests {
         #expect(try await lab.here.literal("bytes", of: specimen) == "X''")
     }
 
-    @Test func `W3 an edit behind a zero byte is an edit, and a refusal gives back the whole text`() async throws {
+    @Test func `W3 an edit after a zero byte is captured, and a refusal restores the entire text`() async throws {
         let (lab, specimen) = (try Specimens(), Specimen())
         try await lab.here.store.write { try specimen.insert($0) }
         try await lab.here.set("word", "'a' || char(0) || 'b'", in: specimen)
@@ -148,7 +148,7 @@ struct ValueTests {
         #expect(try await lab.there.literal("word", of: specimen) == "CAST(X'610063' AS TEXT)")
     }
 
-    @Test func `W10 a number is whole or not as SQLite keeps it in the column`() async throws {
+    @Test func `W10 a number is whole or fractional as SQLite stores it in the column`() async throws {
         let (lab, specimen) = (try Specimens(), Specimen())
         try await lab.here.store.write { try specimen.insert($0) }
         try await lab.here.set("anything", "5.0", in: specimen)

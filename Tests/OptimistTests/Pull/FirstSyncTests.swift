@@ -25,7 +25,7 @@ struct FirstSyncTests {
         backend.write("tag", (31...34).map(id), ["name": "novel"])
     }
 
-    @Test func `R6 tables come by priority, each after those that it refers to, then the tail of all of them`()
+    @Test func `R6 a first sync receives tables by priority, parents first, and then the changes since`()
         async throws
     {
         let reader = try Reader(backend)
@@ -43,7 +43,7 @@ struct FirstSyncTests {
             ])
     }
 
-    @Test func `the lanes of one engine share one connection, and do not each ask for it`() async throws {
+    @Test func `the lanes of one engine share one connection`() async throws {
         let reader = try Reader(backend)
         try await reader.store.write { try Tag(name: "mine").insert($0) }
         try await reader.sync()
@@ -51,7 +51,7 @@ struct FirstSyncTests {
         #expect(backend.settings.withLock { $0.connections } == 1)
     }
 
-    @Test func `R6 a parent is as urgent as its most urgent child, and a cycle comes to an end`() {
+    @Test func `R6 a parent is as urgent as its most urgent child, and reference cycles are sorted`() {
         func layout(_ number: Int64, _ name: String, _ parents: Set<String>, priority: Int = 0) -> TableLayout {
             let columns = zip(Int64(1)..., parents.sorted()).map { bit, parent in
                 TableLayout.Column(
@@ -70,7 +70,7 @@ struct FirstSyncTests {
 
     /// Every request is once the last one that is answered before a crash. Meanwhile others write, into what was received
     /// and into what is still to come, and so does this device.
-    @Test func `R6 killed at any point, a first sync goes on where it was, without duplicates`() async throws {
+    @Test func `R6 a first sync killed at any point resumes without duplicates`() async throws {
         let reader = try Reader(backend)
         var previous = 0
         for run in 0..<40 {
@@ -96,7 +96,7 @@ struct FirstSyncTests {
             backend.requests.filter { $0 == "snapshot tag begin" }.count <= 3, "an answered part is not asked again")
     }
 
-    @Test func `R6 progress is monotone, and complete once the tail has been reached`() async throws {
+    @Test func `R6 progress never decreases and is complete at the end of the first sync`() async throws {
         let reader = try Reader(backend)
         #expect(try await !SyncEngine(store: reader.store, remote: backend).statuses.current().isComplete)
         let engine = reader.start()
@@ -116,7 +116,7 @@ struct FirstSyncTests {
         #expect(try await SyncEngine(store: reader.store, remote: backend).statuses.current().isComplete)
     }
 
-    @Test func `R6 the app can read and write what is there already`() async throws {
+    @Test func `R6 the app can read and write received rows during a first sync`() async throws {
         let reader = try Reader(backend)
         backend.settings.withLock { $0.answers = 4 }
         reader.start()
@@ -131,7 +131,7 @@ struct FirstSyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `R6 a table that a migration adds has its own first sync, while the others go on`() async throws {
+    @Test func `R6 a table added by a migration has a first sync while the others continue`() async throws {
         let reader = try Reader(backend, hasTags: false)
         try await reader.sync()
         let before = backend.requests.count
@@ -158,7 +158,7 @@ struct FirstSyncTests {
         #expect(backend.requests.filter { $0.hasPrefix("snapshot") }.count == 1)
     }
 
-    @Test func `R6 a table that the remote does not keep holds nothing up`() async throws {
+    @Test func `R6 a table that the remote does not keep holds up no other table`() async throws {
         backend.settings.withLock { $0.tables = ["book", "shelf"] }
         let reader = try Reader(backend)
         let engine = reader.start()
@@ -176,7 +176,7 @@ struct FirstSyncTests {
     /// it, nor whether that device had read it.
     @Test(arguments: [true, false])
     func
-        `R6 M7 a row that was sent and deleted before the first snapshot is only in the journal, whenever its answer comes`(
+        `R6 M7 a row sent and deleted before the first snapshot is only in the journal, whenever its answer arrives`(
             isAnsweredFirst: Bool
         ) async throws
     {
@@ -209,7 +209,7 @@ struct FirstSyncTests {
 
     /// Forty-seven are two statements of twenty entries, and some. One may wait for its shelf.
     @Test(arguments: [nil, 1, 20, 27, 47])
-    func `R6 R4 the entries of a snapshot's rows are those of its rows, also beside one that does not fit`(misfit: Int?)
+    func `R6 R4 a snapshot stores the same entries with or without a misfit`(misfit: Int?)
         async throws
     {
         let store = try Reader(backend).store
@@ -247,7 +247,7 @@ struct FirstSyncTests {
     }
 
     @Test(arguments: [true, false])
-    func `R6 a part of a snapshot ends where a write of the app's waits, if its rows fit as they come`(isAwaited: Bool)
+    func `R6 a part of a snapshot ends early while a write of the app waits`(isAwaited: Bool)
         async throws
     {
         let desk = try Desk()
@@ -260,7 +260,7 @@ struct FirstSyncTests {
         #expect(try await store.steps().count == count)
     }
 
-    @Test func `R6 a snapshot that does not come to an end is not taken`() async throws {
+    @Test func `R6 a snapshot that makes no progress is refused`() async throws {
         let reader = try Reader(backend)
         let asked = RemoteSnapshot.Request(table: "tag", at: "e1.5", after: id(5).uuidString.lowercased(), limit: 3)
         await #expect(throws: RemoteFailure.self) {

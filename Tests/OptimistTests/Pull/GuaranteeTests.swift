@@ -30,7 +30,7 @@ struct GuaranteeTests {
         try await reader.rows("book").values.compactMap { $0["title"]?.string }.sorted()
     }
 
-    @Test func `R6 of tables at opaque cursors, the one that has waited longest is next`() {
+    @Test func `R6 tables at opaque cursors take turns, the longest waiting first`() {
         func progress(_ table: String, _ cursor: String, isOrdered: Bool = false) -> TableProgress {
             var progress = TableProgress(table: table, cursor: cursor, isComplete: true)
             progress.guarantees = RemoteGuarantees(hasOrderedCursors: isOrdered)
@@ -49,7 +49,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: ["book", "shelf", "tag"])
-    func `R6 a table at an opaque cursor of its own does not starve beside others`(table: String) async throws {
+    func `R6 a table at a separate opaque cursor is not starved by the others`(table: String) async throws {
         promise(RemoteGuarantees(pagesHaveOwnChanges: true))
         backend.write("tag", [id(1)], ["name": "first"])
         let reader = try Reader(backend)
@@ -67,7 +67,7 @@ struct GuaranteeTests {
         #expect(try await reader.rows(table).count >= 10)
     }
 
-    @Test func `V1 S8 an accepted row stays, whatever number an opaque cursor seems to have`() async throws {
+    @Test func `V1 S8 an accepted row stays, whatever number an opaque cursor seems to contain`() async throws {
         promise(RemoteGuarantees(pagesHaveOwnChanges: true))
         backend.write("book", [id(10)], ["title": "There"])
         let reader = try Reader(backend)
@@ -81,7 +81,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `V1 S8 a remote whose pages leave out what was pushed loses no row for the device`(
+    func `V1 S8 a device keeps its rows although a remote's pages omit its pushes`(
         isOrdered: Bool, hasSnapshots: Bool
     ) async throws {
         promise(
@@ -117,7 +117,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: [true, false])
-    func `L4 of a remote with opaque cursors a snapshot says what was deleted, and what was taken meanwhile stays`(
+    func `L4 with opaque cursors a snapshot shows deletions, and rows pushed during it stay`(
         pagesHaveOwnChanges: Bool
     ) async throws {
         promise(
@@ -141,7 +141,7 @@ struct GuaranteeTests {
         #expect(try await reader.rows("book").count == 14)
     }
 
-    @Test func `L3 a remote with opaque cursors that went back is received anew`() async throws {
+    @Test func `L3 a device receives everything again from a restored remote with opaque cursors`() async throws {
         promise(RemoteGuarantees(pagesHaveOwnChanges: true))
         backend.write("book", [id(10)], ["title": "There"])
         let reader = try Reader(backend)
@@ -155,7 +155,7 @@ struct GuaranteeTests {
         #expect(try await titles(reader) == ["After", "There"])
     }
 
-    @Test func `what a remote promises is noted in the file, and is nothing where it does not say`() async throws {
+    @Test func `a remote's guarantees are saved in the file and default to none`() async throws {
         #expect(RemoteGuarantees() == RemoteGuarantees(hasOrderedCursors: false, pagesHaveOwnChanges: false))
         let phone = try Phone()
         for bits in 0..<4 {

@@ -19,7 +19,7 @@ struct PageTests {
     private let todo = Todo(content: "Tickets")
     private let whole: JSONObject = ["content": "Tickets", "date": "2026-11-21", "priority": 0, "done": false]
 
-    @Test func `R1 a page and its cursor come together, and a page that comes twice or late changes nothing`()
+    @Test func `R1 a page and its cursor are applied together, and repeated or late pages change nothing`()
         async throws
     {
         let page = [pageRow(todo, seq: 1, whole)]
@@ -33,7 +33,7 @@ struct PageTests {
         #expect(try await store.nextPull().cursor == "e1.2")
     }
 
-    @Test func `R3 what is received is not queued as the user's edit`() async throws {
+    @Test func `R3 received changes are not queued as the user's edits`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.receive(
             [pageRow(todo, seq: 2, stamp: 1_790_000_001_000, ["content": "Two"])], from: "e1.1", to: "e1.2")
@@ -42,7 +42,7 @@ struct PageTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `R3 the app's own triggers can ask whether a remote change is applied`() async throws {
+    @Test func `R3 the app's triggers can detect that a remote change is being applied`() async throws {
         try await store.write { db in
             try db.execute(
                 sql: """
@@ -55,7 +55,7 @@ struct PageTests {
         #expect(try await store.read { try Int.fetchAll($0, sql: "SELECT remote FROM log") } == [0, 1])
     }
 
-    @Test func `R1 a temporary table of a synced table's name takes nothing that is received`() async throws {
+    @Test func `R1 a temporary table that shadows a synced table receives nothing`() async throws {
         try await store.write { try $0.execute(sql: "CREATE TEMP TABLE todo(id BLOB PRIMARY KEY, content TEXT, done)") }
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         #expect(try await store.todos() == [todo])
@@ -68,7 +68,7 @@ struct PageTests {
         #expect(try await store.todos().isEmpty)
     }
 
-    @Test func `R2 a received value leaves a pending column and becomes its base`() async throws {
+    @Test func `R2 a received value leaves a pending column unchanged and becomes its base`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { try $0.execute(sql: "UPDATE todo SET content = 'mine'") }
         let theirs: JSONObject = ["content": "theirs", "date": "2026-11-21", "priority": 5, "done": false]
@@ -81,7 +81,7 @@ struct PageTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `R2 a value with an equal clock writes nothing`() async throws {
+    @Test func `R2 a received value with an equal clock is not written`() async throws {
         try await store.receive([pageRow(todo, seq: 1, whole)], from: "e1.0", to: "e1.1")
         try await store.write { db in
             try db.execute(sql: "CREATE TRIGGER app BEFORE UPDATE ON todo BEGIN SELECT RAISE(ABORT, 'written'); END")
@@ -119,7 +119,7 @@ struct PageTests {
         #expect(try await store.todos().first?.priority == 3)
     }
 
-    @Test func `R4 a child without its parent is parked, and the page goes on`() async throws {
+    @Test func `R4 a row without its parent is parked, and the rest of the page is applied`() async throws {
         try await store.write { db in
             try db.execute(
                 sql: """
@@ -149,7 +149,7 @@ struct PageTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT stars FROM todo") } == nil)
     }
 
-    @Test func `R4 a null that the table forbids takes the table's default`() async throws {
+    @Test func `R4 a null that the table forbids becomes the table's default`() async throws {
         var row = whole
         row["priority"] = .null
         try await store.receive([pageRow(todo, seq: 1, row)], from: "e1.0", to: "e1.1")
@@ -170,7 +170,7 @@ struct PageTests {
         #expect(now.alarm == nil)
     }
 
-    @Test func `R4 a row that breaks a constraint is parked, and the page goes on`() async throws {
+    @Test func `R4 a row that breaks a constraint is parked, and the rest of the page is applied`() async throws {
         try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(date)") }
         let other = Todo(content: "Other")
         try await store.receive(
@@ -187,7 +187,7 @@ struct PageTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `every kind of value survives the way out and back`() async throws {
+    @Test func `every kind of value survives a round trip`() async throws {
         let sent = Todo(
             content: "ä 🎈 '' \" \\", date: "", priority: -7, done: true,
             alarm: Date(timeIntervalSince1970: 1_790_000_000.5))
@@ -203,7 +203,9 @@ struct PageTests {
         #expect(try await other.store.todos() == [sent])
     }
 
-    @Test func `L5 a deleted row is forgotten long after the server told of it, an unsent one never`() async throws {
+    @Test func `L5 a deleted row is forgotten long after the server reported it, an unsent deletion never`()
+        async throws
+    {
         let (own, late, unsent, alive) = (
             Todo(content: "own"), Todo(content: "late"), Todo(content: "unsent"), Todo(content: "alive")
         )

@@ -21,7 +21,7 @@ extension ResyncTests {
         return reader
     }
 
-    @Test func `L6 an app that is not asked loses nothing: the rows of a mass removal stay, and are sent again`()
+    @Test func `L6 if the app does not answer, the rows of a mass removal stay and are sent again`()
         async throws
     {
         let reader = try await empty()
@@ -37,7 +37,7 @@ extension ResyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `L6 a mass removal goes through if the app says so, and what is pending is kept`() async throws {
+    @Test func `L6 the app can allow a mass removal, which keeps pending rows`() async throws {
         let reader = try await empty()
         backend.settings.withLock { $0.pageRows = 1000 }
         try await reader.syncPullingFirst()
@@ -47,7 +47,7 @@ extension ResyncTests {
     }
 
     @Test(arguments: [MassRemoval.Decision.remove, .keep])
-    func `L6 the app is asked before a mass removal, and sync goes on meanwhile`(answer: MassRemoval.Decision)
+    func `L6 sync continues while the app is asked about a mass removal`(answer: MassRemoval.Decision)
         async throws
     {
         let reader = try await empty()
@@ -74,7 +74,7 @@ extension ResyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `L6 the app is asked once more if more rows are to go by the time it answers`() async throws {
+    @Test func `L6 the app is asked again if more rows are missing when it answers`() async throws {
         let reader = try await empty()
         backend.settings.withLock { $0.pageRows = 1000 }
         backend.write("shelf", (1...150).map { id(3000 + $0) }, ["name": "many"])
@@ -100,7 +100,7 @@ extension ResyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `L6 few rows, or a small part of them, go without a question`() {
+    @Test func `L6 the app is not asked about few rows or a small part of a table`() {
         #expect(!MassRemoval(rows: ["tag": 100], total: ["tag": 100]).isMass)
         #expect(!MassRemoval(rows: ["tag": 150], total: ["tag": 300]).isMass)
         #expect(MassRemoval(rows: ["tag": 151, "book": 1], total: ["tag": 300, "book": 900]).isMass)

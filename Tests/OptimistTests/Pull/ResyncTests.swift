@@ -34,7 +34,7 @@ struct ResyncTests {
         backend.write("book", [id(16)], nil)
     }
 
-    @Test func `L4 rows that a resync does not bring again are removed, and nothing is re-created`() async throws {
+    @Test func `L4 rows that a resync does not bring are removed, and not sent`() async throws {
         goOn()
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
@@ -44,7 +44,7 @@ struct ResyncTests {
     }
 
     @Test(arguments: [true, false])
-    func `L4 local edits are kept: their row is sent whole, which the server takes if it has forgotten its deletion`(
+    func `L4 an edited row missing from a resync is sent in full, and kept unless its deletion is remembered`(
         hasSnapshots: Bool
     ) async throws {
         goOn()
@@ -67,8 +67,7 @@ struct ResyncTests {
         #expect(try await reader.store.conflicts().map(\.rowID) == [id(16).uuidString.lowercased()])
     }
 
-    @Test func `L4 a row that began anew elsewhere is there when this device's new life of it is refused`() async throws
-    {
+    @Test func `L4 another device's new life of a row appears when this device's new life is refused`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)], to: 1)
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
@@ -81,7 +80,7 @@ struct ResyncTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `L4 an edited row that was deleted in an earlier life is sent whole`() async throws {
+    @Test func `L4 an edited row that was deleted in an earlier life is sent in full`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip, generation: 3)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
@@ -92,7 +91,7 @@ struct ResyncTests {
         #expect(patch.values["title"] == "Mine")
     }
 
-    @Test func `L4 M2 an edit that is later than the end which the server has forgotten is sent whole`() async throws {
+    @Test func `L4 M2 an edit later than a deletion that the server has forgotten is sent in full`() async throws {
         let store = try Desk().store
         let layout = try #require(store.layouts.first)
         let clocks = ColumnClocks(common: WriteClock(stamp: .zero, device: "OtherPhone"))
@@ -129,7 +128,7 @@ struct ResyncTests {
         try await store.nextPush(PushLimit())?.push.rows.first { $0.table == "project" }?.change
     }
 
-    @Test func `L4 a row that the user edits while its removal has to wait stays, and is sent whole`() async throws {
+    @Test func `L4 a row edited while its removal waits stays and is sent in full`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
@@ -146,7 +145,7 @@ struct ResyncTests {
     }
 
     @Test(arguments: [0, 200])
-    func `L4 a row that the user edits while another does not let it go is sent whole, before any page`(others: Int)
+    func `L4 a row edited while a reference prevents its removal is sent in full before any page`(others: Int)
         async throws
     {
         let (store, trip) = (try Desk(onDelete: "RESTRICT").store, Project(title: "Trip"))
@@ -161,8 +160,7 @@ struct ResyncTests {
     }
 
     /// It is asked with each page and each push.
-    @Test func `whether a row was edited while its removal waits is found without reading all that waits`() async throws
-    {
+    @Test func `the search for edited rows among waiting removals does not scan all waiting rows`() async throws {
         let store = try Desk(onDelete: "RESTRICT").store
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await store.take([.step(Step(text: "Visa"), in: tour)], to: 0)
@@ -184,8 +182,7 @@ struct ResyncTests {
         #expect(!statements.value.contains { $0.contains("optimist_node") })
     }
 
-    @Test func `L4 W5 a row that the user deletes while its removal has to wait is deleted on the server`() async throws
-    {
+    @Test func `L4 W5 a row that the user deletes while its removal waits is deleted on the server`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
@@ -198,8 +195,7 @@ struct ResyncTests {
         #expect(tombstone.generation == 2)
     }
 
-    @Test func `L4 L3 of a row whose removal had to wait nothing is known either: it may be there again`() async throws
-    {
+    @Test func `L4 L3 a row removed after a wait can return from a restored server`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         let batch = try await removeLater(trip, store)
         try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: batch)
@@ -222,7 +218,7 @@ struct ResyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `L4 what was noted before a snapshot may be forgotten too: it begins once more`() async throws {
+    @Test func `L4 a resync starts over if the server forgets more while it runs`() async throws {
         goOn()
         backend.settings.withLock { $0.answers = 3 }
         reader.start()

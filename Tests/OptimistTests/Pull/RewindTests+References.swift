@@ -24,7 +24,7 @@ extension RewindTests {
                 initialCursor: "e2.0"))
     }
 
-    @Test func `L3 M1 a reference that goes while its row heals goes to the server with a later clock`()
+    @Test func `L3 M1 a reference cleared while its row is restored is sent with a later clock`()
         async throws
     {
         let (desk, trip, tickets) = (try Desk(onDelete: "SET NULL"), Project(title: "Trip"), Step(text: "Tickets"))
@@ -41,7 +41,7 @@ extension RewindTests {
         #expect(project > text, "it is later than the value that went")
     }
 
-    @Test func `L3 R2 a deletion waits for the answer to the rows below it that are to be healed`() async throws {
+    @Test func `L3 R2 a deletion waits for the answers to restored rows below it`() async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([.project(trip)], to: 1)
         try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
@@ -57,7 +57,7 @@ extension RewindTests {
         #expect(try await desk.store.counts().parked == 0)
     }
 
-    @Test func `L3 R2 a restored row whose deletion waits shows what the server had, without the user's edit`()
+    @Test func `L3 R2 a restored row whose deletion waits shows the server's former value, not the user's edit`()
         async throws
     {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
@@ -77,7 +77,7 @@ extension RewindTests {
         #expect(try await desk.store.projects().isEmpty)
     }
 
-    @Test func `L3 R4 what heals below a row that is gone is refused if the server has forgotten that row`()
+    @Test func `L3 R4 a restored row that a deleted parent blocks is refused`()
         async throws
     {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
@@ -94,7 +94,7 @@ extension RewindTests {
         #expect(try await desk.store.counts().parked == 0)
     }
 
-    @Test func `L3 R2 a row that heals does so without the edit that a deletion has taken`() async throws {
+    @Test func `L3 R2 a row is restored without the edit that a deletion undid`() async throws {
         let (desk, tickets) = (try Desk(), Step(text: "Tickets"))
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await desk.store.take([.project(trip), .project(tour)], to: 1)
@@ -108,7 +108,7 @@ extension RewindTests {
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
-    @Test func `L3 V1 a new row that an answer calls gone is sent again if the server has lost that`()
+    @Test func `L3 V1 a new row answered as gone is sent again if the server loses its deletion`()
         async throws
     {
         let (store, trip, tickets) = (try Desk().store, Project(title: "Trip"), Step(text: "Tickets"))
@@ -137,7 +137,7 @@ extension RewindTests {
         try await goBack(store)
     }
 
-    @Test func `L3 M7 an edited reference that is older than what the server had goes to the journal`() async throws {
+    @Test func `L3 M7 an edited reference older than the restored one goes to the journal`() async throws {
         let (store, tickets) = (try Desk(onDelete: "SET NULL").store, Step(text: "Tickets"))
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await healing(tickets, in: tour, insteadOf: trip, store)
@@ -150,7 +150,7 @@ extension RewindTests {
         #expect(patch.values["project"] == .null)
     }
 
-    @Test func `L3 M1 an edited reference stands if what the server had refers to a row that is gone`() async throws {
+    @Test func `L3 M1 an edited reference survives if the server's former one refers to a deleted row`() async throws {
         let (store, tickets) = (try Desk().store, Step(text: "Tickets"))
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)
@@ -166,7 +166,7 @@ extension RewindTests {
         #expect(try await store.conflicts().isEmpty)
     }
 
-    @Test func `L3 a deletion that an answer told of and that still waits is forgotten with the answer`() async throws {
+    @Test func `L3 a waiting deletion from an answer is forgotten if the server loses that answer`() async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
@@ -184,7 +184,7 @@ extension RewindTests {
         #expect(try await desk.store.counts().parked == 0)
     }
 
-    @Test func `L3 R2 a deletion waits for rows to be healed however far below they are`() async throws {
+    @Test func `L3 R2 a deletion waits for restored rows at any depth below it`() async throws {
         let (store, part, whole) = (try Desk().store, Project(title: "Part"), Project(title: "Whole"))
         let tickets = Step(text: "Tickets")
         try await store.take([.project(whole), .project(part, part: whole)], to: 1)
@@ -195,7 +195,7 @@ extension RewindTests {
         #expect(try await store.projects().count == 2)
     }
 
-    @Test func `L3 V5 what heals and was put below a refused row heals where it was`() async throws {
+    @Test func `L3 V5 a restored row moved below a refused row is restored where it was`() async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([], to: 1)
         try await desk.store.take([.step(tickets, seq: 3)], from: 1, to: 3)
@@ -216,7 +216,7 @@ extension RewindTests {
         #expect(patch.values["text"] == "Tickets")
     }
 
-    @Test func `L3 V5 an edit of what the server has lost goes back to that if it is refused`() async throws {
+    @Test func `L3 V5 a refused edit of a lost row reverts to the values that the server lost`() async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([.project(trip)], to: 1)
         try await desk.store.take([.step(tickets, seq: 3, in: trip)], from: 1, to: 3)
@@ -237,7 +237,7 @@ extension RewindTests {
         #expect(patch.clocks?["text"]?.device == "OtherPhone")
     }
 
-    @Test func `L3 V5 what heals and refers to a refused row heals without that`() async throws {
+    @Test func `L3 V5 a row that refers to a refused row is restored without the reference`() async throws {
         let store = try Desk(onDelete: "SET NULL").store
         let (trip, tickets) = (Project(title: "Trip"), Step(text: "Tickets"))
         try await store.take([], to: 1)

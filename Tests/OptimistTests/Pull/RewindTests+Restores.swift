@@ -27,8 +27,7 @@ extension RewindTests {
     }
 
     @Test(arguments: ["both", "only a", "only b", "a third one"])
-    func `L3 what a restored server has lost comes back from its devices, with its old clocks`(who: String) async throws
-    {
+    func `L3 devices send a restored server its lost rows, with the original clocks`(who: String) async throws {
         let (a, b, c) = (try Reader(backend), try Reader(backend), try Reader(backend))
         let backup = backend.backup()
         try await live(a, b)
@@ -49,7 +48,7 @@ extension RewindTests {
         #expect(backend.essence == before)
     }
 
-    @Test func `L3 an edit of a row that the server lost is no delete`() async throws {
+    @Test func `L3 an edit of a row that the server lost keeps the row`() async throws {
         let (a, b) = (try Reader(backend), try Reader(backend))
         let backup = backend.backup()
         try await live(a, b)
@@ -62,7 +61,7 @@ extension RewindTests {
         for reader in [a, b] { #expect(try await reader.isEqualToBackend()) }
     }
 
-    @Test func `L3 what others wrote after the restore wins by its clocks, and edits meanwhile stay`() async throws {
+    @Test func `L3 writes after the restore win by their clocks, and concurrent edits stay`() async throws {
         let (a, b) = (try Reader(backend), try Reader(backend))
         let backup = backend.backup()
         try await live(a, b)
@@ -95,7 +94,7 @@ extension RewindTests {
         for reader in [a, b] { #expect(try await reader.isEqualToBackend()) }
     }
 
-    @Test func `L3 a server that starts again without going back is sent nothing again`() async throws {
+    @Test func `L3 a server that restarts in the same state receives nothing again`() async throws {
         let reader = try Reader(backend)
         try await reader.sync()
         try await reader.write("UPDATE book SET title = 'Changed' WHERE id = ?", [id(11)])
@@ -114,7 +113,7 @@ extension RewindTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `L3 a row that was deleted before a device came, and that a restore brings back, comes to it`()
+    @Test func `L3 a device receives a row that was deleted before its first sync and returned by a restore`()
         async throws
     {
         let backup = backend.backup()
@@ -128,7 +127,7 @@ extension RewindTests {
         #expect(try await reader.rows("book").count == 4)
     }
 
-    @Test func `L3 W3 an edit and its undo while a row heals leave it to be healed`() async throws {
+    @Test func `L3 W3 undoing an edit of a restored row still restores the row`() async throws {
         let (a, b) = (try Reader(backend), try Reader(backend))
         let backup = backend.backup()
         try await live(a, b)
@@ -144,7 +143,7 @@ extension RewindTests {
         #expect(try await a.isEqualToBackend())
     }
 
-    @Test func `L3 healing can be killed at any point`() async throws {
+    @Test func `L3 the restoring of a server can be killed at any point`() async throws {
         let (a, b) = (try Reader(backend), try Reader(backend))
         let backup = backend.backup()
         try await live(a, b)

@@ -30,7 +30,7 @@ struct RewindTests {
         return SyncState(cursor).map { lineage.common(with: $0) }
     }
 
-    @Test func `L3 the last common point is where the paths part, however many epochs came since`() {
+    @Test func `L3 the common point is where the histories diverge, however many epochs followed`() {
         #expect(common("e1.41", [], [("e1", 0), ("e2", 30)]) == 30)
         #expect(common("e1.41", [], [("e1", 0), ("e2", 50), ("e3", 20), ("e4", 35)]) == 20)
         #expect(common("e1.41", [("e1", 0)], [("e1", 0), ("e2", 41)]) == 41)
@@ -55,14 +55,14 @@ struct RewindTests {
         return desk
     }
 
-    @Test func `L3 a fork that one table meets takes back the others too`() async throws {
+    @Test func `L3 a fork that one table finds also rewinds the others`() async throws {
         let desk = try await desk(Project(title: "Trip"))
         try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
         #expect(try await desk.store.counts().pending == 1)
         #expect(try await desk.store.tableProgress().map(\.awaitsSnapshot) == [true, true])
     }
 
-    @Test func `L3 a table that is received anew heals what its rows have from after the fork`() async throws {
+    @Test func `L3 a table that is being received again restores its rows from after the fork`() async throws {
         let desk = try await desk(Project(title: "Trip"))
         try await desk.store.startResync(of: ["project"])
         try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
@@ -70,7 +70,7 @@ struct RewindTests {
         #expect(try await desk.store.tableProgress().map(\.cursor) == [nil, "e2.5"])
     }
 
-    @Test func `L3 a table that is in the present epoch already stays when another one comes after it`() async throws {
+    @Test func `L3 a table already in the current epoch is not rewound when another table enters it`() async throws {
         let desk = try Desk()
         try await desk.store.take([.project(Project(title: "Trip"), seq: 12)], to: ["project"], seq: 12, epoch: "e2")
         try await desk.store.take([], to: ["step"], seq: 5)
@@ -88,7 +88,7 @@ struct RewindTests {
         return desk
     }
 
-    @Test func `L3 the middle of a catch-up is no state to return to if the server lost part of it`()
+    @Test func `L3 a device in the middle of a catch-up starts over if the server lost some of its pages`()
         async throws
     {
         let kept = try await deskWithinCatchUp(head: "e1.9")
@@ -105,7 +105,7 @@ struct RewindTests {
         #expect(try await through.store.tableProgress().map(\.cursor) == ["e2.8", "e2.8"])
     }
 
-    @Test func `R6 L3 a part of a snapshot that comes in pieces is noted in the present epoch, to its end`()
+    @Test func `R6 L3 a part of a snapshot applied in pieces is recorded in the current epoch`()
         async throws
     {
         let desk = try Desk()
@@ -126,7 +126,7 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    @Test func `L3 M1 what the server had heals with its clock, where an unsent edit is older`() async throws {
+    @Test func `L3 M1 a lost value is restored with its clock if the unsent edit is older`() async throws {
         let desk = try Desk()
         let step = Step(text: "Tickets")
         try await desk.store.take([.step(step)], to: 1)
@@ -146,7 +146,7 @@ struct RewindTests {
     }
 
     @Test(arguments: ["{\"@gen\":2,\"@hlc\":\"019ab3c4d5e90000-OtherPhone\"}", "{\"@gen\":2}", "null", "7"])
-    func `L3 an answer in JSON tells how the row was deleted, and an older server's does not`(json: String) throws {
+    func `L3 a gone answer contains the deletion in JSON, unless the server is older`(json: String) throws {
         let answer = try JSON(parsing: Array("{\"type\":\"notFound\",\"deletion\":\(json)}".utf8))
         let error = try #require(SetError(json: answer))
         #expect(error.deletion == Tombstone(json: try JSON(parsing: Array(json.utf8))))
@@ -158,7 +158,7 @@ struct RewindTests {
         #expect(AnswerClass.verdict(SetError("lifeUnknown"), on: .update(RowPatch()), at: 5) == .lifeUnknown)
     }
 
-    @Test func `L3 a device that was acknowledged before its first pull asks what became of that`() async throws {
+    @Test func `L3 a device acknowledged before its first pull checks whether the server went back`() async throws {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
@@ -171,7 +171,7 @@ struct RewindTests {
         #expect(try await desk.store.cursorOfFormerLife(than: "e2.7") == nil)
     }
 
-    @Test func `L3 nobody heals a row of whose life nothing is here`() async throws {
+    @Test func `L3 a device does not restore a life that it does not have`() async throws {
         let desk = try Desk()
         try await desk.store.take([], to: ["step", "project"], seq: 3)
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
@@ -189,7 +189,7 @@ struct RewindTests {
 
     /// One transaction may have written a row and another one that became one with it since: both have its clock.
     @Test(arguments: [true, false])
-    func `L3 M6 a row that heals takes what the server has under the same clock`(isAnswer: Bool) async throws {
+    func `L3 M6 a restored row takes the server's value with an equal clock`(isAnswer: Bool) async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step, seq: 4)], to: ["step"], seq: 4)
         try await desk.store.rewind(["step"], at: "e1.4", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
@@ -205,7 +205,7 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    @Test func `L4 M1 what the server has nothing of any more is as if nobody had written it`() async throws {
+    @Test func `L4 M1 a value that the server no longer has reverts to the column's default`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
         var patch = try #require(RemotePage.Row.step(step, seq: 2).patch)
@@ -217,7 +217,7 @@ struct RewindTests {
     }
 
     /// It was replaced here and elsewhere, and no page has told of that before the server goes back.
-    @Test func `L3 L4 a life that this device made too is sent whole when the server has lost it`() async throws {
+    @Test func `L3 L4 a life that this device made too is sent in full when the server has lost it`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: ["step", "project"], seq: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
@@ -238,8 +238,7 @@ struct RewindTests {
     }
 
     @Test(arguments: [4, 9])
-    func `L3 R4 a table of which something was parked that the server has lost is received anew`(seq: Int) async throws
-    {
+    func `L3 R4 a table with a parked row that the server lost is received again`(seq: Int) async throws {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.step(tickets, seq: 4, in: trip)], from: 1, to: seq)
@@ -253,7 +252,7 @@ struct RewindTests {
         #expect(try await desk.store.counts().parked == 0)
     }
 
-    @Test func `L1 L3 an old app heals the columns that it does not know`() async throws {
+    @Test func `L1 L3 an old app restores columns that it does not know`() async throws {
         let desk = try Desk()
         var patch = try #require(RemotePage.Row.step(Step(text: "Tickets"), seq: 9).patch)
         patch.values["colour"] = "green"
@@ -269,7 +268,7 @@ struct RewindTests {
         #expect(healed.clocks?["colour"] == patch.clocks?["colour"])
     }
 
-    @Test func `L3 L5 a device that has forgotten a deletion starts anew when the server goes back to before it`()
+    @Test func `L3 L5 a table whose deletion the device has forgotten is received again if the server lost it`()
         async throws
     {
         let (desk, trip) = (try Desk(), Project(title: "Trip"))
@@ -285,7 +284,7 @@ struct RewindTests {
         #expect(tableProgress.first { $0.table == "step" }?.cursor == "e2.10")
     }
 
-    @Test func `L3 L5 what a server deletes after it went back is not taken for what it had deleted before`()
+    @Test func `L3 L5 a deletion after a restore is not mistaken for an earlier one`()
         async throws
     {
         let (desk, trip) = (try Desk(), Project(title: "Trip"))

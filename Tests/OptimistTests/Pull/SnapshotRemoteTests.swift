@@ -22,7 +22,7 @@ struct SnapshotRemoteTests {
         _ = try await InMemoryRemote(server).push(RemotePush(number: number, device: "deviceAA", rows: rows))
     }
 
-    @Test func `R6: the parts of a snapshot and what came after it are everything`() async throws {
+    @Test func `R6: the parts of a snapshot and the changes since are complete`() async throws {
         try await push([1, 2, 3], number: 1)
         let remote = InMemoryRemote(server)
         let first = try await remote.snapshot(RemoteSnapshot.Request(table: "todo", limit: 2))
@@ -43,7 +43,7 @@ struct SnapshotRemoteTests {
         #expect(!tail.hasMore)
     }
 
-    @Test func `R6: a snapshot of nothing has a state from which everything comes`() async throws {
+    @Test func `R6: an empty snapshot has a cursor for all later changes`() async throws {
         let remote = InMemoryRemote(server)
         let empty = try await remote.snapshot(RemoteSnapshot.Request(table: "todo", limit: 9))
         #expect(empty.rows.isEmpty)
@@ -53,7 +53,7 @@ struct SnapshotRemoteTests {
         #expect(tail.rows.map(\.id) == [id(1)])
     }
 
-    @Test func `R6: offline there is no snapshot`() async throws {
+    @Test func `R6: a snapshot fails offline`() async throws {
         let remote = InMemoryRemote(server)
         remote.isOnline = false
         await #expect(throws: RemoteFailure.notSent("offline")) {

@@ -30,7 +30,7 @@ struct WaitingRowsTests {
         return (phone, engine)
     }
 
-    @Test func `S6 V1 a row that the server does not take yet is waiting, with what was answered and the next attempt`()
+    @Test func `S6 V1 a deferred row shows the server's reason and its next attempt`()
         async throws
     {
         let (phone, engine) = try await refusedPhone()
@@ -55,7 +55,7 @@ struct WaitingRowsTests {
         await phone.stop()
     }
 
-    @Test func `Q3 what a row waits for is known after a relaunch, and to an inspection`() async throws {
+    @Test func `Q3 the reason why a row waits survives a relaunch and shows in an inspection`() async throws {
         let (phone, _) = try await refusedPhone()
         await phone.stop()
         let again = try SyncedPhone(InMemoryServer(schema: .planner, now: Self.now), folder: phone.folder)
@@ -73,7 +73,7 @@ struct WaitingRowsTests {
         await again.stop()
     }
 
-    @Test func `V1 a table that the server does not have is the reason of all its rows`() async throws {
+    @Test func `V1 all rows of a table that the server lacks wait for the same reason`() async throws {
         var schema = Schema.planner
         schema.types = ["note": TypeSchema(columns: ["text": ColumnSchema(.string)])]
         let phone = try SyncedPhone(InMemoryServer(schema: schema))
@@ -84,7 +84,7 @@ struct WaitingRowsTests {
         await phone.stop()
     }
 
-    @Test func `Q3 an edit ends what a row waited for, and the rows of a group share it`() async throws {
+    @Test func `Q3 the rows of a group share a reason to wait, and an edit clears it`() async throws {
         let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         try await phone.store.write { db in
             try Todo(content: "a").insert(db)
@@ -101,7 +101,7 @@ struct WaitingRowsTests {
         #expect(try await phone.store.pendingRows().allSatisfy { $0.waitReason == nil && $0.nextAttempt == nil })
     }
 
-    @Test func `Q3 an engine is stopped before it runs and after it was cancelled`() async throws {
+    @Test func `Q3 an engine is stopped before it runs and after it is cancelled`() async throws {
         let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         try await phone.store.write { try Todo(content: "a").insert($0) }
         let idle = SyncEngine(store: phone.store, remote: phone.remote, reachability: phone.reachability)
@@ -113,7 +113,7 @@ struct WaitingRowsTests {
         #expect(try await engine.statuses.current().phase == .stopped)
     }
 
-    @Test func `S5 a push that is never answered is given up, told in the log, and sent again`() async throws {
+    @Test func `S5 an unanswered push is given up after 15 minutes, logged, and sent again`() async throws {
         let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         let remote = SilentRemote(phone.remote)
@@ -133,7 +133,7 @@ struct WaitingRowsTests {
         await running.value
     }
 
-    @Test func `S5 the answer to a push that was given up is not taken, and its rows stay pending`() async throws {
+    @Test func `S5 the answer to an abandoned push is ignored, and its rows stay pending`() async throws {
         let phone = try SyncedPhone(InMemoryServer(schema: .planner))
         let remote = SilentRemote(phone.remote)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: phone.reachability)
@@ -147,7 +147,7 @@ struct WaitingRowsTests {
         #expect(try await phone.store.counts().pending == 1)
     }
 
-    @Test func `S5 a push that is stopped before it is sent leaves what it would have sent pending`() async throws {
+    @Test func `S5 a push that is cancelled before it is sent leaves its rows pending`() async throws {
         let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         try await phone.store.write { try Todo(content: "a").insert($0) }

@@ -17,7 +17,7 @@ struct LargeTransactionTests {
     private static let rows = TestForm.of(short: 2_500, full: 5_000, soak: 50_000)
 
     @Test(arguments: 1...TestForm.of(short: 3, full: 5, soak: 20))
-    func `R7 an update of many rows arrives, whatever pokes and pages are lost and whenever the stream is cut`(
+    func `R7 an update of many rows arrives although pokes and pages are lost and the stream is cut`(
         seed: UInt64
     ) async throws {
         let server = InMemoryServer(schema: .planner)

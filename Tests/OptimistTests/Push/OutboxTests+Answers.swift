@@ -10,7 +10,7 @@ import Testing
 
 /// How the server's answers change sent rows and rows that were edited meanwhile.
 extension OutboxTests {
-    @Test func `S4 an accepted verdict clears what was sent, and an edit made meanwhile stays`() async throws {
+    @Test func `S4 an accepted verdict clears the sent columns and keeps later edits`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'sent', done = 1")
         let batch = try await next()
@@ -20,7 +20,7 @@ extension OutboxTests {
         #expect(try patch(try await next()).values == ["content": "meanwhile"])
     }
 
-    @Test func `S4 W3 after the answer, going back to what was sent unmarks`() async throws {
+    @Test func `S4 W3 writing the accepted value back unmarks the column`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'sent'")
         let batch = try await next()
@@ -30,7 +30,7 @@ extension OutboxTests {
         #expect(try await store.dirtyColumns(todo).isEmpty)
     }
 
-    @Test func `S1 V2 of a new life that is refused nothing stays, and the former one is received anew`() async throws {
+    @Test func `S1 V2 a refused new life is dropped, and the earlier life is received again`() async throws {
         let todo = try await confirmed()
         try await store.write { db in
             try db.execute(sql: "DELETE FROM todo")
@@ -45,7 +45,7 @@ extension OutboxTests {
         #expect(try await store.tableProgress().map(\.awaitsSnapshot) == [true])
     }
 
-    @Test func `S3 a repeated push after a lost answer carries the newest values`() async throws {
+    @Test func `S3 the push after a lost answer carries the newest values`() async throws {
         _ = try await confirmed()
         try await edit("UPDATE todo SET content = 'one'")
         let lost = try await next()
@@ -64,7 +64,9 @@ extension OutboxTests {
         #expect(try patch(try await next()).values["alarm"] == .null)
     }
 
-    @Test func `V2 W7 a rejected edit comes back as one emission, and mine is in the rejections`() async throws {
+    @Test func `V2 W7 a rejected edit is undone in one emission, and the rejection keeps the user's values`()
+        async throws
+    {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'far too long', done = 1")
         let batch = try await next()
@@ -85,7 +87,7 @@ extension OutboxTests {
         #expect(try patch(try await next()).values == ["content": "short", "done": true])
     }
 
-    @Test func `V3 of two edits of which the first is rejected the second stays right`() async throws {
+    @Test func `V3 rejecting the first of two edits leaves the second intact`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'too long', done = 1")
         let first = try await next()
@@ -101,7 +103,7 @@ extension OutboxTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `V1 S8 a retry keeps everything pending and lets others pass`() async throws {
+    @Test func `V1 S8 a retry verdict keeps its row pending and lets other rows pass`() async throws {
         _ = try await insert("first")
         _ = try await insert("second")
         let batch = try await next()
@@ -113,7 +115,7 @@ extension OutboxTests {
     }
 
     @Test(arguments: [Duration.seconds(3 * 86_400), .seconds(Int64.max)])
-    func `V1 a row that a remote puts off for days is sent again after one`(wait: Duration) async throws {
+    func `V1 a row deferred for days is sent again after one day`(wait: Duration) async throws {
         _ = try await insert("first")
         try await store.apply([.retry(after: wait)], of: try await next())
         #expect(try await store.nextPush(PushLimit()) == nil)
@@ -123,14 +125,14 @@ extension OutboxTests {
         #expect(try await store.nextPush(PushLimit())?.push.rows.count == 1)
     }
 
-    @Test func `V1 a row that is edited while it waits is sent without waiting`() async throws {
+    @Test func `V1 editing a deferred row sends it at once`() async throws {
         _ = try await insert("first")
         try await store.apply([.retry(after: .seconds(1000))], of: try await next())
         try await edit("UPDATE todo SET content = 'second'")
         #expect(try await store.nextPush(PushLimit()) != nil)
     }
 
-    @Test func `V4 a verdict that cannot be booked changes nothing`() async throws {
+    @Test func `V4 a verdict that cannot be stored changes nothing`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'mine'")
         let batch = try await next()
@@ -142,7 +144,7 @@ extension OutboxTests {
         #expect(try await store.rejections().isEmpty)
     }
 
-    @Test func `S8 a refusal that the app's constraints stand against holds up nobody else`() async throws {
+    @Test func `S8 a refusal that violates the app's constraints does not hold up other rows`() async throws {
         let first = try await confirmed("first")
         try await store.write { try $0.execute(sql: "CREATE UNIQUE INDEX one ON todo(content)") }
         try await edit("UPDATE todo SET content = 'moved'")
@@ -156,7 +158,7 @@ extension OutboxTests {
         #expect(try await store.nextPush(PushLimit()) == nil)
     }
 
-    @Test func `S3 answers to a push that another one has overtaken are left`() async throws {
+    @Test func `S3 answers to an overtaken push are ignored`() async throws {
         let todo = try await confirmed()
         try await edit("UPDATE todo SET content = 'one'")
         let old = try await next()

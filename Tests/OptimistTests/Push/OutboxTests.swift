@@ -50,7 +50,7 @@ struct OutboxTests {
         try #require(batch.push.rows.first?.change.deleted)
     }
 
-    @Test func `a push says how long the oldest pending row has waited`() async throws {
+    @Test func `a push reports the age of the oldest pending row`() async throws {
         _ = try await insert("old")
         phone.advance(90_500)
         _ = try await insert("new")
@@ -74,7 +74,7 @@ struct OutboxTests {
         #expect(try patch(batch).values == ["content": "edit 1000"])
     }
 
-    @Test func `S1 an insert and a delete before the first send are nothing`() async throws {
+    @Test func `S1 a row deleted before its first push is never sent`() async throws {
         _ = try await insert()
         try await edit("DELETE FROM todo")
         #expect(try await store.nextPush(PushLimit()) == nil)
@@ -82,7 +82,7 @@ struct OutboxTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
     }
 
-    @Test func `S1 S5 a new life that ended while it certainly was not sent leaves the row as it was before`()
+    @Test func `S1 S5 a new life that was deleted and certainly never sent leaves the row as before`()
         async throws
     {
         let (todo, create) = try await begunAnew()
@@ -92,7 +92,7 @@ struct OutboxTests {
         #expect(try await store.entry(todo)?.generation == 2)
     }
 
-    @Test func `S2 a row that is replaced before it was sent stays with those it was written with`() async throws {
+    @Test func `S2 a row replaced before it is sent stays in its original group`() async throws {
         let (a, b) = (Todo(content: "a"), Todo(content: "b"))
         try await store.write { db in
             try a.insert(db)
@@ -104,7 +104,7 @@ struct OutboxTests {
         #expect(batch.push.groups == [0..<2])
     }
 
-    @Test func `S1 an update names only what changed, with its clock`() async throws {
+    @Test func `S1 an update contains only the changed columns, with their clocks`() async throws {
         _ = try await confirmed()
         phone.advance(5000)
         try await edit("UPDATE todo SET done = 1, priority = 0")
@@ -115,7 +115,7 @@ struct OutboxTests {
 
     // MARK: - Limits and states
 
-    @Test func `a push holds at most so many bytes, and the rest comes after`() async throws {
+    @Test func `a push stays within its byte limit`() async throws {
         for index in 0..<10 { _ = try await insert(String(repeating: "x", count: 1000) + "\(index)") }
         let batch = try #require(try await store.nextPush(PushLimit(rows: 100, bytes: 3500)))
         #expect((2...3).contains(batch.push.rows.count))
@@ -131,7 +131,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `Q2 the state of a row can be joined in SQL`() async throws {
+    @Test func `Q2 SQL can join the state of a row`() async throws {
         let todo = try await insert()
         #expect(try await state(todo) == "pending")
         let batch = try await next()
@@ -143,7 +143,7 @@ struct OutboxTests {
         #expect(try await state(todo) == "synced")
     }
 
-    @Test func `Q2 a row that the server has accepted is echoed when a page reaches that`() async throws {
+    @Test func `Q2 an accepted row is echoed when a page reaches its transaction`() async throws {
         let todo = try await insert()
         func isEchoed() async throws -> Bool? {
             let store = store
@@ -183,7 +183,7 @@ struct OutboxTests {
         #expect(try await store.todos().map(\.content) == ["Theirs"])
     }
 
-    @Test func `Q2 a row is pending while what the server has of it waits for the answer`() async throws {
+    @Test func `Q2 a row is pending while its received version waits for the answer to a push`() async throws {
         let (todo, batch) = try await begunAnew()
         try await store.receive([pageRow(todo, seq: 3, ["content": "Theirs"])], from: "e1.0", to: "e1.3")
         #expect(try await store.counts().parked == 1)
@@ -203,7 +203,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `the order of sending has an index only while more than a few rows are pending`() async throws {
+    @Test func `the sending order has an index only while many rows are pending`() async throws {
         var ids: [String] = []
         for number in 0...SendingOrder.few {
             let todo = Todo(content: "\(number)")
@@ -224,7 +224,7 @@ struct OutboxTests {
         #expect(try await scanPlan().contains { $0.contains("ORDER BY") })
     }
 
-    @Test func `Q2 joining the state looks rows up, and walks no table of the engine`() async throws {
+    @Test func `Q2 joining the state seeks rows by key and scans none of the engine's tables`() async throws {
         let plan = try await store.read { db in
             try Row.fetchAll(
                 db, sql: "EXPLAIN QUERY PLAN SELECT * FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id"
@@ -247,7 +247,7 @@ struct OutboxTests {
         #expect(try await states.next()?.get() == ["synced"])
     }
 
-    @Test func `Q4 a receipt is settled by a push that was assembled after the write, also after a relaunch`()
+    @Test func `Q4 only a push assembled after the write settles its receipt, even after a relaunch`()
         async throws
     {
         let todo = try await confirmed()
@@ -267,7 +267,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [true, false])
-    func `Q4 a write refused after it was edited meanwhile is settled by the answer to what it is now`(
+    func `Q4 a refused write that was edited since is settled by the answer to its newest value`(
         isNew: Bool
     ) async throws {
         if !isNew { _ = try await confirmed() }
@@ -289,7 +289,7 @@ struct OutboxTests {
         #expect(try await store.rejections(awaiting: commit.receipt).map { $0.mine["content"] } == ["longest"])
     }
 
-    @Test func `Q4 a write whose column was refused while another was edited is settled by that rejection`()
+    @Test func `Q4 a refused column settles the receipt although another column was edited since`()
         async throws
     {
         _ = try await confirmed()
@@ -305,7 +305,7 @@ struct OutboxTests {
         #expect(try await store.pendingCount() == 1)
     }
 
-    @Test func `Q4 waiting can be cancelled`() async throws {
+    @Test func `Q4 waiting for a receipt can be cancelled`() async throws {
         let commit = try await store.writeWithReceipt { try Todo(content: "x").insert($0) }
         let store = store
         let waiting = Task { try await store.rejections(awaiting: commit.receipt) }
@@ -313,7 +313,7 @@ struct OutboxTests {
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func `Q4 waiting for all that is pending does not wait for later writes`() async throws {
+    @Test func `Q4 waiting for the pending rows does not include later writes`() async throws {
         _ = try await insert("first")
         let receipt = try await store.pendingReceipt()
         let batch = try await next()

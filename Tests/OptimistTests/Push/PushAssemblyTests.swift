@@ -67,7 +67,7 @@ struct PushAssemblyTests {
 
     // MARK: - What is said of a row
 
-    @Test func `S1 a row goes as a create with all columns, an update with unsent ones, or a delete`() throws {
+    @Test func `S1 a push creates a row with all columns, updates it with the unsent ones, or deletes it`() throws {
         let made = RowPatch(
             generation: 1, clocks: ColumnClocks(common: Self.clock), values: ["text": "a", "parent": nil])
         #expect(try change(Self.step(1, "a")) == .create(made))
@@ -83,7 +83,7 @@ struct PushAssemblyTests {
         #expect(try change(Self.step(1, edit: Self.deleted)) == .delete(deleted))
     }
 
-    @Test func `W4 each column is sent with the clock of its own last write`() throws {
+    @Test func `W4 each column is sent with the clock of its last write`() throws {
         let later = Stamp(milliseconds: 2_000)
         let unsent = Self.step(1, "a") { $0.local?.stamp(Self.layout.columns[0], later) }
         guard case .create(let patch) = try change(unsent) else {
@@ -94,7 +94,7 @@ struct PushAssemblyTests {
         #expect(patch.clocks?["parent"] == Self.clock)
     }
 
-    @Test func `M3 a counter is sent as this device's total, if this device has counted`() throws {
+    @Test func `M3 a counter is sent as the device's total, if the device has counted`() throws {
         let unsent = Self.step(1, "a") { entry in
             entry.local?.add(1 << 3)
             entry.counters[3] = Counter(totals: [Self.device: Counter.Total(value: 5, stamp: Self.pending)])
@@ -108,7 +108,7 @@ struct PushAssemblyTests {
         #expect(other.values["likes"] == nil)
     }
 
-    @Test func `L1 values in unknown columns go along into a new life`() throws {
+    @Test func `L1 a new life carries the values of unknown columns`() throws {
         var unsent = Self.step(1, "a")
         unsent.unknown = RowPatch(values: ["alarm": 7])
         guard case .create(let patch) = try change(unsent) else {
@@ -118,7 +118,7 @@ struct PushAssemblyTests {
         #expect(patch.values == ["text": "a", "parent": nil, "alarm": 7])
     }
 
-    @Test func `S4 a sent row is noted with its values, and with what was sent before`() throws {
+    @Test func `S4 a push records the values it sends of each row and the columns sent earlier`() throws {
         var assembly = Self.assembly()
         let unsent = Self.step(1, "b") { entry in
             entry.remote.hear(life: 1)
@@ -133,7 +133,7 @@ struct PushAssemblyTests {
         #expect(sent.clocks == ["text": .own(Self.pending)])
     }
 
-    @Test func `a row without a UUID is left out of its group`() {
+    @Test func `a row without a UUID is left out of the push`() {
         let nameless = Unsent(
             entry: RowEntry(ref: RowRef(table: 1, id: 5.databaseValue), generation: 1), values: [:], layout: Self.layout
         )
@@ -147,7 +147,7 @@ struct PushAssemblyTests {
 
     // MARK: - Limits
 
-    @Test func `S2 a unit goes whole or not at all`() {
+    @Test func `S2 a unit is sent completely or not at all`() {
         var assembly = Self.assembly(rows: 3)
         let fits = [[1, 2], [3, 4], [5], [6], []].map { assembly.add($0.map { Self.step($0) }) }
         #expect(fits == [true, false, true, false, true])
@@ -156,7 +156,7 @@ struct PushAssemblyTests {
         #expect(assembly.groups == [0..<2])
     }
 
-    @Test func `a push ends before the unit that would exceed its bytes`() {
+    @Test func `a push ends before a unit that would exceed its byte limit`() {
         var assembly = Self.assembly(bytes: 2_000)
         let text = String(repeating: "x", count: 800)
         let fits = (1...3).map { assembly.add([Self.step($0, text)]) }
@@ -174,7 +174,7 @@ struct PushAssemblyTests {
 
     // MARK: - Units that are too large to go whole
 
-    @Test func `S2 a unit of 5 MB goes whole, and a larger one row by row, parents first`() {
+    @Test func `S2 a unit of 5 MB is one group, and a larger unit is sent row by row, parents first`() {
         func groups(_ text: String) -> (ids: [String], groups: [Range<Int>]) {
             var assembly = Self.assembly()
             let hasRoom = assembly.add([Self.step(1, text, parent: 2), Self.step(2, text, parent: 3), Self.step(3)])
@@ -189,7 +189,7 @@ struct PushAssemblyTests {
         #expect(single.groups.isEmpty)
     }
 
-    @Test func `S2 rows of a large unit that refer to each other in a cycle go together`() {
+    @Test func `S2 rows of a large unit that refer to each other in a cycle are sent together`() {
         var assembly = Self.assembly()
         let text = Self.large(3)
         let hasRoom = assembly.add([
@@ -200,7 +200,7 @@ struct PushAssemblyTests {
         #expect(assembly.groups == [0..<2])
     }
 
-    @Test func `a large unit goes as far as the limits allow, and a large row goes alone`() {
+    @Test func `a large unit fills the push up to its limits, and a large row is sent alone`() {
         var assembly = Self.assembly(rows: 2)
         let hasRoom = assembly.add((1...3).map { Self.step($0, Self.large(3)) })
         #expect(!hasRoom)
@@ -218,7 +218,7 @@ struct PushAssemblyTests {
         #expect(assembly.rows.map(\.id) == [Self.id(2)])
     }
 
-    @Test func `S2 a large unit of deletions goes children first`() {
+    @Test func `S2 a large unit of deletions is sent children first`() {
         let column = TableLayout.Column(name: Self.large(2), bit: 1, form: .string, isNullable: true)
         let layout = TableLayout(number: 1, name: "step", idForm: .text, columns: [column])
         var assembly = Self.assembly()
@@ -232,7 +232,7 @@ struct PushAssemblyTests {
     // MARK: - Laws
 
     @Test(arguments: 1...100)
-    func `S2 under random units the push keeps its limits, and its units are whole and in order`(seed: UInt64) {
+    func `S2 a push of random units keeps its limits, and its units are complete and in order`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limit = PushLimit(
             rows: Int.random(in: 1...12, using: &random), bytes: Int.random(in: 200...4_000, using: &random))
@@ -260,7 +260,7 @@ struct PushAssemblyTests {
     }
 
     @Test(arguments: 1...60)
-    func `S2 each row of a large unit follows the row that it refers to, or shares its group`(seed: UInt64) throws {
+    func `S2 each row of a large unit follows the row it refers to or shares its group`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let count = Int.random(in: 2...12, using: &random)
         let parents = (0..<count).map { _ in

@@ -43,7 +43,7 @@ struct SendingOrderTests {
 
     // MARK: - Groups that wait
 
-    @Test func `S8 groups that are one and wait do not hold up those behind them`() async throws {
+    @Test func `S8 united groups that wait do not hold up later groups`() async throws {
         let (a, b) = (Step(text: "A"), Step(text: "B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
@@ -54,7 +54,7 @@ struct SendingOrderTests {
         #expect(try await next()?.push.rows.count == 1)
     }
 
-    @Test func `S8 many groups that are one and wait are each looked at once`() async throws {
+    @Test func `S8 many united groups that wait are each examined once`() async throws {
         for number in 1...300 { try await store.write { try Step(text: "\(number)").insert($0) } }
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
         try await postpone("place = (SELECT place FROM optimist_edit ORDER BY place LIMIT 1 OFFSET 149)")
@@ -75,7 +75,7 @@ struct SendingOrderTests {
         }
     }
 
-    @Test func `S2 rows of a large group that refer to each other in a cycle go together`() async throws {
+    @Test func `S2 rows of a large group that refer to each other in a cycle are sent together`() async throws {
         let device = try Device([Album.self, Picture.self], migrate: Self.albums)
         let albums = (1...600).map { _ in (album: Album(), cover: Picture(), other: Picture()) }
         try await device.store.write { db in
@@ -111,7 +111,7 @@ struct SendingOrderTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
-    @Test func `S2 M2 in a large group nothing is deleted before what has moved away from it`() async throws {
+    @Test func `S2 M2 a large group deletes a row only after its children have moved away`() async throws {
         let (old, new) = (Project(title: "Old"), Project(title: "New"))
         let steps = (1...1_001).map { Step(text: "\($0)", project: old.id) }
         try await store.take([.project(old), .project(new)] + steps.map { .step($0, in: old) })
@@ -132,7 +132,7 @@ struct SendingOrderTests {
         #expect(rest.push.groups == [0..<2], "what is left is small enough to go whole")
     }
 
-    @Test func `S2 S8 in a large group a cycle that waits holds up nothing else`() async throws {
+    @Test func `S2 S8 a waiting cycle in a large group holds up no other row`() async throws {
         let device = try Device([Album.self, Picture.self], migrate: Self.albums)
         let (album, cover) = (Album(), Picture())
         try await device.store.write { db in
@@ -150,8 +150,7 @@ struct SendingOrderTests {
         #expect(rows.allSatisfy { $0.table == "picture" && $0.id != cover.wireID })
     }
 
-    @Test func `S2 in a group of too many bytes what others refer to goes first, and cycles go together`() async throws
-    {
+    @Test func `S2 a group of too many bytes sends parents first and cycles together`() async throws {
         let text = String(repeating: "text ", count: 40_000)
         let parts = (1...30).map { Project(title: "\($0) " + text) }
         let (whole, twin) = (Project(title: "Whole"), Project(title: "Twin"))
@@ -183,7 +182,7 @@ struct SendingOrderTests {
         return (trip, step)
     }
 
-    @Test func `M2 V5 a row waits for the later life that it belongs to`() async throws {
+    @Test func `M2 V5 a row waits for the later life of its parent`() async throws {
         let (trip, step) = try await beginAnew()
         #expect(try await next()?.push.groups.isEmpty == true, "which goes first: they are two groups")
         let first = try #require(try await next(1))
@@ -202,7 +201,7 @@ struct SendingOrderTests {
         #expect(try await next()?.push.rows.count == 1)
     }
 
-    @Test func `S8 a row does not wait longer than a quarter of an hour for what it belongs to`() async throws {
+    @Test func `S8 a row waits at most a quarter of an hour for its parent`() async throws {
         let (trip, _) = try await beginAnew()
         // As by a clock that was four days ahead, and a network that is too expensive.
         try await store.apply { db in
@@ -215,7 +214,7 @@ struct SendingOrderTests {
         #expect(outlook.nextDue == .seconds(900))
     }
 
-    @Test func `S8 a row below one whose id is none waits like others`() async throws {
+    @Test func `S8 a row waits for a parent whose id is invalid`() async throws {
         let trip = Project(title: "Trip")
         try await store.write { try trip.insert($0) }
         let step = Step(text: "Tickets", project: trip.id)
@@ -235,7 +234,7 @@ struct SendingOrderTests {
         #expect(try await !store.pushOutlook().isSendable)
     }
 
-    @Test func `M2 an older row that moved below a later life goes with it`() async throws {
+    @Test func `M2 an older row that moves below a later life is sent after it`() async throws {
         let trip = Project(title: "Trip")
         try await store.take([.project(trip)])
         try await store.write { _ = try trip.delete($0) }
@@ -252,7 +251,7 @@ struct SendingOrderTests {
         #expect(second.push.rows.map(\.id) == [step.wireID], "it waits no longer")
     }
 
-    @Test func `M2 S2 groups that wait for later lives in each other go together`() async throws {
+    @Test func `M2 S2 groups that wait for later lives in each other are sent together`() async throws {
         let (a, b) = (Project(title: "A"), Project(title: "B"))
         let (one, two) = (Step(text: "One"), Step(text: "Two"))
         try await store.take([.project(a), .project(b)])
@@ -275,7 +274,7 @@ struct SendingOrderTests {
         #expect(batch.push.groups == [0..<4])
     }
 
-    @Test func `M2 L3 a row that heals waits for the later life that it belongs to, which heals too`() async throws {
+    @Test func `M2 L3 a restored row waits for the later life of its parent, which is restored too`() async throws {
         let trip = Project(title: "Trip")
         let step = Step(text: "Tickets")
         try await store.take([.step(step, seq: 4)], to: 4)
@@ -293,7 +292,7 @@ struct SendingOrderTests {
         #expect(sent == ["project", "step"])
     }
 
-    @Test func `M2 in a large group a row waits for the later life that it belongs to`() async throws {
+    @Test func `M2 a row of a large group waits for the later life of its parent`() async throws {
         let trip = Project(title: "Trip")
         try await store.take([.project(trip)])
         try await store.write { _ = try trip.delete($0) }

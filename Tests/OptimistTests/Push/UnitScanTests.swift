@@ -43,14 +43,14 @@ struct UnitScanTests {
         return gather(rows, &scan)
     }
 
-    @Test func `S2 the rows of one group are one unit, oldest group first`() {
+    @Test func `S2 the rows of one group form one unit, oldest group first`() {
         let (first, second) = (Self.rows(1, [4, 2]), Self.rows(2, [3]))
         let result = Self.gather(first + second)
         #expect(result.units == [.rows(first), .rows(second)])
         #expect(result.after == 2)
     }
 
-    @Test func `a scan without pending rows has no unit`() {
+    @Test func `rows that are not pending form no unit and end no group`() {
         #expect(Self.gather([]).units.isEmpty)
         #expect(Self.gather([]).after == nil)
         let clean = Self.gather([Self.row(1, nil)])
@@ -60,7 +60,7 @@ struct UnitScanTests {
     }
 
     @Test(arguments: 0...2)
-    func `S8 a postponed row holds back its whole group, and no other group`(place: Int) {
+    func `S8 a postponed row holds back all of its group, and no other group`(place: Int) {
         let waiting = (0...2).map { Self.row($0, 2, isPostponed: $0 == place) }
         let (before, behind) = (Self.rows(1, [7]), Self.rows(3, [8, 9]))
         let result = Self.gather(before + waiting + behind)
@@ -68,7 +68,7 @@ struct UnitScanTests {
         #expect(result.after == 3)
     }
 
-    @Test func `a scan reaches its limit at the end of a group`() {
+    @Test func `a scan that reaches its limit finishes the current group`() {
         let (first, second, third) = (Self.rows(1, [1, 2]), Self.rows(2, 3...7), Self.rows(3, [8]))
         let result = Self.gather(first + second + third, limit: 3)
         #expect(result.units == [.rows(first), .rows(second)])
@@ -84,7 +84,7 @@ struct UnitScanTests {
         #expect(Self.gather(waiting + last, limit: 1).units == [.rows(last)])
     }
 
-    @Test func `S2 a group of 1,000 rows goes whole, and a larger one row by row`() {
+    @Test func `S2 a group of 1,000 rows is one unit, and a larger group is sent row by row`() {
         let whole = Self.rows(1, 1...UnitScan.maxRows)
         #expect(Self.gather(whole, limit: 1).units == [.rows(whole)])
         let large = whole + [Self.row(0, 1)]
@@ -96,7 +96,7 @@ struct UnitScanTests {
         #expect(Self.gather(postponed).units == [.large([1])], "each of its rows waits for itself alone")
     }
 
-    @Test func `S2 united groups are one unit, in the place of the first`() {
+    @Test func `S2 united groups form one unit, in the place of the first`() {
         let joins = [GroupJoin(4, 2), GroupJoin(4, 6)]
         let (first, alone) = (Self.rows(1, [1]), Self.rows(5, [5]))
         let rows = first + Self.rows(2, [2, 3]) + Self.rows(4, [4]) + alone + Self.rows(6, [6])
@@ -106,7 +106,7 @@ struct UnitScanTests {
         #expect(Self.gather(rows, joins, limit: 4).units == [.rows(first), .united([2, 4, 6])], "they count as three")
     }
 
-    @Test func `S2 united groups are one unit, though the scan pauses between them`() {
+    @Test func `S2 united groups form one unit even if the scan pauses between them`() {
         var scan = Self.scan([GroupJoin(1, 3)], limit: 1)
         let rows = Self.rows(1, [1]) + Self.rows(2, [2]) + Self.rows(3, [3]) + Self.rows(4, [4])
         #expect(Self.gather(rows, &scan).units == [.united([1, 3])])
@@ -117,7 +117,7 @@ struct UnitScanTests {
     }
 
     @Test(arguments: 1...200)
-    func `S2 S8 wherever scans end, each group comes once and whole, or waits`(seed: UInt64) {
+    func `S2 S8 wherever scans end, each group appears once and complete, or waits`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let groups = (1...Int.random(in: 1...12, using: &random)).map { Int64($0 * 3) }
         var rows: [RowEntry] = []

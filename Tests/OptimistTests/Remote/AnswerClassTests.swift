@@ -24,7 +24,7 @@ struct AnswerClassTests {
             (200, "text/html", .unreachable("The server answers text/html where its event stream should be.")),
             (502, "text/html", .unreachable("HTTP 502")),
         ] as [(Int, String?, RemoteFailure?)])
-    func `R7 S8 what is no event stream, or is refused, stops the stream alone`(
+    func `R7 S8 a refused event stream, or a response that is not one, stops the stream alone`(
         status: Int, type: String?, expected: RemoteFailure?
     ) {
         var head = HTTPResponse(status: HTTPResponse.Status(code: status))
@@ -54,7 +54,7 @@ struct AnswerClassTests {
             (403, nil, .forbidden("The server refuses this account.")), (302, nil, .unreachable("HTTP 302")),
             (404, nil, .unreachable("HTTP 404")), (500, "limit", .unreachable("HTTP 500")),
         ] as [(Int, String?, RemoteFailure?)])
-    func `each status has its failure in the protocol`(
+    func `each status maps to its failure in the protocol`(
         status: Int, problem: String?, failure: RemoteFailure?
     ) {
         #expect(self.failure(status, problem: problem) == failure)

@@ -65,7 +65,7 @@ struct PullCallTests {
         #expect(page.epochs.isEmpty)
     }
 
-    @Test func `the last page was read at its own state`() throws {
+    @Test func `the head of the last page is its own state`() throws {
         let nothing: JSON = ["oldState": "e1.3", "newState": "e1.9", "head": "e1.12", "list": []]
         let page = try page(["project/changes", nothing, "0"], Self.noSteps)
         #expect(!page.hasMore)
@@ -99,7 +99,7 @@ struct PullCallTests {
             ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": ["b"], "destroyClocks": ["b": 2]],
             ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": [5]],
         ] as [JSON])
-    func `R1 a page that is unreadable in part, or whose tables end at different states, is refused`(steps: JSON) {
+    func `R1 a partly unreadable page, or one whose tables end at different states, is refused`(steps: JSON) {
         let failure = RemoteFailure.unreachable("a page that cannot be read")
         #expect(throws: failure) { try page(Self.projects, ["step/changes", steps, "1"]) }
         #expect(throws: failure) { try page(["project/changes", steps, "0"], Self.noSteps) }
@@ -130,7 +130,7 @@ struct PullCallTests {
         #expect(throws: failure) { try page(Self.projects, ["error", error, "1"]) }
     }
 
-    @Test func `L1 a table that needs a newer app is left out of the page`() throws {
+    @Test func `L1 a table that requires a newer app is left out of the page`() throws {
         let tooOld: JSON = ["error", ["type": "schemaTooOld"], "0"]
         let page = try page(tooOld, Self.steps)
         #expect(page.withheld == ["project": .upgradeRequired])
@@ -144,7 +144,7 @@ struct PullCallTests {
     // MARK: - Damage
 
     @Test(arguments: 1...40)
-    func `R1 any damaged answer gives one whole page or one failure`(seed: UInt64) throws {
+    func `R1 any damaged answer gives one complete page or one failure`(seed: UInt64) throws {
         let whole = JSON.response([Self.projects, Self.steps])
         var damage = JSONDamage(seed: seed)
         var (pages, failures) = (0, 0)

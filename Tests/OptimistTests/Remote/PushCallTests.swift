@@ -54,7 +54,7 @@ struct PushCallTests {
         #expect(Request(json: request.json) == request, "a server reads what is written")
     }
 
-    @Test func `a push without rows has no calls and no verdicts`() throws {
+    @Test func `a push without rows becomes an empty request and gets an empty answer`() throws {
         let call = PushCall(RemotePush(number: 0, device: "A", rows: []), account: "u", schemaVersion: 3)
         #expect(call.request.methodCalls.isEmpty)
         let response = try #require(Response(json: .response([Self.stepsTaken])))
@@ -63,7 +63,7 @@ struct PushCallTests {
 
     // MARK: - Rows that are taken
 
-    @Test func `S4 the verdicts accept the taken rows, in the order of the push`() throws {
+    @Test func `S4 the verdicts accept the rows in the order of the push`() throws {
         let answer = try answer(Self.projectTaken, Self.stepsTaken)
         #expect(answer.verdicts == Array(repeating: .accepted(seq: 7), count: 4))
         #expect(answer.epoch == "e1")
@@ -78,7 +78,7 @@ struct PushCallTests {
             (["id": "b"], .accepted(seq: 7)), (["@gen": 1], .accepted(seq: 7)), (nil, .accepted(seq: 7)),
             (["@gen": -1, "text": "won"], .accepted(seq: 7)), (5, .accepted(seq: 7)),
         ] as [(JSON, RemotePush.Verdict)])
-    func `M1 the verdict on a taken row names the server's winning columns, or the row it merged into`(
+    func `M1 the verdict on an accepted row has the server's winning columns or the row it merged into`(
         won: JSON, verdict: RemotePush.Verdict
     ) throws {
         let answer = try answer(["step/set", ["newState": "e1.7", "updated": ["b": won]], "0"], Self.projectTaken)
@@ -110,7 +110,7 @@ struct PushCallTests {
             (["type": "blocked", "by": ["project:p", "project:q"]], .blocked(by: "project:p")),
             (["type": "blocked"], .blocked(by: "")), (["type": "lifeUnknown"], .lifeUnknown),
         ] as [(JSON, RemotePush.Verdict)])
-    func `each error of a row in the protocol has its verdict`(error: JSON, verdict: RemotePush.Verdict) throws {
+    func `each error of a row in the protocol maps to its verdict`(error: JSON, verdict: RemotePush.Verdict) throws {
         #expect(try self.verdict(error) == verdict)
     }
 
@@ -127,7 +127,7 @@ struct PushCallTests {
             (nil, .retry(after: nil, DeferralReason("serverFail"))),
             (["type": "rateLimit", "retryAfter": "5"], .retry(after: nil, DeferralReason("rateLimit"))),
         ] as [(JSON, RemotePush.Verdict)])
-    func `V1 every other error of a row, and an unreadable one, means later`(
+    func `V1 every other error of a row, or an unreadable one, means later`(
         error: JSON, verdict: RemotePush.Verdict
     ) throws {
         #expect(try self.verdict(error) == verdict)
@@ -137,7 +137,7 @@ struct PushCallTests {
         (0.25, Duration.milliseconds(250)), (86_400, .seconds(86_400)), (86_401, .seconds(86_400)),
         (1e17, .seconds(86_400)), (1e300, .seconds(86_400)), (-1, .zero), (-1e300, .zero),
     ])
-    func `V1 a row waits for as long as the server says, at most a day`(
+    func `V1 a row waits as long as the server asks, at most a day`(
         seconds: Double, wait: Duration
     ) throws {
         let verdict = try verdict(["type": "rateLimit", "retryAfter": .double(seconds)])
@@ -152,7 +152,7 @@ struct PushCallTests {
 
     // MARK: - Tables and whole pushes
 
-    @Test func `V1 a row that the answer leaves out is sent again`() throws {
+    @Test func `V1 a row missing from the answer is sent again`() throws {
         let later = RemotePush.Verdict.retry(after: nil)
         #expect(try answer().verdicts == [later, later, later, later])
         #expect(try answer(Self.projectTaken).verdicts == [later, .accepted(seq: 7), later, later])
@@ -160,7 +160,7 @@ struct PushCallTests {
         #expect(try answer(unread, Self.projectTaken).verdicts[0] == later, "an answer without a state is none")
     }
 
-    @Test func `L1 V1 an error of one table puts off its rows with that reason, and no others`() throws {
+    @Test func `L1 V1 an error of one table defers its rows for that reason, and no others`() throws {
         let tooOld = try answer(["error", ["type": "schemaTooOld"], "0"], Self.projectTaken)
         let reason = RemotePush.Verdict.retry(after: nil, DeferralReason("schemaTooOld"))
         #expect(tooOld.verdicts == [reason, .accepted(seq: 7), reason, reason])

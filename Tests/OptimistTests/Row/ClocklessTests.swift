@@ -73,7 +73,7 @@ struct ClocklessTests {
 
     private func contents() async throws -> [String] { try await store.todos().map(\.content) }
 
-    @Test func `M1 a value that came without a clock gives way to any clock, over a relaunch too`() async throws {
+    @Test func `M1 a value received without a clock yields to any clock, even after a relaunch`() async throws {
         let todo = todo
         try await store.write { try todo.insert($0) }
         try await store.pushAccepted(seq: 2)
@@ -85,7 +85,7 @@ struct ClocklessTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 6, full: 60))
-    func `M1 R5 without clocks, whatever overtakes what, device and server end equal`(seed: UInt64) async throws {
+    func `M1 R5 without clocks, device and server converge in any order of events`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var server = ClocklessServer()
         let todos = [todo, Todo(content: "Second")]

@@ -118,8 +118,9 @@ private struct CountingWorld {
 @Suite(.timeLimit(.minutes(20)))
 struct CounterConvergenceTests {
     @Test(arguments: 1...TestForm.of(short: 4, full: 12))
-    func `M3 S3 whatever is lost, late, doubled, refused or renamed, each count counts once`(seed: UInt64) async throws
-    {
+    func `M3 S3 every count is added once, despite losses, delays, repetitions, refusals and new device ids`(
+        seed: UInt64
+    ) async throws {
         var world = try CountingWorld(seed: seed, deletes: false)
         for _ in 0..<60 { try await world.step() }
         try await world.settle()
@@ -132,7 +133,7 @@ struct CounterConvergenceTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 4, full: 12))
-    func `M3 M2 with lives that end and begin, all devices and the server end with the same sums`(seed: UInt64)
+    func `M3 M2 all devices and the server converge on the same sums while rows are deleted and recreated`(seed: UInt64)
         async throws
     {
         var world = try CountingWorld(seed: seed, deletes: true)

@@ -43,7 +43,7 @@ struct CounterTests {
         try await phone.sync(with: server)
     }
 
-    @Test func `M3 three devices that add one, add one and subtract one offline end at plus one`() async throws {
+    @Test func `M3 three devices that count plus one, plus one and minus one offline end at plus one`() async throws {
         try await confirmed()
         let devices = [phone, try another(), try another()]
         for device in devices { try await device.sync(with: server) }
@@ -55,7 +55,7 @@ struct CounterTests {
         #expect(server.sums("photo", "likes").values.first == 1)
     }
 
-    @Test func `M3 what is sent is the running total with its clock, however it was written`() async throws {
+    @Test func `M3 a counter is sent as a running total with its clock, however SQL changed it`() async throws {
         try await confirmed()
         try await phone.execute("UPDATE photo SET likes = likes + 1")
         try await phone.execute("UPDATE photo SET likes = 7")
@@ -70,7 +70,7 @@ struct CounterTests {
         #expect(patch.clocks?["likes"]?.device == device)
     }
 
-    @Test func `M3 a row is created with its start value, and null counts as nothing`() async throws {
+    @Test func `M3 a created row sends its initial total, and null counts as zero`() async throws {
         let photo = Photo(likes: 3)
         try await phone.store.write { try photo.insert($0) }
         #expect(try patch(try await phone.next()).values == ["title": "", "likes": ["@total": 3]])
@@ -82,7 +82,7 @@ struct CounterTests {
         #expect(try patch(try await phone.next()).values["views"] == ["@total": 0])
     }
 
-    @Test func `M3 a new life starts at no totals`() async throws {
+    @Test func `M3 a new life starts without totals`() async throws {
         try await confirmed(likes: 4)
         let photo = photo
         try await phone.store.write {
@@ -96,7 +96,7 @@ struct CounterTests {
         #expect(try await likes() == 1)
     }
 
-    @Test func `M3 a deleted row keeps no totals, and neither does one whose key changes`() async throws {
+    @Test func `M3 a deletion or a key change removes the old row's totals`() async throws {
         try await confirmed(likes: 4)
         try await phone.execute("UPDATE photo SET id = ?", [UUID()])
         #expect(try await phone.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_counter") } == 1)
@@ -104,7 +104,7 @@ struct CounterTests {
         #expect(try await phone.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_counter") } == 0)
     }
 
-    @Test func `V2 M3 a refused count goes back, and can be made again`() async throws {
+    @Test func `V2 M3 a refused count is undone and can be retried`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 2, title = 'far too long'")
         let refusal = RemotePush.Refusal(code: "invalidProperties", column: "title", message: "too long")
@@ -120,7 +120,7 @@ struct CounterTests {
         #expect(server.sums("photo", "likes").values.first == 7)
     }
 
-    @Test func `L3 M3 a total stays under the id that it was written with`() async throws {
+    @Test func `L3 M3 a total stays under the device id it was written with`() async throws {
         try await confirmed()
         try await phone.execute("UPDATE photo SET likes = likes + 3")
         try await loseAnswer()
@@ -139,7 +139,7 @@ struct CounterTests {
         #expect(try await likes() == 4)
     }
 
-    @Test func `L3 M3 a database that went back learns what it had counted since`() async throws {
+    @Test func `L3 M3 a restored database receives the counts it had made since the backup`() async throws {
         try await confirmed()
         try await phone.execute("UPDATE photo SET likes = likes + 3")
         try await phone.sync(with: server)
@@ -160,7 +160,7 @@ struct CounterTests {
     }
 
     @Test(arguments: [false, true])
-    func `L3 M3 a page that was asked for before a device took a new id is asked for again`(isSnapshot: Bool)
+    func `L3 M3 a page requested before the device took a new id is not applied`(isSnapshot: Bool)
         async throws
     {
         try await confirmed(likes: 5)
@@ -194,7 +194,7 @@ struct CounterTests {
         #expect(try await take(store.origins()))
     }
 
-    @Test func `W3 M3 a count that is taken back before it was sent is not sent`() async throws {
+    @Test func `W3 M3 a count undone before it is sent is never sent`() async throws {
         try await confirmed(likes: 5)
         try await phone.execute("UPDATE photo SET likes = likes + 1")
         try await phone.execute("UPDATE photo SET likes = likes - 1")
@@ -210,7 +210,7 @@ struct CounterTests {
         var views: Int?
     }
 
-    @Test func `M3 L1 what is unsent of a column that becomes a counter counts from what the server holds`()
+    @Test func `M3 L1 unsent edits of a column that becomes a counter count from the server's value`()
         async throws
     {
         let device = try Device([PlainPhoto.self], migrate: Photo.migrate)
@@ -235,7 +235,7 @@ struct CounterTests {
         #expect(try await device.next()?.sent.map(\.values) == batch.sent.map(\.values), "once")
     }
 
-    @Test func `M3 a counter needs a column of whole numbers that is not unique`() throws {
+    @Test func `M3 a counter needs an integer column that is not unique and allows null or has a default`() throws {
         struct Bad: Codable, Identifiable, SyncedRecord {
             static let databaseTableName = "bad"
             static let syncRules = SyncRules(counters: ["name", "rank", "must", "start", "absent"])
@@ -255,7 +255,7 @@ struct CounterTests {
         #expect(problems.contains { $0.column == "start" && !$0.isFatal })
     }
 
-    @Test func `M3 an exported schema calls a counter a counter`() async throws {
+    @Test func `M3 an exported schema declares counters as counters`() async throws {
         let schema = try Schema(exporting: phone.file, id: "gallery")
         #expect(schema.types["photo"]?.columns["likes"]?.type == .counter)
         #expect(schema.types["photo"]?.columns["title"]?.type == .string)

@@ -75,8 +75,7 @@ struct EditWinsCratesTests {
         try await device.store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
     }
 
-    @Test func `M1 M2 M7 a row that outlived its deletion by a move goes with the place that it moved to`() async throws
-    {
+    @Test func `M1 M2 M7 a row that outlived its deletion by a move is deleted with its new parent`() async throws {
         try await device.execute("UPDATE disc SET crate = ?", [there.id])
         try await take([gone("disc", disc.id, at: 10_000), gone("crate", there.id, at: 30_000)], from: 1, to: 2)
         #expect(try await device.rows("disc").isEmpty)
@@ -85,7 +84,7 @@ struct EditWinsCratesTests {
         #expect(try await journal().contains { $0.contains(there.id.uuidString.lowercased()) }, "the move is kept")
     }
 
-    @Test func `R2 M7 what is new below a row that outlived one deletion, and not the next, is kept in the journal`()
+    @Test func `R2 M7 a new row below a row that outlives one deletion but not the next is journaled`()
         async throws
     {
         try await device.execute("UPDATE crate SET name = 'mine' WHERE id = ?", [here.id])

@@ -64,7 +64,9 @@ struct EditWinsTests {
         try await other.sync(with: server)
     }
 
-    @Test func `M2 R2 a received delete leaves a row whose edit is later, and the server revives it`() async throws {
+    @Test func `M2 R2 a later edit keeps its row through a received delete, and the server revives the row`()
+        async throws
+    {
         try await other.execute("DELETE FROM note")
         try await other.sync(with: server)
         phone.advance(10_000)
@@ -81,7 +83,7 @@ struct EditWinsTests {
     }
 
     /// An app that knows counters only creates it: the row has no value on the server.
-    @Test func `M2 L1 an edit brings back a row that an older app has created with nothing in it`() async throws {
+    @Test func `M2 L1 an edit revives a deleted row that an older app created without values`() async throws {
         let id = UUID()
         let device = try Device([CountedNote.self], migrate: CountedNote.migrate)
         try await device.store.write { try CountedNote(id: id).insert($0) }
@@ -120,7 +122,7 @@ struct EditWinsTests {
         }
     }
 
-    @Test func `L1 M2 a row that outlived its end by an edit of a column that the app gives up goes with that`()
+    @Test func `L1 M2 a row that outlived its deletion only by an edit of a removed column is deleted`()
         async throws
     {
         phone.advance(10_000)
@@ -136,7 +138,7 @@ struct EditWinsTests {
         #expect(try await other.rows("note").isEmpty)
     }
 
-    @Test func `L3 a row of which the server does not know the life waits for a pull`() async throws {
+    @Test func `L3 a push answered with lifeUnknown is repeated after five seconds`() async throws {
         try await phone.execute("UPDATE note SET title = 'later'")
         let batch = try #require(try await phone.next())
         try await phone.store.apply([.lifeUnknown], of: batch)
@@ -146,7 +148,7 @@ struct EditWinsTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 4, full: 12))
-    func `M2 whatever order edits and deletes arrive in, all devices and the server end equal`(seed: UInt64)
+    func `M2 all devices and the server converge in any order of edits and deletes`(seed: UInt64)
         async throws
     {
         var random = SplitMix64(seed: seed)
@@ -176,7 +178,7 @@ struct EditWinsTests {
         }
     }
 
-    @Test func `Q4 M2 an edit answered as gone that goes on with a later one is settled by the server's revival`()
+    @Test func `Q4 M2 a receipt whose row is gone but edited later is settled when the server revives the row`()
         async throws
     {
         let commit = try await phone.store.writeWithReceipt { try $0.execute(sql: "UPDATE note SET title = 'Mine'") }

@@ -27,7 +27,7 @@ struct GroupTests {
 
     // MARK: - S2
 
-    @Test func `S2 what one transaction writes is one group, and two transactions are two`() async throws {
+    @Test func `S2 the rows of one transaction form one group`() async throws {
         let (trip, tickets) = (trip, step("Tickets", in: trip))
         try await store.write { db in
             try trip.insert(db)
@@ -41,7 +41,7 @@ struct GroupTests {
         #expect(batch.unitCount == 3)
     }
 
-    @Test func `S2 groups that share a row are one, whichever is touched first`() async throws {
+    @Test func `S2 groups that share a row become one, whichever row is touched first`() async throws {
         let (a, b, c) = (step("A"), step("B"), step("C"))
         for row in [a, b, c] { try await store.write { try row.insert($0) } }
         #expect(sizes(try await next()).isEmpty)
@@ -54,7 +54,7 @@ struct GroupTests {
         try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: try await next())
     }
 
-    @Test func `S2 a new row joins the group of the pending row that its transaction touches`() async throws {
+    @Test func `S2 a new row joins the group of a pending row that its transaction touches`() async throws {
         let (trip, tickets) = (trip, step("Tickets", in: trip))
         try await store.write { try trip.insert($0) }
         try await store.write { db in
@@ -65,7 +65,7 @@ struct GroupTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_join") } == 0)
     }
 
-    @Test func `S2 a group waits as a whole for one of its rows, and others go on`() async throws {
+    @Test func `S2 a waiting row holds back all of its group, and other groups are sent`() async throws {
         try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
         let batch = try await next()
         try await store.apply(
@@ -75,7 +75,7 @@ struct GroupTests {
         #expect(try await store.pushOutlook().isSendable)
     }
 
-    @Test func `S2 a push ends between groups, and the first one always goes`() async throws {
+    @Test func `S2 a push ends between groups and always contains the first one`() async throws {
         for _ in 0..<3 {
             try await store.write { db in for text in ["A", "B", "C"] { try Step(text: text).insert(db) } }
         }
@@ -83,7 +83,7 @@ struct GroupTests {
         #expect(sizes(try await next(2)) == [3])
     }
 
-    @Test func `S2 a group beyond the limit goes row by row, parents first and deletes last`() async throws {
+    @Test func `S2 a group over the limit is sent row by row, parents first and deletions last`() async throws {
         let projects = (1...40).map { Project(title: "\($0)") }
         try await store.write { db in
             for project in projects {
@@ -103,7 +103,7 @@ struct GroupTests {
         #expect(deletes.push.rows.allSatisfy { $0.table == "step" })
     }
 
-    @Test func `S2 S8 in a group beyond the limit one row that waits holds up neither its own nor what comes after`()
+    @Test func `S2 S8 a waiting row in an oversized group holds up neither its group nor later groups`()
         async throws
     {
         try await store.write { db in for number in 1...1_001 { try Step(text: "\(number)").insert(db) } }
@@ -119,8 +119,7 @@ struct GroupTests {
         #expect(try await next().push.rows.count == 1)
     }
 
-    @Test func `S2 in a group beyond the limit a new parent goes before an older row that moved below it`() async throws
-    {
+    @Test func `S2 an oversized group sends a new parent before an older row that moved below it`() async throws {
         let (old, trip) = (step("Old"), trip)
         try await store.take([.step(old)])
         try await store.write { db in
@@ -134,7 +133,7 @@ struct GroupTests {
         #expect(batch.push.rows.map(\.id).prefix(2) == [trip.wireID, old.wireID])
     }
 
-    @Test func `S8 rows of which there is nothing to send do not hold up those behind them`() async throws {
+    @Test func `S8 rows with nothing to send do not hold up later rows`() async throws {
         for text in ["A", "B", "C", "D"] { try await store.write { try Step(text: text).insert($0) } }
         try await store.apply { db in
             try db.execute(sql: "DELETE FROM step WHERE text < 'D'")
@@ -146,7 +145,7 @@ struct GroupTests {
         #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
     }
 
-    @Test func `S2 groups that wait for rows of each other become one`() async throws {
+    @Test func `S2 groups that block each other are united`() async throws {
         let (house, garden) = (Project(title: "House"), Project(title: "Garden"))
         let (roof, pond) = (Project(title: "Roof", part: house.id), Project(title: "Pond"))
         let alone = step("Alone")
@@ -169,7 +168,7 @@ struct GroupTests {
         #expect(again.push.rows.count == 4, "and at once; what waits for something else still waits")
     }
 
-    @Test func `S2 what is settled is forgotten`() async throws {
+    @Test func `S2 settled groups leave no bookkeeping behind`() async throws {
         let (a, b) = (step("A"), step("B"))
         for row in [a, b] { try await store.write { try row.insert($0) } }
         try await store.write(allOrNothing: true) { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
@@ -181,7 +180,7 @@ struct GroupTests {
         }
     }
 
-    @Test func `S2 what is taken back before it is sent is forgotten with the next page`() async throws {
+    @Test func `S2 joins of rows deleted before they were sent are removed with the next page`() async throws {
         for row in [step("A"), step("B")] { try await store.write { try row.insert($0) } }
         try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
         try await store.write { try $0.execute(sql: "DELETE FROM step") }
@@ -212,7 +211,7 @@ struct GroupTests {
         }
     }
 
-    @Test func `V5 a refused row and the pending rows that refer to it are one rejection, and the rest is sent again`()
+    @Test func `V5 a refused row and its pending dependents are one rejection, and the other rows are sent again`()
         async throws
     {
         let (trip, tickets, other) = (trip, step("Tickets", in: trip), step("Other"))
@@ -235,7 +234,7 @@ struct GroupTests {
         #expect(try await store.rejections().isEmpty)
     }
 
-    @Test func `V5 an edit that moved a row below a refused one goes back`() async throws {
+    @Test func `V5 an edit that moved a row below a refused row is undone`() async throws {
         let (trip, tickets) = (trip, step("Tickets"))
         try await store.write { try tickets.insert($0) }
         try await store.pushAccepted(seq: 1)
@@ -251,7 +250,7 @@ struct GroupTests {
         #expect(try await store.steps() == ["Moved"])
     }
 
-    @Test func `V5 a refused delete brings back what was deleted with it`() async throws {
+    @Test func `V5 a refused delete restores the rows that were deleted with it`() async throws {
         let (trip, tickets) = (trip, step("Tickets", in: trip))
         try await store.write { db in
             try trip.insert(db)
@@ -281,7 +280,7 @@ struct GroupTests {
         #expect(try await store.steps().isEmpty)
     }
 
-    @Test func `V5 what is written all or nothing is refused whole`() async throws {
+    @Test func `V5 an all-or-nothing group is refused as a whole`() async throws {
         let (trip, other) = (trip, step("Other"))
         try await store.write(allOrNothing: true) { db in
             try trip.insert(db)
@@ -294,7 +293,7 @@ struct GroupTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `V5 a group that failed by none of its rows waits, and is not sent again at once`() async throws {
+    @Test func `V5 a group that failed without a row at fault waits before it is sent again`() async throws {
         try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
         let batch = try await next()
         try await store.apply(batch.sent.map { _ in .groupFailed(by: [], current: nil) }, of: batch)
@@ -302,7 +301,7 @@ struct GroupTests {
         #expect(try await store.pendingCount() == 2)
     }
 
-    @Test func `V2 a refused exchange of unique values can be made once more`() async throws {
+    @Test func `V2 a refused exchange of unique values can be retried`() async throws {
         let (trip, tour) = (trip, Project(title: "Tour"))
         try await store.take([.project(trip), .project(tour)])
         try await store.write(allOrNothing: true) { db in
@@ -324,7 +323,7 @@ struct GroupTests {
         #expect(try await next().push.rows.count == 2)
     }
 
-    @Test func `V2 a refused row that the app's own tables hold is one rejection, however often it is refused`()
+    @Test func `V2 repeated refusals of a row that a RESTRICT reference holds leave one rejection`()
         async throws
     {
         let trip = trip
@@ -342,7 +341,7 @@ struct GroupTests {
         #expect(try await store.counts().pending == 1)
     }
 
-    @Test func `V4 a refusal of a whole group that cannot be booked leaves no word of it`() async throws {
+    @Test func `V4 a refusal of an entire group that cannot be stored leaves no trace`() async throws {
         try await store.write { db in for text in ["A", "B"] { try Step(text: text).insert(db) } }
         let batch = try await next()
         try await store.pool.writeWithoutTransaction { db in

@@ -70,7 +70,9 @@ struct RowBelowTests {
         (.new, "goes", "refersToNothing"), (.newAndSent, "goes", "refersToNothing"), (.lost, "goes", "refersToNothing"),
         (.outlived, "ends", "refersToNothing"),
     ])
-    func `R2 what a deletion does to a row below`(step: Step, cascade: String, setNull: String) {
+    func `R2 the fate of a row below a deletion follows from its reference and its edits`(
+        step: Step, cascade: String, setNull: String
+    ) {
         #expect("\(Self.below(step, .cascade).fate)" == cascade)
         #expect("\(Self.below(step, .setNull).fate)" == setNull)
         #expect(Self.below(step, .restrict).fate == .stays)
@@ -85,7 +87,7 @@ struct RowBelowTests {
         // What the server has lost is looked for at any depth: see DeletionTiming.
         (.lost, [false, false, false, true]), (.outlived, [false, false, false, false]),
     ])
-    func `R2 when a deletion waits for a row below`(step: Step, waits: [Bool]) {
+    func `R2 a deletion waits while a row below may move, is later, or awaits an answer`(step: Step, waits: [Bool]) {
         func isHeldBack(
             _ action: Reference.Action, at seq: Int64? = 8, isPushUnanswered: Bool = false, mayMove: Bool = false
         ) -> Bool {
@@ -108,7 +110,7 @@ struct RowBelowTests {
             ] == [waits[0], false, waits[2], waits[3]])
     }
 
-    @Test func `R4 the rows below a missing one are found, unless one of them is here as it was`() {
+    @Test func `R4 the search below a missing row stops at rows that are already in the table`() {
         func row(_ number: Int64) -> RowRef { RowRef(table: 1, id: number.databaseValue) }
         var orphans = Orphans()
         // 9 is missing. Below it are 1, 2 and 3 in a line, and 4 below 2. 5 and 6 are a cycle of their own.

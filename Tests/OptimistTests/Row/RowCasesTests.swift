@@ -156,20 +156,20 @@ struct RowCasesTests {
         steps.isEmpty ? "nothing" : steps.map { "\($0)" }.joined(separator: " ")
     }
 
-    @Test func `M7 an edit since the push of a row that the server lost and refuses is kept`() throws {
+    @Test func `M7 an edit made since the push is journaled if the server refuses a row that it had lost`() throws {
         let steps: [RowStep] = [.first, .misfit, .lose, .send, .bodyAgain, .refused]
         let subject = try #require(Self.subject(after: steps, false, true))
         #expect(subject.notes.contains(#"lost body "N""#))
     }
 
-    @Test func `M7 an edit since the push goes to the journal if a refusal tells of the next life`() throws {
+    @Test func `M7 an edit made since the push is journaled if the refusal reports the next life`() throws {
         let steps: [RowStep] = [.first, .title, .send, .titleAgain, .refusedWithNextLife]
         let subject = try #require(Self.subject(after: steps, false, true))
         #expect(subject.notes.contains(#"lost title "N""#))
     }
 
     @Test(arguments: [(0, 2), (1, 2), (3, 2), (6, 6)])
-    func `L3 an answer that tells of no end of the life that was sent ends it at an unknown time`(
+    func `L3 an answer without the end of the sent life ends that life at an unknown time`(
         told: Int, ended: Int
     ) throws {
         var subject = try #require(Self.subject(after: [.first, .title, .send], false, true))
@@ -178,7 +178,7 @@ struct RowCasesTests {
         #expect(subject.entry.remote.clocks.common == (told == ended ? RowSubject.clock(30) : nil))
     }
 
-    @Test func `L4 W4 in a life that begins anew, a value that no user wrote yields to every other`() {
+    @Test func `L4 W4 in a restarted life, a value that no user wrote yields to any other`() {
         var subject = RowSubject(editWins: false, hasClocks: true)
         let clocks = ColumnClocks(common: RowSubject.clock(10))
         subject.receive(RowPatch(generation: 1, clocks: clocks, seq: 5, values: ["body": "A", "likes": 3]))
@@ -189,7 +189,7 @@ struct RowCasesTests {
     }
 
     /// `OPTIMIST_WRITE_CASES=1` writes the file.
-    @Test func `M1 M2 S4 every event in every state of a row comes to what it came to before`() throws {
+    @Test func `M1 M2 S4 every event in every state of a row has its recorded outcome`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../Fixtures/RowCases.txt")
         let cases = [(false, true), (true, true), (false, false)].map(Self.cases).joined(separator: "\n")

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct RowFileTests {
     @Test(arguments: [(false, true), (true, true), (false, false)])
-    func `W3 S1 S4 R1 M1 M7 a row in a file comes to what the law of a row says`(editWins: Bool, hasClocks: Bool)
+    func `W3 S1 S4 R1 M1 M7 a row in a file follows the law of a row`(editWins: Bool, hasClocks: Bool)
         async throws
     {
         let file = try await RowFile(editWins: editWins, hasClocks: hasClocks)
@@ -30,7 +30,7 @@ struct RowFileTests {
     }
 
     @Test(arguments: [(false, true), (true, true), (false, false)])
-    func `W3 W4 S1 whatever the user writes after an edit, the triggers note what the law of a row says`(
+    func `W3 W4 S1 the triggers record every sequence of edits as the law of a row requires`(
         editWins: Bool, hasClocks: Bool
     ) async throws {
         let file = try await RowFile(editWins: editWins, hasClocks: hasClocks)

@@ -294,7 +294,7 @@ struct RowLawTests {
     }
 
     /// `OPTIMIST_WRITE_LAW=1` writes the document.
-    @Test func `the document of the law says what every event comes to`() throws {
+    @Test func `the document of the law lists the outcome of every event`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../../Documentation/RowLaw.md")
         let document = try String(contentsOf: file, encoding: .utf8)

@@ -11,7 +11,7 @@ import Testing
 
 /// Lives that replace what the server has, and that it does not take.
 extension TakingBackTests {
-    @Test func `M4 what is written after a refusal is later than what that has brought`() async throws {
+    @Test func `M4 a write after a refusal is later than the values that the refusal brought`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }
@@ -30,7 +30,7 @@ extension TakingBackTests {
         #expect(try #require(patch.clocks?["text"]) > known)
     }
 
-    @Test func `S4 M4 a write after one that went on behind a clock which was reined in is another`() async throws {
+    @Test func `S4 M4 an edit made during a push stays pending after the server corrected a clock`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'one'") }
@@ -47,7 +47,7 @@ extension TakingBackTests {
 
     /// The row below the one that was replaced, and the answer about it.
     @Test(arguments: [false, true])
-    func `S1 V5 a row that was moved by a replacement below one that is refused is as it was`(isKnown: Bool)
+    func `S1 V5 a replaced row that moved below a refused row is restored`(isKnown: Bool)
         async throws
     {
         let desk = try Desk()
@@ -80,7 +80,7 @@ extension TakingBackTests {
 
     /// SQLite deletes what is below the row that it replaces.
     @Test(arguments: [false, true])
-    func `S1 V5 what was written all or nothing with a replacement is as it was, with what was below that`(
+    func `S1 V5 a refused all-or-nothing replacement is undone together with its cascade`(
         isKnown: Bool
     ) async throws {
         let desk = try Desk()
@@ -114,7 +114,7 @@ extension TakingBackTests {
         #expect((counts.pending, counts.parked) == (0, 0))
     }
 
-    @Test func `V5 S2 a row that was moved away by a replacement stays so when the deletion beside it is refused`()
+    @Test func `V5 S2 a row moved by a replacement stays when the deletion in its group is refused`()
         async throws
     {
         let store = try Desk().store
@@ -142,7 +142,7 @@ extension TakingBackTests {
         #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.kind) == [.create])
     }
 
-    @Test func `V5 a replacement that is refused brings back what SQLite deleted below it`() async throws {
+    @Test func `V5 a refused replacement restores the rows that SQLite deleted below it`() async throws {
         let store = try Desk().store
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
         try await store.take([.project(trip), .step(step, in: trip)])
@@ -166,8 +166,7 @@ extension TakingBackTests {
         #expect(try await store.rejections().map(\.dependents.count) == [1])
     }
 
-    @Test func `V5 what was written later below a row that was written all or nothing alone goes with it`() async throws
-    {
+    @Test func `V5 a later row below a refused all-or-nothing row is refused with it`() async throws {
         let store = try Desk().store
         let trip = Project(title: "Trip")
         try await store.write(allOrNothing: true) { try trip.insert($0) }
@@ -183,7 +182,7 @@ extension TakingBackTests {
     }
 
     /// Another project is a part of it, and stands against its deletion.
-    @Test func `V1 a replacement that cannot go here stays until the row is received anew`() async throws {
+    @Test func `V1 a refused replacement that cannot be removed stays until the row is received again`() async throws {
         let store = try Desk().store
         let (trip, day) = (Project(title: "Trip"), Project(title: "Day"))
         let rows: [RemotePage.Row] = [.project(trip), .project(day, part: trip)]
@@ -201,7 +200,7 @@ extension TakingBackTests {
     }
 
     /// It was written by itself, so that it does not go with the refused row, but with the row that it is below.
-    @Test func `V5 R2 a replacement below one that is refused is no deletion`() async throws {
+    @Test func `V5 R2 a replacement below a refused row is undone without deleting the row`() async throws {
         let store = try Desk().store
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
         let rows: [RemotePage.Row] = [.project(trip), .step(step)]
@@ -250,7 +249,7 @@ extension TakingBackTests {
         return (device, pier, berths)
     }
 
-    @Test func `M6 V5 what waits for a row that is received anew has the values of the server's`() async throws {
+    @Test func `M6 V5 rows that wait for a refetched parent return with the server's values`() async throws {
         let (device, pier, berths) = try await refusedExchange()
         #expect(
             try await device.store.apply(
@@ -261,7 +260,7 @@ extension TakingBackTests {
         #expect(back.map(\.id) == berths.map(\.id))
     }
 
-    @Test func `V2 an edit that is tried again while its row waits is one of the row as the server has it`()
+    @Test func `V2 retrying an edit while its row waits applies it to the server's version`()
         async throws
     {
         let (device, _, berths) = try await refusedExchange()
@@ -271,7 +270,7 @@ extension TakingBackTests {
         #expect(now.map(\.id) == berths.reversed().map(\.id))
     }
 
-    @Test func `V5 replacements that are too much together to be heard are undone with the next pages`() async throws {
+    @Test func `V5 replacements refused as too large together are undone with the next pages`() async throws {
         let backend = FakeBackend()
         let reader = try Reader(backend)
         backend.write("shelf", (1...3).map(id), ["name": "Travel"])
@@ -285,7 +284,7 @@ extension TakingBackTests {
     }
 
     /// The deletion was refused without a word on the row, which comes while its next life is unsent.
-    @Test func `V2 R1 a life of which nothing is here waits below the unsent one, and is back when that goes along`()
+    @Test func `V2 R1 a received life waits below an unsent one and is shown when that one is deleted`()
         async throws
     {
         let store = try Desk().store
@@ -305,7 +304,7 @@ extension TakingBackTests {
         #expect((counts.pending, counts.parked) == (0, 0))
     }
 
-    @Test func `V2 a refused deletion of a row whose creation was not answered is sent again when it is tried again`()
+    @Test func `V2 retrying a refused deletion sends it again, even if the creation was never answered`()
         async throws
     {
         let store = try Desk().store
@@ -318,7 +317,7 @@ extension TakingBackTests {
         #expect(try #require(try await store.nextPush(PushLimit())).sent.map(\.generation) == [2])
     }
 
-    @Test func `M6 a row that stands twice among rows which exchange unique values has its own again`() async throws {
+    @Test func `M6 a row listed twice among rows that exchange unique values gets its value back`() async throws {
         let store = try Desk().store
         let projects = ["Tour", "Trip"].map { Project(title: $0) }
         try await store.take(projects.map { .project($0) })

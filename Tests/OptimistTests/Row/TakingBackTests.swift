@@ -16,7 +16,7 @@ struct TakingBackTests {
 
     // MARK: - Deletions
 
-    @Test func `V5 deletions of a group that is too large to be heard are undone with the next pages`() async throws {
+    @Test func `V5 deletions of a group refused as too large are undone with the next pages`() async throws {
         let desk = try Desk()
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
         let rows: [RemotePage.Row] = [.project(trip), .step(step, in: trip)]
@@ -38,7 +38,7 @@ struct TakingBackTests {
         #expect(try await desk.store.counts().pending == 2)
     }
 
-    @Test func `V1 a deletion that is refused without the server's row is undone with the next pages`() async throws {
+    @Test func `V1 a deletion refused without the server's row is undone with the next pages`() async throws {
         let (server, phone) = (AppServer(), try Device([Photo.self], migrate: Photo.migrate))
         try await phone.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Lake', 3)", [UUID()])
         try await phone.sync(with: server)
@@ -49,7 +49,7 @@ struct TakingBackTests {
         #expect(try await phone.store.rejections().map(\.kind) == [.delete])
     }
 
-    @Test func `S9 V5 what was deleted together and is more than the server takes is there again`() async throws {
+    @Test func `S9 V5 a deletion of more rows than the server accepts together is undone`() async throws {
         let backend = FakeBackend()
         let reader = try Reader(backend)
         backend.write("shelf", (1...3).map(id), ["name": "Travel"])
@@ -62,7 +62,7 @@ struct TakingBackTests {
         #expect(try await reader.store.rejections().map(\.dependents.count) == [2])
     }
 
-    @Test func `V1 a refused deletion of a row that is deleted on the server asks for nothing`() async throws {
+    @Test func `V1 a refused deletion of a row that the server has deleted requests no pages`() async throws {
         let desk = try Desk()
         let trip = Project(title: "Trip")
         try await desk.store.take([.project(trip)], to: 1)
@@ -75,7 +75,7 @@ struct TakingBackTests {
     }
 
     @Test(arguments: [MassRemoval.Decision.remove, .keep])
-    func `L4 of a refused deletion nothing is left if the pages do not bring the row`(
+    func `L4 a refused deletion leaves no trace if the pages do not bring the row`(
         answer: MassRemoval.Decision
     ) async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
@@ -91,7 +91,7 @@ struct TakingBackTests {
 
     /// A snapshot does not bring a photo that the user has counted in meanwhile.
     @Test(arguments: [false, true])
-    func `M2 R2 a table that is received anew after a refusal brings back no row that another device has deleted`(
+    func `M2 R2 receiving a table again after a refusal revives no row that another device deleted`(
         hadResync: Bool
     ) async throws {
         let phone = try Device([Photo.self], migrate: Photo.migrate)
@@ -119,7 +119,7 @@ struct TakingBackTests {
         #expect(try await phone.rows("photo").isEmpty)
     }
 
-    @Test func `V2 a refused deletion that is tried again before the pages come is sent again`() async throws {
+    @Test func `V2 a refused deletion that is retried before the pages arrive is sent again`() async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))
         try await store.take([.project(trip)])
         try await store.write { try $0.execute(sql: "DELETE FROM project") }
@@ -137,7 +137,7 @@ struct TakingBackTests {
 
     /// Whether the row's place in the snapshot that is under way is still to come, and whether the server has the row.
     @Test(arguments: [1, 2], [false, true])
-    func `V1 R6 a refusal lets a snapshot go on that is still to bring the row`(number: Int, isThere: Bool)
+    func `V1 R6 a refusal restarts a snapshot only if the snapshot has passed the row`(number: Int, isThere: Bool)
         async throws
     {
         let store = try Desk().store
@@ -167,7 +167,7 @@ struct TakingBackTests {
 
     // MARK: - Lives that begin again
 
-    @Test func `V2 R1 a row of which nothing was here is received anew when what stood above it is refused`()
+    @Test func `V2 R1 a missing row is fetched again when its pending edit is refused`()
         async throws
     {
         let desk = try Desk()
@@ -187,7 +187,7 @@ struct TakingBackTests {
     // MARK: - Rows that stand in each other's way
 
     @Test(arguments: ["CASCADE", "RESTRICT", "SET NULL"])
-    func `V5 a row comes back whose unique value a refused one has, with what has moved below that`(
+    func `V5 a row returns with its unique value and its children when the row that took them is refused`(
         onDelete: String
     ) async throws {
         let desk = try Desk(onDelete: onDelete)
@@ -217,7 +217,7 @@ struct TakingBackTests {
     /// Two stalls that have each other's place here are refused together. The value that stands for a place for a
     /// moment is not JSON.
     @Test(arguments: Stall.readings)
-    func `S8 V3 V4 what is refused is booked, though the app's table takes no value in place of a unique one`(
+    func `S8 V3 V4 a refusal is stored although the app's table rejects temporary unique values`(
         reading: String
     ) async throws {
         let device = try Device([Stall.self]) { Stall.migrate(&$0, reading) }
@@ -236,7 +236,7 @@ struct TakingBackTests {
     }
 
     @Test(arguments: Stall.readings)
-    func `R4 S8 a page comes in, though the app's table takes no value in place of a unique one`(reading: String)
+    func `R4 S8 a page is applied although the app's table rejects temporary unique values`(reading: String)
         async throws
     {
         let device = try Device([Stall.self]) { Stall.migrate(&$0, reading) }

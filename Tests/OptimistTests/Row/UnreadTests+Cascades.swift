@@ -52,7 +52,7 @@ struct UnreadCascadeTests {
         try await device.sync(with: server)
     }
 
-    @Test func `M7 M2 the journal keeps a user's own row that another device moved below a row the user deletes`()
+    @Test func `M7 M2 the journal keeps a user's row that a cascade deletes after another device moved it`()
         async throws
     {
         let (trunk, leaf) = (Branch(title: "trunk"), Branch(title: "leaf"))
@@ -74,7 +74,7 @@ struct UnreadCascadeTests {
     enum Arrival: CaseIterable { case inOrder, reversed, parked }
 
     @Test(arguments: Arrival.allCases)
-    func `M7 R2 a cascade that comes before a row's own deletion journals the row's acknowledged edit`(arrival: Arrival)
+    func `M7 R2 a cascade that arrives before a row's deletion journals the row's acknowledged edit`(arrival: Arrival)
         async throws
     {
         let trunk = Branch(title: "trunk")
@@ -106,7 +106,7 @@ struct UnreadCascadeTests {
         #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
     }
 
-    @Test func `M7 R4 a row that waits for its parent when another device deletes it is in the journal`() async throws {
+    @Test func `M7 R4 a row that waits for its parent is journaled when another device deletes it`() async throws {
         let trunk = Branch(title: "trunk")
         let leaf = Branch(title: "leaf", parent: trunk.id)
         try await add([trunk], on: theirs)

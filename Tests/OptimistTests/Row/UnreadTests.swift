@@ -50,7 +50,7 @@ struct UnreadTests {
     }
 
     @Test
-    func `M7 an acknowledged edit that another device replaced without having read it is in its device's journal`()
+    func `M7 an acknowledged edit that another device replaced unread is in its writer's journal`()
         async throws
     {
         try await write("mine", on: mine)
@@ -73,7 +73,7 @@ struct UnreadTests {
         #expect(try await theirs.store.conflicts().isEmpty)
     }
 
-    @Test func `M7 an edit that its successor had read is no conflict`() async throws {
+    @Test func `M7 an edit that was read before it was replaced is not a conflict`() async throws {
         try await write("mine", on: mine)
         try await mine.sync(with: server)
         try await theirs.sync(with: server)
@@ -89,7 +89,7 @@ struct UnreadTests {
         #expect(try await theirs.store.conflicts().isEmpty)
     }
 
-    @Test func `M7 an unread edit is told even if a third device has read and replaced what took its place`()
+    @Test func `M7 an unread edit is journaled even if a third device read and replaced its successor`()
         async throws
     {
         let third = try Device([Item.self], at: 1_790_000_002_000, migrate: Item.migrate)
@@ -110,7 +110,7 @@ struct UnreadTests {
         #expect(try await third.store.conflicts().isEmpty)
     }
 
-    @Test func `M5 M7 equal values, and an edit that the user has replaced, are no conflict`() async throws {
+    @Test func `M5 M7 equal values and edits that the user has replaced are not conflicts`() async throws {
         try await write("same", on: mine)
         try await write("same", on: theirs)
         try await mine.sync(with: server)
@@ -129,7 +129,7 @@ struct UnreadTests {
     }
 
     @Test(arguments: [true, false])
-    func `M7 M2 an acknowledged edit of a row that another device deleted unread can be made again`(isReplaced: Bool)
+    func `M7 M2 an acknowledged edit of a row that another device deleted unread can be restored`(isReplaced: Bool)
         async throws
     {
         try await write("mine", on: mine)
@@ -155,7 +155,7 @@ struct UnreadTests {
         #expect(try await mine.store.conflicts().isEmpty, "the other device had read it")
     }
 
-    @Test func `M7 a deleted row that its deleter had read is in no journal`() async throws {
+    @Test func `M7 a row that another device read before deleting it is not journaled`() async throws {
         try await write("mine", on: mine)
         try await mine.sync(with: server)
         try await theirs.sync(with: server)
@@ -166,7 +166,7 @@ struct UnreadTests {
         #expect(try await mine.store.conflicts().isEmpty)
     }
 
-    @Test func `M7 L3 a device knows its words again under the id that it had when it wrote them`() async throws {
+    @Test func `M7 L3 a device recognizes its edits under its former device id`() async throws {
         try await write("mine", on: mine)
         try await mine.sync(with: server)
         try await mine.store.renewDeviceID()

@@ -111,7 +111,7 @@ private struct UnreadWorld {
 @Suite(.timeLimit(.minutes(60)))
 struct UnreadWorldTests {
     @Test(arguments: 1...TestForm.of(short: 40, full: 200, soak: 5_000))
-    func `M7 no user's words vanish unseen, in whatever order three devices push and pull`(seed: Int) async throws {
+    func `M7 no user's words vanish unseen, in any order of pushes and pulls`(seed: Int) async throws {
         var world = try UnreadWorld(seed: UInt64(seed))
         for _ in 0..<30 { try await world.step() }
         #expect(try await world.vanished() == [])

@@ -13,7 +13,7 @@ import Testing
 extension AppVersionTests {
     // MARK: - Renames
 
-    @Test func `L1 a renamed table and column keep what is known of their rows`() async throws {
+    @Test func `L1 a renamed table and column keep the state of their rows`() async throws {
         let device = try old()
         let items = ["clean", "pending", "rejected", "lost"].map { Shop.Item(title: $0, note: "n") }
         try await device.store.write { db in for item in items { try item.insert(db) } }
@@ -52,7 +52,7 @@ extension AppVersionTests {
                 != nil)
     }
 
-    @Test func `L1 a page of before a rename that is parked fits after it`() async throws {
+    @Test func `L1 a page parked before a rename fits after it`() async throws {
         let device = try old()
         try await device.execute("CREATE UNIQUE INDEX one ON item(title)")
         let item = Shop.Item(title: "Boat")
@@ -69,7 +69,7 @@ extension AppVersionTests {
         #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "x"])
     }
 
-    @Test func `L1 a server that knows a column by its former name has lost nothing of it`() async throws {
+    @Test func `L1 a server that uses a column's former name does not erase the column`() async throws {
         let device = try old()
         let item = Shop.Item(title: "Boat", note: "old")
         try await device.store.write { try item.insert($0) }
@@ -87,7 +87,7 @@ extension AppVersionTests {
 
     // MARK: - What migrations write
 
-    @Test func `L1 W2 what a migration changes in rows is sent, and nothing else`() async throws {
+    @Test func `L1 W2 rows changed by a migration are sent, and no others`() async throws {
         let device = try new()
         let items = [" Boat", "Ship", "gone"].map { Shop.ColouredItem(title: $0, note: "n", likes: 2) }
         try await device.store.write { db in for item in items { try item.insert(db) } }
@@ -109,7 +109,7 @@ extension AppVersionTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
-    @Test func `L1 S9 a migration may let a row grow beyond what the server takes`() async throws {
+    @Test func `L1 S9 a migration may grow a row beyond the server's limit`() async throws {
         let device = try new()
         try await device.store.write { try Shop.ColouredItem(title: "Boat").insert($0) }
         try await device.sync(with: server)
@@ -118,7 +118,7 @@ extension AppVersionTests {
         #expect(try await device.store.pendingRows().map(\.kind) == [.update])
     }
 
-    @Test func `L1 a column that a migration adds with a default makes nothing pending`() async throws {
+    @Test func `L1 a column that a migration adds with a default makes no row pending`() async throws {
         let device = try old()
         try await device.store.write { try Shop.Item(title: "Boat").insert($0) }
         try await device.sync(with: server)
@@ -127,7 +127,7 @@ extension AppVersionTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
-    @Test func `L1 W2 migrations that fail half-way lose none of what they wrote`() async throws {
+    @Test func `L1 W2 a failing migration loses none of the writes of earlier migrations`() async throws {
         let device = try new()
         try await device.store.write { try Shop.ColouredItem(title: " Boat").insert($0) }
         try await device.sync(with: server)
@@ -145,7 +145,7 @@ extension AppVersionTests {
     enum Beginning: CaseIterable { case newFile, newTable, knownTable }
 
     @Test(arguments: Beginning.allCases)
-    func `L1 a row that migrations insert loses to what a user wrote in it`(beginning: Beginning) async throws {
+    func `L1 a row that migrations insert loses to a user's edits of it`(beginning: Beginning) async throws {
         let id = UUID()
         let records: [any SyncedRecord.Type] = [Shop.Item.self, Shop.Tag.self]
         let inserting: (inout DatabaseMigrator) -> Void = { migrator in
@@ -183,7 +183,7 @@ extension AppVersionTests {
         #expect(try await two.store.conflicts().isEmpty, "no user wrote it")
     }
 
-    @Test func `L1 W5 a row that was in the file before its migrations has the time of the opening`() async throws {
+    @Test func `L1 W5 a row older than the file's migrations gets the time of the opening`() async throws {
         let device = try Device([], migrate: Shop.first)
         try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Boat')", [UUID()])
         try device.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
@@ -191,7 +191,7 @@ extension AppVersionTests {
         #expect(clocks?.common.map { $0.stamp >= Stamp(milliseconds: 1_790_000_000_000) } == true)
     }
 
-    @Test func `L1 rows of a table that was renamed and not declared keep the time of the opening`() async throws {
+    @Test func `L1 rows of a table with an undeclared rename get the time of the opening`() async throws {
         let device = try Device([Shop.Item.self], migrate: Shop.first)
         try await device.store.write { try Shop.Item(title: "Boat").insert($0) }
         try device.open([Shop.Tag.self]) { migrator in
@@ -204,7 +204,7 @@ extension AppVersionTests {
         #expect(clocks?.common.map { $0.stamp >= Stamp(milliseconds: 1_790_000_000_000) } == true)
     }
 
-    @Test func `L1 W2 what an app had before it used a store is sent, once for all devices`() async throws {
+    @Test func `L1 W2 rows from before the app used a store are sent once for all devices`() async throws {
         let (photo, server) = (Photo(title: "Lake"), AppServer())
         let copying: (inout DatabaseMigrator) -> Void = { migrator in
             Photo.migrate(&migrator)

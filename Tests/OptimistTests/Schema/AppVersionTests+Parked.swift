@@ -56,7 +56,7 @@ extension AppVersionTests {
         try await device.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_unknown") }
     }
 
-    @Test func `L1 what was kept goes with a deletion that the server has taken`() async throws {
+    @Test func `L1 an accepted deletion removes the row's unknown values`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, seq: 1, on: device)
         #expect(try await paintsKept(on: device) == 1)
@@ -67,7 +67,7 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 0)
     }
 
-    @Test func `L1 L4 what was kept of a life that the server has forgotten goes with that`() async throws {
+    @Test func `L1 L4 unknown values of a life that the server has forgotten are removed`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, life: 3, seq: 1, on: device)
         #expect(try await paintsKept(on: device) == 1)
@@ -76,14 +76,14 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 0)
     }
 
-    @Test func `L1 L4 what was kept goes if the server has it no more`() async throws {
+    @Test func `L1 L4 unknown values that the server no longer has are removed`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Swift", of: id, seq: 1, on: device)
         try await take("Swift", of: id, colour: nil, seq: 2, on: device)
         #expect(try await paintsKept(on: device) == 0)
     }
 
-    @Test func `L1 L3 what was kept stays with a row that is in a later life than a deletion`() async throws {
+    @Test func `L1 L3 a row in a life after the deletion keeps its unknown values`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, life: 3, seq: 1, on: device)
         try await device.store.rewind(["boat"], at: "m.1", to: [("m", 0), ("n", 0)].map(RemoteEpoch.init))
@@ -96,7 +96,7 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 1)
     }
 
-    @Test func `L1 M2 a later life that an answer tells of has its own values in columns that are not known`()
+    @Test func `L1 M2 a later life from an answer replaces the unknown values`()
         async throws
     {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
@@ -112,7 +112,7 @@ extension AppVersionTests {
         #expect(kept?.contains("red") == false)
     }
 
-    @Test func `L1 R5 an answer is older than a page that has told of the same life`() async throws {
+    @Test func `L1 R5 an answer's unknown values yield to a page of the same life`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, seq: 1, on: device)
         try await device.execute("UPDATE boat SET name = 'Swift'")
@@ -127,7 +127,7 @@ extension AppVersionTests {
     }
 
     /// The row that is set aside has the columns that this app knows.
-    @Test func `L1 V2 what was kept stays when what an answer has set aside is put`() async throws {
+    @Test func `L1 V2 unknown values stay when an answer's parked row is applied`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, seq: 1, on: device)
         try await device.execute("UPDATE boat SET name = 'Stork' WHERE id = ?", [id])
@@ -142,7 +142,7 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 1)
     }
 
-    @Test func `L1 R4 what a migration cannot take of a row leaves what a later page brought and that waits`()
+    @Test func `L1 R4 a kept value that a migration cannot apply leaves a waiting version from a later page`()
         async throws
     {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
@@ -158,7 +158,7 @@ extension AppVersionTests {
     }
 
     /// The answer tells of the columns that this app knows, and does not fit.
-    @Test func `L1 V2 what a migration cannot take of a row is added to what an answer set aside, which waits whole`()
+    @Test func `L1 V2 a kept value that a migration cannot apply joins the parked answer`()
         async throws
     {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
@@ -216,7 +216,7 @@ private struct PaintedShip: Codable, Identifiable, SyncedRecord {
 
 extension AppVersionTests {
     /// The harbour was replaced here, and the server refuses that without a word on what it has: the ship waits for it.
-    @Test func `L1 R2 what a migration brings of a row that waits for its parent is added to that`() async throws {
+    @Test func `L1 R2 a kept value of a row that waits for its parent is applied with the row`() async throws {
         let device = try Device([Harbour.self, Ship.self], migrate: Ship.migrate)
         let (harbour, ship) = (UUID(), UUID())
         let clocks = ColumnClocks(

@@ -115,8 +115,7 @@ extension AppVersionTests {
 
     private func device() throws -> Device { try Device([App.Item.self, App.Tag.self], migrate: App.first) }
 
-    @Test func `S4 L1 what is unsent of a column that is removed is not sent, and nothing stays pending`() async throws
-    {
+    @Test func `S4 L1 unsent edits of a removed column are not sent, and no row stays pending`() async throws {
         let device = try device()
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])
@@ -136,7 +135,7 @@ extension AppVersionTests {
     }
 
     @Test(arguments: [false, true])
-    func `L1 a rename that was not declared is refused before it loses an unsent edit`(isNew: Bool) async throws {
+    func `L1 an undeclared rename is refused before it loses an unsent edit`(isNew: Bool) async throws {
         let device = try device()
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         if !isNew { try await device.sync(with: server) }
@@ -158,7 +157,7 @@ extension AppVersionTests {
     }
 
     @Test(arguments: [false, true])
-    func `L1 a table that was dropped and comes back is received from its beginning`(isAtOnce: Bool) async throws {
+    func `L1 a table that was dropped and recreated is received from the beginning`(isAtOnce: Bool) async throws {
         let device = try device()
         try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'boat')", [UUID()])
         try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'ship')", [UUID()])
@@ -178,7 +177,7 @@ extension AppVersionTests {
         #expect(Set(server.rows("tag").values.compactMap { $0["word"]?.string }) == ["boat", "barge"])
     }
 
-    @Test func `L1 a column that comes back has what the server has of it`() async throws {
+    @Test func `L1 a removed column that returns has the server's values`() async throws {
         let (device, other) = (try device(), try device())
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         try await device.sync(with: server)
@@ -197,7 +196,7 @@ extension AppVersionTests {
         #expect(server.rows("item").values.first?["note"] == "blue")
     }
 
-    @Test func `L1 a column that takes the name of a removed one keeps what is unsent of it`() async throws {
+    @Test func `L1 a column that takes a removed column's name keeps its unsent edits`() async throws {
         let device = try device()
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         try await device.sync(with: server)
@@ -207,8 +206,7 @@ extension AppVersionTests {
         #expect(try await patch(device)?.values == ["note": "Ship"])
     }
 
-    @Test func `L1 what is kept under the name of a removed column is not of the one that takes the name`() async throws
-    {
+    @Test func `L1 values kept for a removed column are not given to the column that takes its name`() async throws {
         let (device, other) = (try device(), try device())
         try await device.execute("INSERT INTO item(id, title, note) VALUES (?, 'Boat', 'red')", [UUID()])
         try await device.sync(with: server)
@@ -222,7 +220,7 @@ extension AppVersionTests {
         #expect(try await device.rows("item").values.first == ["note": "Boat"])
     }
 
-    @Test func `L1 M3 a counter that comes back goes on from what the server had confirmed`() async throws {
+    @Test func `L1 M3 a removed counter that returns continues from the sum that the server confirmed`() async throws {
         let device = try Device([Photo.self], migrate: Photo.migrate)
         try await device.execute("INSERT INTO photo(id, title, likes) VALUES (?, 'Lake', 5)", [UUID()])
         try await device.sync(with: server)
@@ -245,7 +243,7 @@ extension AppVersionTests {
         #expect(try await device.rows("photo").values.first?["likes"] == 6)
     }
 
-    @Test func `Q3 L2 what is unsent of a table that is no longer synced does not count`() async throws {
+    @Test func `Q3 L2 unsent rows of a table that is no longer synced do not count`() async throws {
         let device = try device()
         try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'new')", [UUID()])
         try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])

@@ -25,7 +25,7 @@ struct AppVersionTests {
 
     // MARK: - Columns and tables of a newer app
 
-    @Test func `L1 what a newer app wrote is kept, and there when a migration brings the column`() async throws {
+    @Test func `L1 a newer app's values are kept and appear when a migration adds the column`() async throws {
         let (old, new) = (try old(), try new())
         let item = Shop.ColouredItem(title: "Boat", colour: "red", likes: 3)
         try await new.store.write { try item.insert($0) }
@@ -45,7 +45,7 @@ struct AppVersionTests {
         #expect(server.rows("item").values.first == ["title": "Boat", "colour": "blue", "likes": 5])
     }
 
-    @Test func `L1 what was kept gives way to what comes later, and goes with its row`() async throws {
+    @Test func `L1 kept values are removed with their row`() async throws {
         let (old, new) = (try old(), try new())
         let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
@@ -67,15 +67,14 @@ struct AppVersionTests {
         try await new.sync(with: server)
     }
 
-    @Test func `L1 an old app that replaces a row does not erase what it does not know`() async throws {
+    @Test func `L1 an old app that replaces a row does not erase columns that it does not know`() async throws {
         let (old, new) = (try old(), try new())
         try await replace(Shop.ColouredItem(title: "Boat", colour: "red"), of: new, on: old)
         #expect(server.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
         #expect(try await new.rows("item").values.first == ["title": "Ship", "colour": "red", "likes": 0])
     }
 
-    @Test func `L1 what a page brings of a row that an old app has replaced goes along with the new life`() async throws
-    {
+    @Test func `L1 a value received below an old app's replacement is sent with the new life`() async throws {
         let (old, new) = (try old(), try new())
         let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
@@ -98,7 +97,7 @@ struct AppVersionTests {
         #expect(try await new.rows("item").values.first == ["title": "Ship", "likes": 3])
     }
 
-    @Test func `L1 an old app that updates a whole record sends only what changed`() async throws {
+    @Test func `L1 an old app that updates an entire record sends only the changed columns`() async throws {
         let (old, new) = (try old(), try new())
         let item = Shop.ColouredItem(title: "Boat", colour: "red")
         try await new.store.write { try item.insert($0) }
@@ -110,7 +109,7 @@ struct AppVersionTests {
         #expect(server.rows("item").values.first?["colour"] == "red")
     }
 
-    @Test func `L1 a table that the app did not know is received from its beginning when it does`() async throws {
+    @Test func `L1 a table new to the app is received from the beginning`() async throws {
         let (old, new) = (try old(), try Device([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged))
         try await new.store.write { db in
             try Shop.Item(title: "Boat").insert(db)
@@ -129,7 +128,7 @@ struct AppVersionTests {
         #expect(try await old.store.pendingCount() == 0)
     }
 
-    @Test func `L1 M1 a column that the server has no value of takes a value with an older clock`() async throws {
+    @Test func `L1 M1 a column without a server value accepts a value with an older clock`() async throws {
         let (early, late) = (try old(), try Device([Shop.Item.self], at: 1_790_000_060_000, migrate: Shop.first))
         let item = Shop.Item(title: "Boat")
         try await early.store.write { try item.insert($0) }
@@ -145,7 +144,7 @@ struct AppVersionTests {
         #expect(try await third.rows("item").values.first == ["title": "late", "note": "early"])
     }
 
-    @Test func `L1 R4 what a migration filled a column with is not parked as the server's`() async throws {
+    @Test func `L1 R4 a migration's default is not parked as the server's value`() async throws {
         let new = try Device([Shop.ColouredItem.self], at: 1_789_999_000_000, migrate: Shop.coloured)
         let old = try old()
         try await old.sync(with: server)
@@ -178,7 +177,7 @@ struct AppVersionTests {
         #expect(try await old.rows("item")[id]?["colour"] == "red")
     }
 
-    @Test func `L1 R2 what a migration filled a column with is none of the row that a page brings before the answer`()
+    @Test func `L1 R2 a migration's default is not part of a row received before the answer`()
         async throws
     {
         let device = try old()
@@ -212,7 +211,7 @@ struct AppVersionTests {
 
     /// The table forbids null, and so another device shows its default.
     @Test(arguments: [true, false])
-    func `V2 L1 a column that the server has no value of has its default when a row is refused`(
+    func `V2 L1 a column without a server value returns to its default when its row is refused`(
         isSentFirst: Bool
     ) async throws {
         let strict: (inout DatabaseMigrator) -> Void = { migrator in
@@ -252,7 +251,7 @@ struct AppVersionTests {
     // MARK: - Rows that no trigger saw
 
     @Test(arguments: [false, true])
-    func `W5 a row that the app's own trigger makes while a page is applied is pending at the next opening`(
+    func `W5 a row that the app's trigger creates while a page is applied is pending after the next opening`(
         isEdited: Bool
     ) async throws {
         let device = try Device([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
@@ -276,8 +275,7 @@ struct AppVersionTests {
         #expect(server.rows("tag").values.first?["word"] == (isEdited ? "Ship" : "Boat"))
     }
 
-    @Test func `L2 M3 rows that were counted in before their table was synced start with what they have`() async throws
-    {
+    @Test func `L2 M3 counts from before their table was synced are the rows' initial totals`() async throws {
         let device = try Device([], migrate: Shop.coloured)
         try await device.execute("INSERT INTO item(id, title, likes) VALUES (randomblob(16), 'Boat', 7)")
         try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
@@ -285,7 +283,7 @@ struct AppVersionTests {
         #expect(server.rows("item").values.first?["likes"] == 7)
     }
 
-    @Test func `the linter names a foreign key to a table that is not synced`() throws {
+    @Test func `the linter reports a foreign key to an unsynced table`() throws {
         let queue = try DatabaseQueue()
         try queue.write {
             try $0.execute(
@@ -309,7 +307,7 @@ struct AppVersionTests {
         var project = UUID()
     }
 
-    @Test func `the linter names a required column of a later version, and none of the first`() throws {
+    @Test func `the linter reports required columns of later versions, but not of the first`() throws {
         let queue = try DatabaseQueue()
         func migrate(_ migrator: inout DatabaseMigrator) {
             migrator.registerMigration("first") { db in
@@ -340,7 +338,7 @@ struct AppVersionTests {
         #expect(problems.allSatisfy { !$0.isFatal && $0.description.contains("NOT NULL without a default") })
     }
 
-    @Test func `R3 the linter names a trigger that writes without asking whether a page is applied`() throws {
+    @Test func `R3 the linter reports triggers that write without checking whether a page is being applied`() throws {
         let queue = try DatabaseQueue()
         try queue.write {
             try $0.execute(
@@ -364,7 +362,7 @@ struct AppVersionTests {
         #expect(names == ["deleting", "inserting", "updating"])
     }
 
-    @Test func `the linter knows TIMESTAMP as it knows DATETIME`() throws {
+    @Test func `the linter treats TIMESTAMP like DATETIME`() throws {
         struct Event: Codable, Identifiable, SyncedRecord {
             static let databaseTableName = "event"
             static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {

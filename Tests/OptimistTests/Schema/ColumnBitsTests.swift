@@ -54,7 +54,7 @@ struct ColumnBitsTests {
         }
     }
 
-    @Test func `L1 a table may have any number of columns over its life`() async throws {
+    @Test func `L1 a table can have any number of columns over its life`() async throws {
         let device = try Device([Wide.self], migrate: Self.first)
         try await device.execute("INSERT INTO wide(id, c0, c39) VALUES (?, 7, 'c')", [UUID()])
         #expect(try await push(device)["c39"] == "c")
@@ -78,7 +78,7 @@ struct ColumnBitsTests {
         #expect(try await device.store.tableProgress().first?.cursor == nil)
     }
 
-    @Test func `L1 too many columns at once are refused by the table's name`() throws {
+    @Test func `L1 a table with too many columns at once is refused by name`() throws {
         let error = #expect(throws: OptimistError.self) {
             try Device([Wide.self]) { migrator in
                 Self.first(&migrator)

@@ -37,14 +37,14 @@ struct ReleasedFormatTests {
     }
 
     @Test(arguments: 1...EngineSchema.version)
-    func `L5 Q2 a file of each released format has the states of rows that this code makes`(format: Int) async throws {
+    func `L5 Q2 files of every released format have the current view of row states`(format: Int) async throws {
         let view = try #require(try await stateView(try Phone().store))
         #expect(try await stateView(try open(format)) == view)
     }
 
     private struct Interrupted: Error {}
 
-    @Test func `L5 a file of an earlier version takes the steps it lacks, all of them or none`() throws {
+    @Test func `L5 an older file runs all of its missing upgrade steps, or none`() throws {
         let db = try DatabaseQueue()
         let step: (Int) -> EngineSchema.Step = { number in
             { try $0.execute(sql: "ALTER TABLE optimist_wait ADD COLUMN step\(number)") }
@@ -87,14 +87,14 @@ struct ReleasedFormatTests {
     }
 
     @Test(arguments: 1...EngineSchema.version)
-    func `L5 a file of each released format comes to the tables of a new one`(format: Int) async throws {
+    func `L5 files of every released format are upgraded to the tables of a new file`(format: Int) async throws {
         let new = try await engineSchema(try Phone().store)
         #expect(new.count > 80)
         #expect(try await engineSchema(try open(format)).difference(from: new).isEmpty)
     }
 
     @Test(arguments: 1...EngineSchema.version)
-    func `L5 a file of each released format says what it said`(format: Int) async throws {
+    func `L5 files of every released format keep their content`(format: Int) async throws {
         let store = try open(format)
         #expect(
             try await contents(store) == [
@@ -125,7 +125,7 @@ struct ReleasedFormatTests {
     }
 
     @Test(arguments: 1...EngineSchema.version)
-    func `L5 a file of each released format can be inspected, and stays as it was`(format: Int) throws {
+    func `L5 files of every released format can be inspected without being changed`(format: Int) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString).sqlite")
         let released = try #require(Self.folder).appending(path: "format-\(format).sqlite")
         try FileManager.default.copyItem(at: released, to: file)
@@ -139,7 +139,7 @@ struct ReleasedFormatTests {
     }
 
     @Test(arguments: 1...EngineSchema.version)
-    func `L5 a file of each released format is edited, pushed and received into`(format: Int) async throws {
+    func `L5 files of every released format can be edited, pushed and received into`(format: Int) async throws {
         let store = try open(format)
         try await store.write { db in
             try db.execute(

@@ -146,7 +146,7 @@ enum ReleasedPlanner {
 /// Makes the file of the present format: see Fixtures/README.md.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"] != nil))
 struct FixtureMaking {
-    @Test func `make the file of the present format`() async throws {
+    @Test func `the file of the current format is written`() async throws {
         let folder = URL(filePath: try #require(ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"]))
         let file = folder.appending(path: "format-\(EngineSchema.version).sqlite")
         try? FileManager.default.removeItem(at: file)

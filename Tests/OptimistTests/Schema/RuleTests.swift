@@ -61,7 +61,7 @@ struct RuleTests {
         (Errand(content: "Teateateatea"), "todo.content", "\"maxLength\""),
         (Errand(content: "Tea", priority: 4), "todo.priority", "\"max\""),
     ])
-    private func `G1 a write that breaks a rule throws, names table, column and rule, and nothing is written`(
+    private func `G1 a write that breaks a rule throws, names table, column and rule, and writes nothing`(
         errand: Errand, column: String, rule: String
     ) async throws {
         let error = await refusal { db in
@@ -75,7 +75,7 @@ struct RuleTests {
         #expect(try await store.pendingCount() == 0)
     }
 
-    @Test func `G1 the end of the write counts, not what it was in between`() async throws {
+    @Test func `G1 rules apply to the end of the transaction, not to states in between`() async throws {
         try await store.write { db in
             var errand = Errand(content: "Tea 4")
             try errand.insert(db)
@@ -88,7 +88,7 @@ struct RuleTests {
         #expect(try await store.todos().map(\.content) == ["Tea"])
     }
 
-    @Test func `G1 a received row that breaks a rule is shown, and can be edited in other columns`() async throws {
+    @Test func `G1 a received row that breaks a rule is shown, and its other columns can be edited`() async throws {
         let todo = Todo(content: "Tea 4", priority: 9)
         let values: JSONObject = ["content": .string(todo.content), "date": "d", "priority": 9, "done": false]
         try await store.receive([pageRow(todo, seq: 1, values)], from: "e1.0", to: "e1.1")
@@ -98,7 +98,7 @@ struct RuleTests {
         #expect(try await store.todos().map(\.date) == ["today"])
     }
 
-    @Test func `G2 a bad rule is an error when the store opens, in a sentence for each`() throws {
+    @Test func `G2 a store reports every bad rule when it opens`() throws {
         let problems = try Store.validate([BadErrand.self], in: store.reader).map(\.description)
         #expect(problems.contains { $0.hasPrefix("todo.content: it has \"min\" or \"max\" but is not") })
         #expect(problems.contains { $0.hasPrefix("todo.content: it has a \"pattern\" that cannot be read") })
@@ -111,7 +111,7 @@ struct RuleTests {
         #expect(error?.code == .invalidTable)
     }
 
-    @Test func `G2 a check of a table that does not sync is an error that names it, before the file is made`() throws {
+    @Test func `G2 a check for an unsynced table is an error that names it before the file is created`() throws {
         let file = phone.folder.appending(path: "unknown.sqlite")
         let checks = RowValidation(["tod": { _ in nil }, "todo": { _ in nil }])
         let error = #expect(throws: OptimistError.self) {
@@ -122,7 +122,7 @@ struct RuleTests {
         #expect(!FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test func `G2 the schema of a database has the rules of its app, and an update adds them`() throws {
+    @Test func `G2 an exported schema has the app's rules, and an update adds them`() throws {
         let file = phone.folder.appending(path: "errands.sqlite")
         let schema = try Schema(exporting: file, id: "errands")
         #expect(schema.types["todo"]?.columns["content"]?.rules == Errand.syncRules.columns["content"])
@@ -136,7 +136,7 @@ struct RuleTests {
         #expect(update.schema.version == 2 && update.notes.count == 2)
     }
 
-    @Test func `G3 the app's check throws at the write, with its code, and sees the whole row`() async throws {
+    @Test func `G3 the app's check throws at the write with its code, and sees the entire row`() async throws {
         try await store.write { try Errand(content: "Tea", priority: 2).insert($0) }
         let error = await refusal { try $0.execute(sql: "UPDATE todo SET done = 1") }
         #expect(error?.code == .ruleBroken)
@@ -148,7 +148,7 @@ struct RuleTests {
         #expect(await refusal { try $0.execute(sql: "UPDATE todo SET done = 1, priority = 0") } == nil)
     }
 
-    @Test func `G3 the code of the server's check is the code of the rejection`() {
+    @Test func `G3 the code of the server's check becomes the code of the rejection`() {
         let error = SetError("invalidProperties", "It is late.", properties: ["date"], code: "tooLate")
         let change = RemotePush.Row.Change.update(RowPatch(generation: 1, values: [:]))
         let refusal = AnswerClass.verdict(SetError(json: error.json) ?? SetError("x"), on: change, at: 1).refusal

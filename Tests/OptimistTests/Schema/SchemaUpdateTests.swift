@@ -80,7 +80,7 @@ struct SchemaUpdateTests {
         }
     }
 
-    @Test func `a second export keeps what was written by hand, and follows the app's renames`() throws {
+    @Test func `a second export keeps edits by hand and follows the app's renames`() throws {
         try withFile { file in
             try open(file, [Picture.self, Mark.self], [Self.first])
             let same = try SchemaUpdate(of: Self.edited, exporting: file)
@@ -113,7 +113,7 @@ struct SchemaUpdateTests {
         }
     }
 
-    @Test func `a column that was renamed twice since the last export follows its earliest known name`() throws {
+    @Test func `a column renamed twice since the last export follows its earliest known name`() throws {
         let note = FormerNameNote(["photo": Photo.syncRules])
         let served = Schema(id: "x", version: 4, types: ["photo": TypeSchema(columns: ["name": ColumnSchema(.int)])])
         let exported = Schema(id: "x", types: ["photo": TypeSchema(columns: ["caption": ColumnSchema(.string)])])
@@ -124,7 +124,7 @@ struct SchemaUpdateTests {
         #expect(throws: SchemaError.self) { try SchemaUpdate(of: served, from: exported, note, version: 4) }
     }
 
-    @Test func `a file in a folder that is not there is refused with a sentence that names both`() {
+    @Test func `a file in a missing folder is refused with an error that names both`() {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         let error = #expect(throws: OptimistError.self) { try open(folder.appending(path: "a.sqlite"), [], []) }
         #expect(error?.code == .noFolder)
@@ -132,7 +132,7 @@ struct SchemaUpdateTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test func `former names that the app's code says are in its file, and go with the code`() throws {
+    @Test func `former names declared in code are stored in the file, and removed with the code`() throws {
         try withFile { file in
             try open(file, [Photo.self], ["CREATE TABLE photo(id BLOB PRIMARY KEY NOT NULL, caption TEXT)"])
             func note() throws -> FormerNameNote { try StoreFile(url: file).reading { try FormerNameNote(in: $0) } }

@@ -17,7 +17,7 @@ struct UpgradeTests {
     private let backend = FakeBackend()
 
     @Test(arguments: [WithheldReason.upgradeRequired, .refused])
-    func `L1 a table that the server withholds pauses, and the others sync on`(reason: WithheldReason) async throws {
+    func `L1 a table that the server withholds pauses, and the others sync`(reason: WithheldReason) async throws {
         backend.write("shelf", [id(1)], ["name": "Shelf"])
         let reader = try Reader(backend)
         try await reader.sync()
@@ -64,7 +64,7 @@ struct UpgradeTests {
         #expect(backend.requests.filter { $0.hasPrefix(hasSnapshots ? "snapshot" : "pull") }.count == 2)
     }
 
-    @Test func `L1 a column that the server does not have yet costs nobody the sight of the row`() async throws {
+    @Test func `L1 a column that the server lacks does not hide its row`() async throws {
         var schema = Schema.planner
         schema.types["todo"]?.columns["alarm"] = nil
         let server = InMemoryServer(schema: schema)
@@ -81,7 +81,7 @@ struct UpgradeTests {
         await phone.stop()
     }
 
-    @Test func `S5 Retry-After may be a date, by the server's own clock`() {
+    @Test func `S5 a Retry-After date is measured by the server's clock`() {
         let failure = AnswerClass.failure(
             status: 503, retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:49:07 GMT", body: [])
         #expect(failure == .throttled(after: .seconds(30)))
@@ -90,7 +90,7 @@ struct UpgradeTests {
         #expect(past == .throttled(after: .zero))
     }
 
-    @Test func `S5 a wait that is kept over a relaunch ends in time, though the clock was set back meanwhile`()
+    @Test func `S5 a saved wait ends in time after a relaunch, even if the clock was set back`()
         async throws
     {
         let phone = try Phone()
@@ -102,7 +102,7 @@ struct UpgradeTests {
         #expect(waits[.pull]?.remaining == .seconds(3000))
     }
 
-    @Test func `V1 a row that is put off without a time waits longer each time`() async throws {
+    @Test func `V1 a row deferred without a time waits longer each time`() async throws {
         let phone = try Phone()
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         var waits: [Duration] = []
