@@ -33,7 +33,7 @@ struct AccountTests {
         return phone
     }
 
-    /// Starts again with a network. A wait that an earlier attempt left is over then.
+    /// Starts again with a network, after the wait that an earlier attempt left.
     private func startOnline(_ phone: SyncedPhone) async {
         phone.remote.isOnline = true
         phone.start()
@@ -73,9 +73,9 @@ struct AccountTests {
         await phone.stop()
     }
 
-    /// Signs out on a phone whose to-do is unsent, and lets time pass until that is done.
+    /// Signs out on a phone with an unsent to-do, and advances the clock until that ends.
     ///
-    /// - Returns: The number of rows that are still pending.
+    /// - Returns: The number of rows still pending.
     private func signOut(
         of phone: SyncedPhone, _ decide: @escaping @Sendable (Int) -> PendingChanges
     ) async throws -> Int {

@@ -30,7 +30,7 @@ struct ConflictTests {
         return try #require(conflicts.first)
     }
 
-    /// Pushes what is pending and hears that the content of another device is later.
+    /// Pushes, and receives a later content from another device.
     private func lose(to content: String) async throws {
         let next = try await store.nextPush(PushLimit())
         let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")

@@ -7,7 +7,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// The app's own configuration of a connection, and closing a store.
 @Suite(.timeLimit(.minutes(20)))
 final class ConnectionTests {
     private let folder: URL
@@ -45,7 +44,7 @@ final class ConnectionTests {
             #expect(try await store.read { try String.fetchOne($0, sql: "SELECT key()") } == "secret")
             try await store.close()
         }
-        // A writer and a reader for each launch, and the look at the file before it is opened for writing.
+        // A writer and a reader for each launch, and the check of the file before it is opened for writing.
         #expect(seen.withLock { $0.count >= 5 && $0.allSatisfy(\.self) })
     }
 

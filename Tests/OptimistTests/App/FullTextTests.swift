@@ -6,7 +6,6 @@ import Testing
 
 @testable import Optimist
 
-/// A full-text index of the app's own beside a synced table.
 @Suite(.timeLimit(.minutes(20)))
 struct FullTextTests {
     private let server = AppServer()

@@ -17,7 +17,7 @@ struct LiveQueryTests {
         let writes = 200
         let burst = Task {
             for number in 1...writes {
-                // Two rows in each transaction: an odd count would be half of one.
+                // Two rows in each transaction, so an odd count would be half of one.
                 try await store.write { db in
                     try Todo(content: "\(number) a").insert(db)
                     try Todo(content: "\(number) b").insert(db)
@@ -103,7 +103,7 @@ struct LiveQueryTests {
         #expect(recovered.value == 0)
     }
 
-    /// A record of the planner's table as an older app knows it.
+    /// A record of the planner's table in an older app.
     private struct Entry: Codable, Equatable, FetchableRecord, TableRecord {
         enum Day: String, Codable, DatabaseValueConvertible { case today, tomorrow }
         static let databaseTableName = "todo"
@@ -123,7 +123,7 @@ struct LiveQueryTests {
         var states = store.observe { try Entry.order(Column("date")).fetchAll($0) }.makeAsyncIterator()
         let tea = [Entry(content: "Tea", date: .today)]
         #expect(try await states.next()?.get() == tea)
-        // What a newer app has written, and received rows with it.
+        // A newer app wrote these rows, and they arrive with others.
         for content in ["Secret", "Milk"] {
             try await store.write { try Todo(content: content, date: "whenever").insert($0) }
         }
@@ -180,7 +180,6 @@ struct LiveQueryTests {
     }
 }
 
-/// Keeps what is logged.
 private final class LogLines: Sendable {
     struct Line: Sendable {
         var message: String

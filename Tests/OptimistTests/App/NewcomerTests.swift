@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// What newcomers do, and what they are told: the last table of Documentation/GettingStarted.md.
+/// Mistakes of newcomers and the errors they cause: the last table of Documentation/GettingStarted.md.
 @Suite(.timeLimit(.minutes(20)))
 struct NewcomerTests {
     private struct Todo: Codable, Identifiable, SyncedRecord {
@@ -59,7 +59,7 @@ struct NewcomerTests {
         return try Store.validate(synced, in: queue).map(\.description).joined(separator: " ")
     }
 
-    /// Each mistake, and how it is made. It throws, or returns what it is told.
+    /// Each mistake, and code that makes it. The code throws, or returns the text that the user sees.
     private var mistakes: [(String, () async throws -> String)] {
         [
             (

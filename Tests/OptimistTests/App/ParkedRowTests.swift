@@ -7,7 +7,6 @@ import Testing
 
 @testable import Optimist
 
-/// The rows that were received and that the app's tables do not show yet.
 @Suite(.timeLimit(.minutes(20)))
 struct ParkedRowTests {
     @Test func `Q3 each waiting row has a reason`() async throws {

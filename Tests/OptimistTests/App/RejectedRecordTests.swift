@@ -8,7 +8,6 @@ import Testing
 
 @testable import Optimist
 
-/// Rejections and conflicts as the app's own records.
 struct RejectedRecordTests {
     private let phone: Phone
     private var store: Store { phone.store }
@@ -70,7 +69,7 @@ struct RejectedRecordTests {
             generation: 1, values: ["content": "Theirs", "priority": .int(5), "done": .bool(false)])
         let rejection = try await refuse(current: current)
         var record = try #require(try await rejection.mine(as: Todo.self, in: store))
-        // Something newer comes while the user thinks about it.
+        // A newer value arrives while the user decides.
         try await store.write { try $0.execute(sql: "UPDATE todo SET priority = 9") }
         record.content = "Short"
         record.done = true

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// What a rejection keeps, and what trying it again makes of that.
 @Suite(.timeLimit(.minutes(20)))
 struct RejectionTests {
     private let refusal = RemotePush.Refusal(code: "invalidProperties", message: "The title is not allowed.")
@@ -18,9 +17,9 @@ struct RejectionTests {
         try #require(try await desk.store.nextPush(PushLimit()))
     }
 
-    /// A write of some rows together; one of them is refused.
+    /// Refuses one row of the next push, and with it the rest of its group.
     ///
-    /// - Parameter current: What the server says of the others.
+    /// - Parameter current: The server's versions of the other rows.
     private func refuse(
         _ id: String, on desk: Desk, as refused: RemotePush.Refusal? = nil, current: [String: RowPatch] = [:]
     ) async throws {

@@ -8,7 +8,6 @@ import Testing
 
 @testable import Optimist
 
-/// Why a row is not in step with the server, as a value and in words.
 struct RowExplanationTests {
     private let phone: Phone
     private var store: Store { phone.store }

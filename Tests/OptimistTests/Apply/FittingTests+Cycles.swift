@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// Rows that need each other, beside what stands in the way of others.
 extension FittingTests {
     @Test func `R4 S8 a waiting deletion does not keep a cycle out`() async throws {
         let desk = try Desk(onDelete: "RESTRICT")
@@ -42,7 +41,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// As after a restore of the server, in whose epoch the rows were answered later than they were deleted before.
+    /// As after a restore of the server: the rows have a later transaction than their deletion.
     @Test func `R2 deleted rows of a cycle do not wait for each other`() async throws {
         let (north, south, hill) = (Station(), Station(), Station())
         let device = try Station.device(next: .cascade, hub: nil)
@@ -70,7 +69,8 @@ extension FittingTests {
         #expect(try await device.store.counts().parked == 0)
     }
 
-    /// The hill would only lose its reference to the north, but be deleted with the south, which is below the north.
+    /// Deleting the north only clears the hill's reference, but deleting the south, which is below the north, deletes
+    /// the hill.
     @Test(arguments: [false, true])
     func `R2 a row below two deleted rows is checked below each`(isSwapped: Bool) async throws {
         let (north, south, hill) = (Station(), Station(), Station())
@@ -89,7 +89,7 @@ extension FittingTests {
         #expect(try await device.store.counts().parked == 0)
     }
 
-    /// That row comes, or the one of the cycle no longer refers to it, or has left the cycle.
+    /// The row arrives, the row in the cycle no longer refers to it, or that row leaves the cycle.
     @Test(arguments: ["comes", "needs it no more", "leaves"])
     func `R4 a cycle waits for a row outside it that it refers to`(change: String) async throws {
         let (north, south, line) = (Station(), Station(), Station())
@@ -107,7 +107,7 @@ extension FittingTests {
         #expect(try await device.stations() == (change == "comes" ? 3 : 2))
     }
 
-    /// The trip is gone, the tour has its title now, and the tickets are moved to that.
+    /// The trip is deleted, the tour takes its title, and the tickets move to the tour.
     @Test(arguments: ["RESTRICT", "NO ACTION", "CASCADE", "SET NULL"], [false, true])
     func `M6 R4 a row takes over the unique value and the children of a deleted row`(
         onDelete: String, isBesideMisfit: Bool
@@ -194,8 +194,8 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// A box that is gone takes along one that is there again, and so what is in that waits for its next life. It has just
-    /// exchanged its code for another's, and its name was emptied with that.
+    /// Deleting a box deletes the box inside it, whose next life has not arrived yet, so the innermost box waits for
+    /// that life. The innermost box has just exchanged its code with another box, and its name was emptied for that.
     @Test func `M6 R4 a row that waits for its parent's next life keeps a unique value emptied for an exchange`()
         async throws
     {
@@ -255,7 +255,7 @@ private struct Station: Codable, Identifiable, SyncedRecord {
     var next: UUID?
     var hub: UUID?
 
-    /// - Parameter hub: Nil: the column is no reference.
+    /// - Parameter hub: Nil if the column is not a reference.
     static func device(next: Reference.Action, hub: Reference.Action?) throws -> Device {
         func references(_ action: Reference.Action) -> String {
             switch action {
@@ -313,7 +313,7 @@ private struct Box: Codable, Identifiable, SyncedRecord {
         }
     }
 
-    /// - Parameter later: The columns that were written with this transaction, and not with the first.
+    /// - Parameter later: The columns written in this transaction and not in the first.
     func row(_ seq: Int64, generation: Int = 1, later: [String] = [], _ values: JSONObject) -> RemotePage.Row {
         func clock(_ seq: Int64) -> WriteClock {
             WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + seq), device: "OtherPhone")

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// Deletions, received or answered, and the rows below what they delete.
 extension FittingTests {
     @Test func `R2 an answer that a row is gone deletes its unsent children and journals them`() async throws {
         try await store.take([.project(trip)], to: 1)

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// Folders in folders.
 private struct Folder: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "folder"
     var id = UUID()
@@ -18,7 +17,6 @@ private struct Folder: Codable, Identifiable, SyncedRecord {
 }
 
 extension FittingTests {
-    /// Immediate foreign keys, and such as are checked at the commit.
     static let deferrals = ["", " DEFERRABLE INITIALLY DEFERRED"]
 
     private static let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000), device: "OtherPhone")
@@ -48,12 +46,13 @@ extension FittingTests {
         RemotePage.Row(table: "folder", id: id, content: .deleted(Tombstone(generation: 2, clock: Self.clock, seq: 2)))
     }
 
-    /// Takes one of several pages that follow each other.
+    /// Applies one page of a sequence.
     private func take(_ rows: [RemotePage.Row], after index: Int, hasMore: Bool = false, on store: Store) async throws {
         try await store.take(rows, from: index, to: index + 1, hasMore: hasMore, of: ["folder"])
     }
 
-    /// The folder has moved, and waits for where it has moved to. Whether all that comes then fits at once.
+    /// The folder has moved and waits for its new parent.
+    /// - Parameter fits: Whether the last page fits at once.
     @Test(arguments: [true, false])
     func `R2 R4 rows below a moved row are not deleted with its former parent`(fits: Bool)
         async throws
@@ -114,7 +113,7 @@ extension FittingTests {
     ) async throws {
         let store = try folderDevice(deferral: deferral).store
         let ids = (0..<100).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
-        // Whole at first, then each in the one that comes after it, two of them in folders that are not there.
+        // The first 45 are roots. The others are each in the next one, except for two whose folders do not exist.
         let rows = ids.indices.map { index in
             switch index {
             case 30, 70: folder(ids[index], in: ids[index].replacing("00000000-0000", with: "ffffffff-0000"))
@@ -132,7 +131,7 @@ extension FittingTests {
                 try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
             )
         }
-        // Below the 71st are 25 more.
+        // 25 more are below the 71st.
         #expect(count == 100 - 2 - 25)
         #expect(known == count)
         #expect(broken == 0)
@@ -168,7 +167,7 @@ extension FittingTests {
         #expect(try await store.counts().pending == 0)
     }
 
-    /// The user moved a folder into a new one and deleted the one where it was. The new one is refused.
+    /// The user moved a folder into a new one and deleted its former parent. The new one is refused.
     @Test(arguments: deferrals)
     func `V3 V5 a later edit below a row that moves back stays unsent`(deferral: String) async throws {
         let device = try folderDevice(deferral: deferral)

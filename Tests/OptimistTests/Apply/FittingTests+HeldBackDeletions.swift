@@ -10,14 +10,13 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Received deletions that would take along, by the app's foreign keys, what the server may have elsewhere by now.
+/// Received deletions whose cascade would delete rows that the server may have elsewhere.
 extension FittingTests {
-    /// The trip in the life after its deletion.
     private func nextLife(of project: Project, seq: Int64) -> RemotePage.Row {
         .project(project, seq: seq, stamp: 1_790_000_002_000, generation: 3)
     }
 
-    /// The user makes the trip again, the server has a step below the deleted one, and refuses the new one.
+    /// The user recreates the trip. The server has a step below the former life, and refuses the new life.
     private func refuseNewLife(in store: Store) async throws {
         let trip = trip
         try await store.take([.project(trip)], to: 1)
@@ -63,7 +62,7 @@ extension FittingTests {
 
     @Test func `R2 L1 a deletion does not wait for a table that the remote no longer keeps`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
-        // The steps are of another version of the server's, and may come back with it.
+        // The steps belong to another version of the server and may return with it.
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, of: ["project"])
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.counts().parked == 1)
@@ -313,7 +312,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// The parked rows that the next page or answer would try.
+    /// The number of parked rows that the next page or answer would try.
     private func tried() async throws -> Int {
         let store = store
         return try await store.read { db in

@@ -52,8 +52,8 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// Takes a page in which the folder above a folder and its leaf is deleted, and that folder is there again in one that is
-    /// still to come.
+    /// Applies a page that deletes the top folder and moves the next life of the middle one into a folder that has not
+    /// arrived yet.
     private func beginNextLife(of middle: UUID, in other: UUID, _ leaf: UUID, in leafParent: UUID, _ store: Store)
         async throws
     {
@@ -89,7 +89,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// Writes a folder with another one in it, and then a leaf in that. One of the first two is refused.
+    /// Writes a folder with another one in it, and then a leaf in that one. One of the first two is refused.
     ///
     /// - Returns: The batch that was sent; its last row is the leaf.
     private func refuse(
@@ -125,7 +125,7 @@ extension FittingTests {
 
     @Test func `V5 an accepted row below a row refused with its parent waits for the server's row`() async throws {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
-        // Another device has made the middle one too.
+        // Another device has also created the middle folder.
         let batch = try await refuse(top, of: top, middle, leaf: leaf, .accepted(seq: 2), in: store)
         var echo = try #require(batch.push.rows.last?.change.created)
         echo.seq = 2
@@ -155,7 +155,7 @@ extension FittingTests {
         try await store.takeFolders([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
         try await store.takeFolders([.gone("folder", middle, seq: 2)], from: 1, to: 2)
         try await store.write { try Folder(id: middle, parent: root).insert($0) }
-        // After the middle one in the table, because the rows are looked at in that order.
+        // After the middle folder in the table, because rows are examined in that order.
         try await store.takeFolders([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
         try await store.write { db in
             try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [root, leaf])

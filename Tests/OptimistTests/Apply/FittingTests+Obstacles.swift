@@ -9,11 +9,10 @@ import Testing
 
 @testable import Optimist
 
-/// An obstacle to one row, or to one cycle of rows, stops no others.
 extension FittingTests {
-    // MARK: - Keys to tables that do not sync
+    // MARK: - References to unsynced tables
 
-    /// A device with stops. A stop may lie on another one, and refer to a row of a table that does not sync.
+    /// A device with stops. A stop can refer to another stop, and to a row of an unsynced table.
     private func stops() throws -> Device {
         try Device([Stop.self]) { migrator in
             migrator.registerMigration("stop") { db in
@@ -81,7 +80,6 @@ extension FittingTests {
         #expect(try await store.projects() == ["Tour", "Trip"])
     }
 
-    /// What keeps some other rows from exchanging their values.
     enum Hindrance: CaseIterable, Sendable { case ownRow, trigger, missingParent, unsentValue }
 
     @Test(arguments: Hindrance.allCases)

@@ -9,16 +9,14 @@ import Testing
 
 @testable import Optimist
 
-/// Parts of a snapshot, whose rows are applied as they come until one of them does not fit.
 extension FittingTests {
-    /// What a row comes upon.
     enum Obstacle: CaseIterable, Sendable { case uniqueValue, trigger, missingParent }
 
     private func project(_ number: Int, seq: Int64 = 5, part: Project? = nil, generation: Int = 1) -> RemotePage.Row {
         .project(Project(id: id(number), title: "Project \(number)"), seq: seq, part: part, generation: generation)
     }
 
-    /// Takes all of a snapshot, as of the fifth transaction.
+    /// Applies a complete snapshot as of the fifth transaction.
     private func takeSnapshot(_ rows: [RemotePage.Row], of table: String = "project") async throws {
         try await store.startResync(of: [table])
         let asked = RemoteSnapshot.Request(table: table, at: nil, after: nil, limit: 100)
@@ -60,7 +58,8 @@ extension FittingTests {
         #expect(ids.count == (obstacle == .uniqueValue ? 60 : 59))
     }
 
-    /// The sixth row ends a life with an unsent edit, the eighth comes below one of the user's, and the eleventh does not fit.
+    /// The sixth row ends a life with an unsent edit, the eighth is one that the user has recreated, and the eleventh
+    /// does not fit.
     @Test func `R6 M7 rows that precede a misfit in a part of a snapshot take effect once`() async throws {
         let anew = Project(id: id(7), title: "Anew")
         try await store.take([project(5, seq: 1), project(7, seq: 1)], to: 1)
@@ -208,7 +207,7 @@ extension FittingTests {
         try await store.take([.project(tour), .project(trip, part: tour, stamp: 1_790_000_002_000)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine' WHERE title = 'Trip'") }
         let batch = try #require(try await store.nextPush(PushLimit()))
-        // The answer names the account's seventh transaction, which changed nothing of the row.
+        // The answer names the account's seventh transaction, which did not change the row.
         try await store.apply([.accepted(seq: 7)], of: batch)
         try await store.startResync(of: ["project"])
         var page = RemoteSnapshot(

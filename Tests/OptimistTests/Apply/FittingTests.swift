@@ -236,7 +236,7 @@ struct FittingTests {
         try await store.take([.project(tour)], to: 1)
         try await store.write { try former.insert($0) }
         let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000, counter: 1), device: "OtherPhone")
-        // No device has given that life a title.
+        // No device has set a title in that life.
         let won = RowPatch(
             generation: 3, clocks: ColumnClocks(common: theirs), values: ["part": .string(trip.wireID)])
         let create = try await store.nextPush(PushLimit())
@@ -254,7 +254,8 @@ struct FittingTests {
         #expect(try await store.projects() == [nil, "Tour", "Trip"])
     }
 
-    /// An answer's values are parked, the row goes from the table, and then the project comes that they refer to.
+    /// Parks an answer's values, removes the row from the table, and then receives the project that the values refer
+    /// to.
     private func parkAndLose(_ generation: Int?, _ values: JSONObject) async throws {
         let tickets = tickets
         try await store.write { try tickets.insert($0) }

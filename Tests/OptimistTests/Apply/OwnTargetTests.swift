@@ -5,13 +5,12 @@ import Testing
 
 @testable import Optimist
 
-/// Where the URLs of a server's session lead.
 struct OwnTargetTests {
     @Test(arguments: [
         // A proxy speaks TLS, and the server does not know.
         ("http://sync.example.org/jmap/", "https://sync.example.org", "/jmap/"),
         ("HTTP://Sync.example.org:8443/jmap/?a=http://x/", "https://sync.example.org:8443", "/jmap/?a=http://x/"),
-        // What the session resolves, or refuses, itself.
+        // URLs that the session itself resolves or refuses.
         ("/jmap/", "https://sync.example.org", "/jmap/"),
         ("https://sync.example.org/jmap/", "https://sync.example.org", "https://sync.example.org/jmap/"),
         ("http://sync.example.org/jmap/", "http://sync.example.org", "http://sync.example.org/jmap/"),

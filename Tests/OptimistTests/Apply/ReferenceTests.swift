@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// The foreign keys of synced tables, and the capitals of names, which SQLite does not compare.
+/// The foreign keys of synced tables, and names that differ only in case, which SQLite treats as equal.
 struct ReferenceTests {
     private struct Loud: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "TAG"

@@ -10,8 +10,8 @@ import Testing
 
 @testable import Optimist
 
-/// Two devices that replace, edit, count in and delete the same two rows. The server refuses about half of their
-/// pushes. Between a push and its answer the other device syncs, pages come, and people go on. The seed alone decides.
+/// Two devices write to the same two rows, and the server refuses about half of their pushes. Between a push and its
+/// answer the other device syncs, pages arrive, and the users write. The seed decides the order.
 private struct RefusingWorld {
     let server = AppServer()
     let devices: [Device]
@@ -53,7 +53,7 @@ private struct RefusingWorld {
         }
     }
 
-    /// The rows of a table, without a counter that has no count.
+    /// The rows of a table, without the unused counter.
     private func shown(_ rows: [String: JSONObject]) -> [String: JSONObject] {
         rows.mapValues { JSONObject($0.members.filter { $0.key != "views" }) }
     }

@@ -10,10 +10,8 @@ import Testing
 
 @testable import Optimist
 
-/// Unique values on devices that sync.
 @Suite(.timeLimit(.minutes(20)))
 struct UniqueValuesTests {
-    /// A phone whose to-dos have different contents.
     private func phone(_ server: InMemoryServer, writing content: String) async throws -> SyncedPhone {
         let phone = try SyncedPhone(server)
         try await phone.write("CREATE UNIQUE INDEX content ON todo(content)")

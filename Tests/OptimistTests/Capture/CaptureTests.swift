@@ -16,7 +16,6 @@ struct CaptureTests {
 
     init() throws { phone = try Phone() }
 
-    /// A row that the server has, with nothing pending.
     private func confirmedTodo(_ content: String = "Tickets") async throws -> Todo {
         let todo = Todo(content: content)
         try await store.write { try todo.insert($0) }
@@ -261,7 +260,7 @@ struct CaptureTests {
     }
 
     @Test func `W4 stamps stay near the server's time across launches of a device with a wrong clock`() async throws {
-        // This device is an hour ahead of the server.
+        // The device's clock is an hour ahead of the server's.
         let hour: Int64 = 3_600_000
         let server = phone.time.value - hour
         try await store.correctClock(

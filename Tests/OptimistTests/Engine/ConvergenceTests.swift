@@ -11,15 +11,15 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Three devices and a server, driven step by step in an order that the seed alone decides: writes, pushes whose way out or
-/// back is lost, pages that come late or twice, relaunches, and clocks that run apart.
+/// Three devices and a server, in an order drawn from the seed: lost requests and answers, late and repeated pages,
+/// relaunches, and clocks that differ.
 private struct World {
     let server = InMemoryServer(schema: .planner)
     var random: SplitMix64
     var phones: [Phone] = []
-    /// Pushes on their way back: the verdicts are not booked yet.
+    /// Answers that have not arrived yet.
     var answers: [(phone: Int, batch: PushBatch, verdicts: [RemotePush.Verdict])] = []
-    /// Pages on their way.
+    /// Pages that have not arrived yet.
     var pages: [(phone: Int, page: RemotePage)] = []
     let ids = (1...4).map { UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID() }
 
@@ -62,7 +62,7 @@ private struct World {
         }
     }
 
-    /// The way out or the way back may be lost; otherwise the answer waits to be booked.
+    /// The request or the answer may be lost; otherwise the answer waits in `answers`.
     private mutating func push(_ index: Int) async throws {
         guard let batch = try await phones[index].store.nextPush(PushLimit(rows: .random(in: 1...4, using: &random)))
         else { return }
@@ -72,7 +72,7 @@ private struct World {
         if fate > 1 { answers.append((index, batch, verdicts)) }
     }
 
-    /// One answer at a time for each device, in order: the engine has one push in flight. An older one is forgotten.
+    /// Applies the latest answer of a device and drops its older ones: the engine has one push in flight.
     private mutating func bookOne() async throws {
         guard let answer = answers.popLast() else { return }
         answers.removeAll { $0.phone == answer.phone }
@@ -90,12 +90,10 @@ private struct World {
     private mutating func applyOne() async throws {
         guard !pages.isEmpty else { return }
         let (index, page) = pages.remove(at: Int.random(in: 0..<pages.count, using: &random))
-        // It may be late, or have come before.
         _ = try await phones[index].store.apply(page, to: ["todo"], initialCursor: "m.0")
         try await phones[index].store.settleUnseen(.remove)
     }
 
-    /// Lets all devices push and pull until none has anything more.
     mutating func settle() async throws {
         answers = []
         pages = []
@@ -115,7 +113,7 @@ private struct World {
         }
     }
 
-    /// The rows of a device, in the server's words.
+    /// The rows of a device in wire form.
     func rows(_ phone: Phone) async throws -> [String: JSONObject] {
         let layout = phone.store.layouts[0]
         return try await phone.store.read { db in

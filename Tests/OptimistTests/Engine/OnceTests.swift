@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// One cycle of sync, for background tasks, commands and tests.
 @Suite(.timeLimit(.minutes(20)))
 struct OnceTests {
     private let server = InMemoryServer(schema: .planner)
@@ -38,7 +37,7 @@ struct OnceTests {
         #expect(outcome.status.counts.pending == 1)
         #expect(!outcome.isComplete)
         #expect("\(outcome)" == "The server cannot be reached. Pending: 1. Rejected: 0.")
-        // The wait after the failures does not delay the next call.
+        // The backoff after the failures does not delay the next call.
         phone.remote.isOnline = true
         #expect(try await engine.syncOnce().isComplete)
         #expect(server.rows("todo").count == 1)
@@ -135,7 +134,7 @@ struct OnceTests {
         #expect(received.count <= 8, "\(received)")
     }
 
-    /// Calls for 25 seconds each until everything is there, but 20 times at most. Returns how many rows each call has added.
+    /// Calls for 25 seconds each until all rows have arrived, at most 20 times. Returns the rows that each call added.
     private func cutCalls(
         of phone: SyncedPhone, _ remote: SlowRemote, whole: Int, count: () async throws -> Int
     ) async throws -> [Int] {
@@ -153,7 +152,7 @@ struct OnceTests {
             while !isOver.value {
                 let isAtEnd = phone.clock.elapsed >= end
                 if isAtEnd { turnsAfterEnd += 1 }
-                // The call may have begun to count its time a little later than this loop.
+                // The call may have started its timer a little later than this loop.
                 let mayPass = remote.isCarrying && (!isAtEnd || turnsAfterEnd.isMultiple(of: 10_000))
                 if mayPass { phone.clock.advance(by: .milliseconds(500)) }
                 await Task.yield()
@@ -172,7 +171,7 @@ struct OnceTests {
         let remote = DeafRemote(backend)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
         backend.write("todo", [UUID()], ["content": "Other"])
-        // The writer is busy, so that the received rows wait for their transaction.
+        // The writer is busy, so the received rows wait for their transaction.
         let (isBusy, mayEnd) = (AsyncGate(), DispatchSemaphore(value: 0))
         remote.beforeAnswer.value = {
             Task {
@@ -190,7 +189,7 @@ struct OnceTests {
         }
         await remote.hasAnswered.opened()
         while await engine.isSettled { await Task.yield() }
-        // Turns enough for the answer to reach its transaction on a busy machine, too.
+        // Enough turns for the answer to reach its transaction, even on a busy machine.
         for _ in 0..<100_000 { await Task.yield() }
         run.cancel()
         for _ in 0..<1_000 { await Task.yield() }
@@ -217,7 +216,7 @@ struct OnceTests {
     }
 }
 
-/// A remote whose pulls wait, if the test says so, until a push was answered and rows of it wait.
+/// A remote that can hold pulls until a push was answered and its rows wait.
 private final class PushFirstRemote: Remote {
     let holdsPulls = Mutexed(false)
     private let remote: any Remote
@@ -244,7 +243,6 @@ private final class PushFirstRemote: Remote {
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }
 
-/// A remote on a slow network: each row takes its time.
 private final class SlowRemote: Remote {
     private let remote: any Remote
     private let clock: ManualClock
@@ -290,7 +288,7 @@ private final class SlowRemote: Remote {
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }
 
-/// A remote that does not hear that its pulls are cancelled, once the test says so.
+/// A remote that can ignore the cancellation of its pulls.
 private final class DeafRemote: Remote {
     let beforeAnswer = Mutexed<(@Sendable () async -> Void)?>(nil)
     let hasAnswered = AsyncGate()
@@ -321,7 +319,6 @@ private final class DeafRemote: Remote {
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { throw RemoteFailure.noPokes }
 }
 
-/// Opens once.
 private final class AsyncGate: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -332,7 +329,6 @@ private final class AsyncGate: Sendable {
     func opened() async { for await _ in stream {} }
 }
 
-/// A remote that takes each request and never answers.
 private struct SilentRemote: Remote {
     func connect() async throws -> RemoteAccount { try await never() }
     func push(_ push: RemotePush) async throws -> RemotePush.Answer { try await never() }

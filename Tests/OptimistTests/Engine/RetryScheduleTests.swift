@@ -5,10 +5,9 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// The times at which one kind of request is tried, without an engine or a clock.
+/// The attempts of one kind of request, without an engine or a clock.
 @Suite(.timeLimit(.minutes(20)))
 struct RetryScheduleTests {
-    /// RetrySchedule in virtual time.
     private final class Run {
         private(set) var attempts = RetrySchedule()
         var now = Duration.zero
@@ -35,13 +34,13 @@ struct RetryScheduleTests {
             attempts.resume(failures: failures, until: due, isDemanded: isDemanded)
         }
 
-        /// Begins, and fails until there is a wait.
+        /// Starts an attempt and fails until the schedule waits.
         func failUntilWait() -> Duration {
             #expect(want())
             return (1...RetrySchedule.promptAttempts).map { _ in fail() }.last ?? .zero
         }
 
-        /// Returns whether an attempt begins at the end of the wait.
+        /// Returns whether the end of the wait starts an attempt.
         func waitUntilEnd() -> Bool {
             if case .waiting(let until) = attempts.phase { now = until }
             return waited()
@@ -209,7 +208,7 @@ struct RetryScheduleTests {
         let run = Run(seed: seed)
         var random = SplitMix64(seed: seed &+ 1_000)
         var isRunning = false
-        /// Whether there is work that no attempt has begun.
+        /// Whether work waits for an attempt.
         var isWanted = false
         var (end, startsInStep) = (Duration.zero, 0)
         for _ in 0..<400 {

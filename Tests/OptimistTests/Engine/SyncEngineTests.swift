@@ -13,11 +13,9 @@ import Testing
 @_spi(Internals) @testable import OptimistTesting
 
 extension ManualClock {
-    /// The time of day of the phones, and of a server, on this clock.
     var timeOfDay: Date { Date(timeIntervalSince1970: 1_790_000_000 + elapsed / .seconds(1)) }
 }
 
-/// A phone that syncs with a server in memory.
 final class SyncedPhone: Sendable {
     let clock: ManualClock
     let remote: InMemoryRemote
@@ -27,8 +25,8 @@ final class SyncedPhone: Sendable {
     private let installID: UUID?
     private let running = Mutex<(engine: SyncEngine, task: Task<Void, Never>)?>(nil)
 
-    /// - Parameter clock: The phone's clock. A test that moves it by more than a minute gives the server the same one:
-    ///   otherwise the phone's clock is ahead of the server's, and the phone gives its edits new stamps.
+    /// - Parameter clock: The phone's clock. If a test advances it by more than a minute, the server needs the same
+    ///   clock: otherwise the phone is ahead of it and gives its edits new stamps.
     init(_ server: InMemoryServer, clock: ManualClock = ManualClock(), folder: URL? = nil, installID: UUID? = nil)
         throws
     {
@@ -43,7 +41,6 @@ final class SyncedPhone: Sendable {
             migrate: Todo.migrate)
     }
 
-    /// Starts syncing.
     @discardableResult
     func start() -> SyncEngine {
         let engine = SyncEngine(
@@ -53,7 +50,7 @@ final class SyncedPhone: Sendable {
         return engine
     }
 
-    /// Stops as a crash does: the server is not told.
+    /// Stops like a crash: the server is not notified.
     func stop() async {
         let running = running.withLock { running in
             defer { running = nil }
@@ -63,8 +60,8 @@ final class SyncedPhone: Sendable {
         await running?.task.value
     }
 
-    /// Gets a network, and reports it until everything is sent: the engine may miss a report, and an attempt under way may
-    /// still fail after one.
+    /// Goes online and reports it until everything is sent: the engine may miss a report, and an attempt under way may
+    /// still fail.
     func comeOnline() async throws {
         remote.isOnline = true
         while !Task.isCancelled, try await store.counts().pending > 0 {
@@ -171,7 +168,7 @@ struct SyncEngineTests {
             await clock.sleepers(atLeast: 2)
             clock.advance(by: clock.untilNextSleeper ?? .seconds(1))
         }
-        // Between two attempts: the device does not know whether the push under way arrives.
+        // Between two attempts, since the device does not know whether a push under way arrives.
         try await phone.until { store in
             try await store.write { db in
                 let isUnderWay = try Int.fetchOne(db, sql: "SELECT sent FROM optimist_edit") != 0
@@ -284,8 +281,8 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    /// Ten minutes of virtual time: the clock is moved from wait to wait, while nothing is under way. Then four sleep: the
-    /// three lanes and the watchdog.
+    /// Ten minutes of virtual time. The clock advances while no request is under way: then the three lanes and the
+    /// watchdog sleep.
     @Test
     func `S5 after ten minutes of outage and a relaunch, the saved wait applies and one success sends everything`()
         async throws
@@ -296,8 +293,8 @@ struct SyncEngineTests {
         let phone = try SyncedPhone(server, clock: clock)
         for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }
         let engine = phone.start()
-        // The store sleeps after a write too, so four sleepers are not always these. A lane that is at work has no wait to resume,
-        // and a very short wait would be over at the relaunch.
+        // The store also sleeps after a write, so the four sleepers may be others. A lane at work does not have a wait
+        // to resume, and a very short wait would be over at the relaunch.
         func isResting() async throws -> Bool {
             let waits = try await phone.store.savedWaits()
             return SyncMachine.Lane.allCases.allSatisfy { waits[$0]?.remaining ?? .zero >= .seconds(1) }

@@ -6,11 +6,10 @@ import Testing
 
 @testable import Optimist
 
-/// Whether the device has caught up since it connected.
 extension SyncMachineTests {
     private static let failedPush = SyncMachine.Event.pushed(.failed(.transient, rows: 1, units: 1))
 
-    /// A device that is connected and has received everything, and has nothing to send.
+    /// A connected device that has received everything and has nothing to send.
     private func caughtUp() -> MachineRun {
         var run = MachineRun(seed: 15)
         run.handle(.started([:]))
@@ -29,7 +28,7 @@ extension SyncMachineTests {
         return run
     }
 
-    /// The same device, whose pushes have failed so often that the next one waits.
+    /// The same device after so many failed pushes that the next one waits.
     private func unreached() -> MachineRun {
         var run = caughtUp()
         run.handle(.wrote)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Optimist
 
-/// How many rows the engine sends and asks for at once, on a network that may be slow.
+/// How many rows the engine sends and requests at once on a slow network.
 extension SyncMachineTests {
     @Test func `S9 a push that fails after a long time is halved, unless it was never sent`() {
         for (isSent, limits) in [(true, [1_000, 500, 250]), (false, [1_000, 1_000, 1_000])] {

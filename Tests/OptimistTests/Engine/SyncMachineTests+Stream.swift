@@ -6,7 +6,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// The stream of pokes: when it is opened, and what happens while it is not open.
 extension SyncMachineTests {
     @Test func `R7 the stream reconnects with the backoff and pulls when it opens`() throws {
         var run = MachineRun(seed: 8)
@@ -91,7 +90,7 @@ extension SyncMachineTests {
         while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         #expect(run.machine.phase == .idle)
-        // The server dies, and the device has nothing to send.
+        // The server dies while the device has nothing to send.
         run.finish(.stream, .streamEnded(.transient))
         #expect(run.machine.phase == .idle, "one failure says nothing yet")
         while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
@@ -138,7 +137,7 @@ extension SyncMachineTests {
         }
     }
 
-    /// Nothing tells this device of what another one wrote: each poke is lost, and so are answers and streams, in any order.
+    /// Every poke is lost; answers and streams are lost in any order.
     @Test(arguments: 1...100)
     func `R7 a device that may sync polls again within an hour, whatever is lost`(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Optimist
 
-/// Runs a machine in virtual time. What its effects come to is the test's to say.
+/// Runs a machine in virtual time. The test supplies the results of its effects.
 struct MachineRun {
     typealias Event = SyncMachine.Event
     typealias Effect = SyncMachine.Effect
@@ -74,7 +74,6 @@ struct MachineRun {
         handle(event)
     }
 
-    /// Lets everything under way fail.
     mutating func failAll(_ failure: SyncMachine.Failure = .transient) {
         while !working.isEmpty {
             if working.contains(.push) { finish(.push, .pushed(.failed(failure, rows: 1, units: 1))) }
@@ -83,7 +82,7 @@ struct MachineRun {
         }
     }
 
-    /// Moves time to the next timer and lets it fire. Returns false if there is none.
+    /// Advances to the next timer and fires it. Returns false if there is none until `end`.
     @discardableResult
     mutating func step(until end: Duration = .seconds(1_000_000)) -> Bool {
         guard let next = timers.min(by: { ($0.value.due, $0.value.token) < ($1.value.due, $1.value.token) }),
@@ -265,7 +264,6 @@ struct SyncMachineTests {
         #expect(run.now == .seconds(60))
     }
 
-    /// Whatever the answers are, they never make a loop without a wait.
     @Test(arguments: [
         SyncMachine.Failure.transient, .throttled(.zero), .pushRewound, .paused(PauseReason(.accountRefused, "p")),
         .protocolError("x"),
@@ -335,7 +333,7 @@ struct SyncMachineTests {
         #expect(run.machine.phase == .syncing)
     }
 
-    /// S6: whatever happens in whatever order, a lane that is wanted runs or waits, and no lane runs twice.
+    /// S6: in any order of events, a wanted lane runs or waits, and no lane runs twice.
     @Test(arguments: 1...300)
     func `S6 Q3 pending, online and idle is impossible`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -367,7 +365,7 @@ struct SyncMachineTests {
             case 10 where run.working.contains(.pull): run.finish(.pull, .pulled(.failed(failure)))
             case 11 where run.working.contains(.stream): run.handle(.streamAlive)
             case 12 where run.working.contains(.stream): run.finish(.stream, .streamEnded(failure))
-            case 6...12: break  // That lane does not run.
+            case 6...12: break  // The lane is not running.
             default: run.step()
             }
             expectLiveness(run)

@@ -10,7 +10,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Devices whose time of day is wrong.
 @Suite(.timeLimit(.minutes(20)))
 struct WrongClockTests {
     private static let now: Int64 = 1_790_000_000_000
@@ -30,7 +29,7 @@ struct WrongClockTests {
         }
     }
 
-    /// The server's time, which moves with the clock of the device that is right.
+    /// Advances the server's time, which follows the clock of the correct device.
     private func later() { right.clock.advance(by: .seconds(300)) }
 
     private func title() -> JSON? { backend.rows("book")[id(1).uuidString.lowercased()]?["title"] }
@@ -108,7 +107,7 @@ struct WrongClockTests {
         #expect(try await (stamps(other).last?.milliseconds ?? 0) < Self.now + 60_000)
     }
 
-    /// For each row: its group, its life, and its title.
+    /// The stamps of each row: its group, its life and its title.
     private func stamps(_ reader: Reader) async throws -> [Stamp] {
         let number = try #require(reader.store.layout(named: "book")).number
         return try await reader.store.read { db in
@@ -206,7 +205,7 @@ struct WrongClockTests {
 
     @Test func `M4 a restarted clock leaves no ceiling far ahead in the file`() async throws {
         let phone = try Phone(at: Self.now)
-        // As by a page that was seen and could not be committed.
+        // As after a page that was seen but not committed.
         phone.store.capture.witness(Stamp(milliseconds: Self.now + Self.day))
         try await phone.store.correctClock(by: Date(timeIntervalSince1970: Double(Self.now) / 1000), roundTrip: .zero)
         try phone.reopen()

@@ -11,7 +11,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// A server with several accounts, as one device reaches it: who is signed in decides whose rows it has.
+/// A server with several accounts, as one device reaches it. The signed-in account decides which rows the device gets.
 private final class Accounts: Remote {
     private let present = Mutex<String?>(nil)
     private let remotes: [String: InMemoryRemote]
@@ -62,7 +62,6 @@ struct FileOwnerTests {
         SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
     }
 
-    /// Runs an engine until a status satisfies a condition.
     private func run(_ engine: SyncEngine, until isReached: (SyncStatus) -> Bool) async throws {
         let running = Task { await engine.run() }
         try await engine.statuses.reach { isReached($0) }
@@ -240,7 +239,7 @@ struct FileOwnerTests {
         #expect(owner.visitor == nil)
     }
 
-    /// The README's first example: one file, one session, one engine.
+    /// As in the README's first example: one file, one session, one engine.
     @Test func `L2 a session reports who is signed in, without a network and without a run`() async throws {
         let transport = InMemoryTransport { request in
             guard request.head.path?.contains("signout") != true else { return TransportResponse(.ok) }

@@ -13,7 +13,7 @@ import Testing
 struct InstallationTests {
     private let server = InMemoryServer(schema: .planner)
 
-    /// A copy of a phone's file in a folder of its own, as a backup makes it.
+    /// Copies a phone's file, as a backup does.
     private func copy(_ phone: SyncedPhone) throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

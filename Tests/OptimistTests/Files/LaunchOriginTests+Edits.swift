@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-/// Edits that the user takes back in a file that went back, although the server may have them.
+/// Edits that the user undoes in a restored file, although the server may have them.
 extension LaunchOriginTests {
     @Test(arguments: [true, false])
     func `L3 W3 an edit undone in a restored file is undone on the server`(isAsked: Bool)

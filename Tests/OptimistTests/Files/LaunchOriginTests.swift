@@ -23,7 +23,6 @@ struct LaunchOriginTests {
 
     init() throws { phone = try Device([Photo.self], at: Self.present, migrate: Photo.migrate) }
 
-    /// Closes and opens the file.
     private func relaunch(_ device: Device) throws { try device.open([Photo.self], migrate: Photo.migrate) }
 
     private func count(_ added: Int, on device: Device) async throws {
@@ -31,7 +30,7 @@ struct LaunchOriginTests {
         try await device.execute("UPDATE photo SET likes = likes + \(added)")
     }
 
-    /// A device with a copy of a file, the phone's, on which the time of day is another one.
+    /// A device with a copy of a file, by default the phone's, and another time of day.
     func copy(of original: Device? = nil, after milliseconds: Int64 = 0) throws -> Device {
         let device = try Device([Photo.self], at: Self.present + milliseconds, migrate: Photo.migrate)
         try (original ?? phone).store.pool.backup(to: device.store.pool)
@@ -39,7 +38,7 @@ struct LaunchOriginTests {
         return device
     }
 
-    /// The phone, with a photo that the server has.
+    /// Puts a photo on the phone and on the server.
     func begin() async throws {
         try await phone.store.write { [photo] in try photo.insert($0) }
         try await phone.sync(with: server)
@@ -173,7 +172,6 @@ struct LaunchOriginTests {
         try await expect(6, on: [phone])
     }
 
-    /// Runs the phone's sync until something holds.
     private func sync(_ remote: FakeBackend, until isDone: () async throws -> Bool) async throws {
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
         let running = Task { await engine.run() }
@@ -242,7 +240,7 @@ struct LaunchOriginTests {
         #expect(server.sums("photo", "likes").values.sorted() == [2, 3])
     }
 
-    /// An older version of this library, or a copy of the file, sends what a launch counted as it is.
+    /// An older version of this library, or a copy of the file, sends a launch's counts under the launch's id.
     @Test(arguments: [false, true])
     func `M3 L5 totals that the server has under a launch's id stay there`(fromCopy: Bool) async throws {
         try await begin()

@@ -25,7 +25,7 @@ struct OpeningTests {
         } catch { return error as? OptimistError }
     }
 
-    /// Makes a file and closes it.
+    /// Creates and closes a file.
     ///
     /// - Returns: Its bytes.
     private func leave(
@@ -54,7 +54,7 @@ struct OpeningTests {
     @Test func `W1 a file whose creation was interrupted is opened and created again`() throws {
         let (half, file) = (folder.appending(path: "half.sqlite"), folder.appending(path: "app.sqlite"))
         try DatabaseQueue(path: half.path).writeWithoutTransaction { db in
-            // More than the cache holds: a part is in the file, and the journal says how to take it back.
+            // More than fits in the cache, so part is in the file, and the journal can undo it.
             try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
             for part in ["", "-journal"] {
                 try FileManager.default.copyItem(atPath: half.path + part, toPath: file.path + part)
@@ -189,7 +189,6 @@ struct OpeningTests {
         #expect(try await store.nextPush(PushLimit())?.push.rows.map(\.id) == [new])
     }
 
-    /// Words of SQL are fine names for an app.
     private struct Group: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "group"
         var id = UUID()
@@ -247,7 +246,7 @@ struct OpeningTests {
         #expect(note.bit == 6)
     }
 
-    /// An app that starts waits for each of them.
+    /// The app's launch waits for each statement.
     @Test func `opening an up-to-date file takes few statements and writes nothing`() throws {
         func statements(opening synced: [any SyncedRecord.Type], _ name: String) throws -> Int {
             func open() throws -> Store {
@@ -257,7 +256,7 @@ struct OpeningTests {
                     Note.migrate(&migrator)
                 }
             }
-            // The connection that makes a file may look for temporary tables ever after.
+            // The connection that creates a file may look for temporary tables from then on.
             try open().pool.close()
             let store = try open()
             let count = Mutexed(0)

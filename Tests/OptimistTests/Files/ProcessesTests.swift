@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Starts another process with the same file: see Tests/OtherProcess.
+/// Starts another process on the same file: see Tests/OtherProcess.
 private func startOther(_ role: String, _ file: URL) throws -> ChildProcess {
     try ChildProcess(
         Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "OtherProcess"), [role, file.path])

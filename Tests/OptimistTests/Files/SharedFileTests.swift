@@ -7,13 +7,13 @@ import Testing
 @testable import OptimistWire
 
 struct SharedFileTests {
-    /// A process: what it knows of the file, its own clock and time of day.
+    /// A process: its knowledge of the file, its clock and its time of day.
     private struct Writer {
         var known = SharedFile(version: 0, ceiling: .zero)
         var clock = HybridClock()
         var skew: Int64
 
-        /// Commits a transaction, as `Store` does. Returns its stamp, or nil if it had none.
+        /// Commits a transaction, as `Store` does. Returns its stamp, or nil if it only saw one.
         mutating func commit(_ file: inout (version: Int64, ceiling: Stamp), at milliseconds: Int64, seen: Stamp?)
             -> Stamp?
         {
@@ -40,7 +40,7 @@ struct SharedFileTests {
         for _ in 0..<2_000 {
             now += Int64.random(in: 0...(Bool.random(using: &random) ? 3 : 4_000), using: &random)
             let number = Int.random(in: 0..<3, using: &random)
-            // SQLite counts for each connection what the others committed.
+            // SQLite counts, for each connection, the commits of the others.
             if previous != number { file.version += 1 }
             previous = number
             let seen = Int.random(in: 0..<10, using: &random) == 0 ? last.successor : nil
@@ -52,7 +52,7 @@ struct SharedFileTests {
         }
     }
 
-    /// A launch: it begins at the file's ceiling, and writes some times.
+    /// A launch that starts at the file's ceiling and writes a few times.
     private func launch(
         on file: inout Stamp, at milliseconds: Int64, seen: Stamp? = nil, writes: Int = 1
     ) -> (stamps: [Stamp], raised: Int) {

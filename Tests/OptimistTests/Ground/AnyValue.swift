@@ -4,7 +4,7 @@ import OptimistWire
 
 @testable import Optimist
 
-/// A value of SQLite's, of any type and with any bytes.
+/// A SQLite value of any type, with any bytes.
 enum AnyValue: Sendable {
     case null
     case integer(Int64)
@@ -26,7 +26,7 @@ enum AnyValue: Sendable {
 }
 
 extension AnyValue {
-    /// A value that a seed draws: a usual one, one at a limit, or one that looks like one of another type.
+    /// A random value: a usual one, one at a limit, or one that looks like another type.
     static func random(using random: inout some RandomNumberGenerator) -> AnyValue {
         switch Int.random(in: 0..<10, using: &random) {
         case 0: return .null

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Optimist
 
-/// Dates in the forms in which GRDB stores them.
 @Suite(.timeLimit(.minutes(20)))
 struct DateFormTests {
     @Test(arguments: [0, 1_780_000_000_000, -1_780_000_000_000, 32_503_679_999_000])

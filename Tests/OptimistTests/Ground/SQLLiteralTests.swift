@@ -7,7 +7,6 @@ import Testing
 
 @testable import Optimist
 
-/// The server's values, as the triggers keep them.
 @Suite(.timeLimit(.minutes(60)))
 struct SQLLiteralTests {
     private static let seeds: ClosedRange<UInt64> = TestForm.of(short: 1...40, full: 1...400, soak: 1...40_000)
@@ -27,14 +26,14 @@ struct SQLLiteralTests {
             let areSame = value.withView { a in other.withView { a.isSame(as: $0) } }
             #expect(isLiteral(literal, of: other) == areSame, "\(literal) \(other.literal)")
             let read = try db.read { db in
-                // GRDB keeps statements by their SQL, and takes a composed and a decomposed letter for the same.
+                // GRDB caches statements by their SQL, and treats composed and decomposed letters as equal.
                 try RowStatement("SELECT \(literal) -- \(number)", in: db).first([]) { $0.value(0) }
             }
             #expect(read?.isSame(as: stored) == true || isNeighbour(read, of: stored), "\(literal)")
         }
     }
 
-    /// Whether SQLite has read a number as the double beside it. Its reader of decimals does so for large exponents.
+    /// Whether SQLite read a number as the adjacent double, as its decimal parser does for large exponents.
     private func isNeighbour(_ read: DatabaseValue?, of stored: DatabaseValue) -> Bool {
         guard case .double(let number)? = read?.storage, case .double(let original) = stored.storage else {
             return false

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct SharedWorkTests {
-    /// Work that takes a second on a clock that is moved by hand, and gives the number of its run.
+    /// Work that takes a second on a manual clock and returns the number of its run.
     private final class Bench: Sendable {
         let clock = ManualClock()
         private let work = SharedWork<Int>()

@@ -8,7 +8,6 @@ import Testing
 
 @testable import Optimist
 
-/// A record whose table has a column of each declared type.
 struct Specimen: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "specimen"
     var id = UUID()
@@ -33,7 +32,7 @@ struct Specimen: Codable, Identifiable, SyncedRecord {
         }
     }
 
-    /// Every column but the reference.
+    /// All columns except the reference.
     static let columns = [
         "word", "short", "day", "flag", "count", "large", "ratio", "amount", "price", "anything", "bytes", "doc",
         "page",
@@ -41,7 +40,6 @@ struct Specimen: Codable, Identifiable, SyncedRecord {
     ]
 }
 
-/// Two devices with such a table, and their server.
 struct Specimens {
     let here: Device
     let there: Device
@@ -53,7 +51,6 @@ struct Specimens {
         server = AppServer(try Schema(exporting: here.file, id: "specimens"))
     }
 
-    /// Brings everything from one device to the other.
     func sync() async throws {
         try await here.sync(with: server)
         try await there.sync(with: server)
@@ -62,7 +59,7 @@ struct Specimens {
 }
 
 extension Device {
-    /// What a column holds, as a literal, which says type and bytes.
+    /// A column's value as a literal, which shows its type and bytes.
     func literal(_ column: String, of specimen: Specimen) async throws -> String {
         try await literals([column], of: specimen).first ?? "no row"
     }

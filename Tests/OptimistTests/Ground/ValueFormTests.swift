@@ -9,7 +9,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistWire
 
-/// The forms of values, without a table.
 @Suite(.timeLimit(.minutes(60)))
 struct ValueFormTests {
     private static let forms: [ValueForm] = [
@@ -44,9 +43,9 @@ struct ValueFormTests {
 
     private func comesBack(_ stored: DatabaseValue, _ wire: JSON, _ form: ValueForm) -> Bool {
         switch (form, stored.storage) {
-        // JSON comes back as the same value.
+        // JSON returns as an equal value.
         case (.json, _): form.wire(form.stored(wire)) == wire
-        // A whole number is in no column of texts but one that is declared DATE, where SQLite makes a number of the text again.
+        // Whole numbers occur only in text columns declared DATE, where SQLite turns the text into a number again.
         case (.string, .int64(let number)): form.stored(wire).isSame(as: String(number).databaseValue)
         default: form.stored(wire).isSame(as: stored)
         }

@@ -26,9 +26,9 @@ private struct ValueWorld {
     private let rows = (1...3).map {
         Specimen(id: UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID())
     }
-    /// What each cell holds on both devices after the last sync, as literals.
+    /// The literals in each cell on both devices after the last sync.
     private var synced: [Cell: String] = [:]
-    /// What each device has written since.
+    /// The edits of each device since then.
     private var unsent: [[Cell: Edit]] = [[:], [:]]
     private var writes = 0
     private var refusals = 0
@@ -74,7 +74,7 @@ private struct ValueWorld {
         unsent[index][cell] = isBack ? nil : Edit(number: writes, literal: after)
     }
 
-    /// Whether SQLite takes two literals for the same value.
+    /// Whether SQLite considers two literals the same value.
     private static func areSame(_ a: String, _ b: String) -> Bool {
         guard let a = SQLLiteral.parse(a), let b = SQLLiteral.parse(b) else { return false }
         return a.isSame(as: b)
@@ -92,7 +92,6 @@ private struct ValueWorld {
         try await compare()
     }
 
-    /// The server refuses all that one device has written.
     private mutating func refuse() async throws {
         let index = Int.random(in: 0...1, using: &random)
         try await device(index).sync(with: lab.server) { _ in
@@ -129,7 +128,7 @@ private struct ValueWorld {
         }
     }
 
-    /// Whether both are the same JSON: a device spells received JSON its own way.
+    /// Whether both are equal JSON. A device spells received JSON in its own way.
     private static func areSameJSON(_ a: String, _ b: String) -> Bool {
         func json(_ literal: String) -> JSON? {
             guard case .string(let text)? = SQLLiteral.parse(literal)?.storage else { return nil }

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// What becomes of a value between two devices: it arrives as it is, or its write is refused.
 @Suite(.timeLimit(.minutes(20)))
 struct ValueTests {
     private static let deepest = String(repeating: "[", count: 24) + String(repeating: "]", count: 24)
@@ -39,7 +38,7 @@ struct ValueTests {
         try await lab.sync()
         #expect(try await lab.there.literal(column, of: specimen) == written)
         #expect(try await lab.here.store.rejections().isEmpty)
-        // The other device edits it, which keeps what the server has, and takes its edit back.
+        // The other device edits the value, which stores the server's, and undoes the edit.
         try await lab.there.set(column, "NULL", in: specimen)
         try await lab.there.set(column, sql, in: specimen)
         #expect(try await lab.there.store.counts().pending == 0, "the server's value again is no edit")

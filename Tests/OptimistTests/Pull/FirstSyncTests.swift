@@ -14,7 +14,6 @@ import Testing
 struct FirstSyncTests {
     private let backend = FakeBackend()
 
-    /// Two shelves with five books each, and four tags.
     init() {
         for shelf in 1...2 {
             backend.write("shelf", [id(shelf)], ["name": .string("Shelf \(shelf)")])
@@ -31,7 +30,7 @@ struct FirstSyncTests {
         let reader = try Reader(backend)
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
-        // A part that was asked for ahead is asked for again if the device has other ids by then, and so is the one before it.
+        // A part requested ahead is requested again, with the one before it, if the device's ids have changed since.
         #expect(backend.requests.count { $0.hasPrefix("snapshot") } <= 7)
         let steps = backend.requests.filter { $0 != "push" }.reduce(into: [String]()) { steps, request in
             if !steps.contains(request) { steps.append(request) }
@@ -68,8 +67,7 @@ struct FirstSyncTests {
         #expect(SnapshotOrder.sorted(tables).map(\.name) == ["album", "photo", "note", "b", "a"])
     }
 
-    /// Every request is once the last one that is answered before a crash. Meanwhile others write, into what was received
-    /// and into what is still to come, and so does this device.
+    /// The device is killed after each request in turn. Other devices and this one write in between.
     @Test func `R6 a first sync killed at any point resumes without duplicates`() async throws {
         let reader = try Reader(backend)
         var previous = 0
@@ -144,7 +142,7 @@ struct FirstSyncTests {
         await reader.stop()
         let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
         #expect(requests.first == "snapshot tag begin")
-        // The next part may be asked for ahead of it.
+        // The next part may be requested before it.
         #expect(requests.prefix(3).contains("pull shelf book"))
         #expect(!requests.contains("snapshot book begin"))
         #expect(try await reader.isEqualToBackend())
@@ -172,8 +170,8 @@ struct FirstSyncTests {
         await reader.stop()
     }
 
-    /// A row was sent from here before its table came, and another device had deleted it by then: no snapshot tells of
-    /// it, nor whether that device had read it.
+    /// Another device deleted the row before its table was received: no snapshot shows that, nor whether that device
+    /// had read the row.
     @Test(arguments: [true, false])
     func
         `R6 M7 a row sent and deleted before the first snapshot is only in the journal, whenever its answer arrives`(
@@ -207,7 +205,7 @@ struct FirstSyncTests {
         #expect(again.sent.map(\.kind) == [.create])
     }
 
-    /// Forty-seven are two statements of twenty entries, and some. One may wait for its shelf.
+    /// 47 rows take two statements of twenty entries and a remainder. One row may wait for its shelf.
     @Test(arguments: [nil, 1, 20, 27, 47])
     func `R6 R4 a snapshot stores the same entries with or without a misfit`(misfit: Int?)
         async throws

@@ -9,8 +9,8 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Remotes that promise little: cursors that look like the server's and mean something else, pages without what the
-/// device has pushed, no snapshots.
+/// Remotes with few guarantees: opaque cursors that look like the server's, pages without the device's pushes, no
+/// snapshots.
 @Suite(.timeLimit(.minutes(20)))
 struct GuaranteeTests {
     private let backend = FakeBackend()
@@ -86,11 +86,12 @@ struct GuaranteeTests {
     ) async throws {
         promise(
             RemoteGuarantees(hasOrderedCursors: isOrdered), leavesOutPushes: true, hasSnapshots: hasSnapshots)
-        // Without snapshots, a page has to reach what the remote remembers.
+        // Without snapshots, a page must cover everything that the remote remembers.
         backend.settings.withLock { $0.pageRows = 100 }
         backend.write("book", [id(10), id(11)], ["title": "There"])
         let reader = try Reader(backend)
-        // Accepted before the first pull, between pulls, and answered after a page of a later transaction.
+        // The first row is accepted before the first pull, the second between pulls, and the third is answered after a
+        // page of a later transaction.
         try await reader.write("INSERT INTO book(id, title) VALUES (?, 'First')", [id(1)])
         let first = try #require(try await reader.store.nextPush(PushLimit()))
         try await reader.store.apply(try await backend.push(first.push).verdicts, of: first)
@@ -109,7 +110,7 @@ struct GuaranteeTests {
         try await reader.store.apply(verdicts, of: third)
         try await reader.sync()
         #expect(try await titles(reader) == ["First", "Later", "Second", "There", "There", "Third"])
-        // The remote forgets the cursor: everything is received from the beginning.
+        // The remote forgets the cursor, so the device receives everything again.
         backend.write("book", [id(13)], ["title": "Latest"])
         backend.purge()
         try await reader.sync()
@@ -126,7 +127,7 @@ struct GuaranteeTests {
         let reader = try Reader(backend)
         try await reader.sync()
         backend.deleteUnheard("book", [id(12), id(15)])
-        // Each launch goes on with the snapshot, beside rows that are sent meanwhile, before and behind its place.
+        // Each launch continues the snapshot while rows before and behind its place are sent.
         for run in 0..<12 {
             try await reader.syncKilled(run: run)
             if run < 6 {

@@ -226,7 +226,7 @@ struct PageTests {
             try await store.forgetDeletedRows(rememberedFor: 90, at: start + day * 86_400, knowing: seq)
         }
         try await forget(day: 1, knowing: 4)
-        // It has waited here for 180 days, and the server remembers it from now on.
+        // The deletion waited here for 180 days, and the server remembers it from now on.
         try await store.pushAccepted(seq: 5)
         _ = try await store.write { try unsent.delete($0) }
         try await forget(day: 180, knowing: 5)

@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Removals of so many rows that the app is asked first.
+/// Removals so large that the app is asked first.
 extension ResyncTests {
     private func empty() async throws -> Reader {
         backend.write("tag", (1...150).map { id(1000 + $0) }, ["name": "many"])
@@ -54,7 +54,7 @@ extension ResyncTests {
         backend.settings.withLock { $0.pageRows = 1000 }
         let asked = AsyncStream<MassRemoval>.makeStream()
         let door = AsyncStream<Void>.makeStream()
-        // If another row is missing by the time it answers, the app is asked once more.
+        // If another row is missing when the app answers, it is asked again.
         reader.start { removal in
             asked.continuation.yield(removal)
             for await _ in door.stream {}

@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Devices that were away for longer than the server remembers deleted rows.
+/// Devices that were away longer than the server remembers deletions.
 @Suite(.timeLimit(.minutes(20)))
 struct ResyncTests {
     let backend = FakeBackend()
@@ -24,7 +24,7 @@ struct ResyncTests {
         try await reader.sync()
     }
 
-    /// Rows go and come on the server, and it forgets the deleted ones.
+    /// Changes rows on the server, which then forgets its deletions.
     private func goOn() {
         backend.write("book", (11...13).map(id), nil)
         backend.write("shelf", [id(2)], nil)
@@ -103,7 +103,7 @@ struct ResyncTests {
         #expect(entry.isRestored)
     }
 
-    /// A resync does not bring a project, whose removal has to wait: what is below it is on its way.
+    /// A resync does not bring a project whose removal must wait, because a row below it is being sent.
     private func removeLater(_ trip: Project, _ store: Store) async throws -> PushBatch {
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
@@ -123,7 +123,6 @@ struct ResyncTests {
         #expect(try await store.counts().parked == 1)
     }
 
-    /// The project that is sent next.
     private func sentProject(_ store: Store) async throws -> RemotePush.Row.Change? {
         try await store.nextPush(PushLimit())?.push.rows.first { $0.table == "project" }?.change
     }
@@ -159,7 +158,7 @@ struct ResyncTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// It is asked with each page and each push.
+    /// The check runs with each page and each push.
     @Test func `the search for edited rows among waiting removals does not scan all waiting rows`() async throws {
         let store = try Desk(onDelete: "RESTRICT").store
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))

@@ -8,14 +8,13 @@ import Testing
 
 @testable import Optimist
 
-/// Rows that must be healed, and the rows that they refer to.
+/// Rows that are restored to the server, and the rows they refer to.
 extension RewindTests {
     /// The remote goes back to its first transaction.
     private func goBack(_ store: Store) async throws {
         try await store.rewind(["step", "project"], at: "e1.3", to: [("e1", 0), ("e2", 1)].map(RemoteEpoch.init))
     }
 
-    /// A page of the remote's new life.
     private func take(_ rows: [RemotePage.Row], from: Int = 1, to seq: Int = 2, in store: Store) async throws {
         #expect(
             try await store.apply(
@@ -129,7 +128,7 @@ extension RewindTests {
         for column in ["title", "part"] { #expect(second.clocks?[column] == first.clocks?[column]) }
     }
 
-    /// A row that heals, whose edited reference to one project lost to another device's later one to another.
+    /// A restored row whose edited reference lost to another device's later reference.
     private func healing(_ tickets: Step, in tour: Project, insteadOf trip: Project, _ store: Store) async throws {
         try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [tour.id]) }

@@ -9,9 +9,8 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Whole syncs with a server that was restored from a backup.
 extension RewindTests {
-    /// Two devices do this and that, and everything arrives.
+    /// Two devices make various changes, and everything is synced.
     private func live(_ a: Reader, _ b: Reader) async throws {
         try await a.sync()
         try await b.sync()

@@ -10,7 +10,6 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistWire
 
-/// Servers whose database went back.
 @Suite(.timeLimit(.minutes(20)))
 struct RewindTests {
     let backend = FakeBackend()
@@ -21,7 +20,7 @@ struct RewindTests {
         backend.write("book", (11...14).map(id), ["title": "A book"])
     }
 
-    // MARK: - Where two paths part
+    // MARK: - Common points
 
     private func common(_ cursor: String, _ mine: [(String, Int64)], _ theirs: [(String, Int64)]) -> Int64? {
         let lineage = Lineage(
@@ -34,20 +33,20 @@ struct RewindTests {
         #expect(common("e1.41", [], [("e1", 0), ("e2", 30)]) == 30)
         #expect(common("e1.41", [], [("e1", 0), ("e2", 50), ("e3", 20), ("e4", 35)]) == 20)
         #expect(common("e1.41", [("e1", 0)], [("e1", 0), ("e2", 41)]) == 41)
-        // The epoch that this device knows is not in the backup.
+        // The backup lacks the epoch that this device knows.
         #expect(common("e2.60", [("e1", 0), ("e2", 41)], [("e1", 0), ("e3", 35)]) == 35)
         #expect(common("e2.60", [("e1", 0), ("e2", 20)], [("e1", 0), ("e3", 35)]) == 20)
         #expect(common("e3.60", [("e1", 0), ("e2", 20), ("e3", 55)], [("e1", 0), ("e2", 20), ("e4", 50)]) == 50)
-        // A cursor that is behind this device's knowledge.
+        // A cursor older than the device's knowledge.
         #expect(common("e1.15", [("e1", 0), ("e2", 20)], [("e1", 0), ("e3", 35)]) == 35)
         #expect(common("e9.60", [], [("e1", 0), ("e3", 35)]) == 0, "nothing is known in common")
         #expect(common("e1.60", [], [("e1", 7)]) == 7)
         #expect(common("e2.50", [("e1", 0), ("e3", 55)], [("e1", 0), ("e3", 55)]) == 0, "its epoch is in neither")
-        // The remote tells of the epochs from the asked cursor's own.
+        // The remote lists the epochs from the cursor's epoch on.
         #expect(common("e1.50", [("e1", 0), ("e2", 55)], [("e2", 55), ("e3", 60)]) == 55)
     }
 
-    /// A device with a project that the server took as its 9th transaction, and steps up to its 5th.
+    /// A device with a project from the server's 9th transaction, and steps up to its 5th.
     private func desk(_ project: Project) async throws -> Desk {
         let desk = try Desk()
         try await desk.store.take([.project(project, seq: 9)], to: ["project"], seq: 9)
@@ -79,7 +78,7 @@ struct RewindTests {
         #expect(try await desk.store.tableProgress().map(\.cursor) == ["e2.12", "e2.5"])
     }
 
-    /// A desk in the middle of a catch-up: the page was made when the server had come to its 9th transaction.
+    /// A desk in the middle of a catch-up. The server was at its 9th transaction when it made the page.
     private func deskWithinCatchUp(head: String?) async throws -> Desk {
         let desk = try Desk()
         var page = RemotePage(from: "e1.0", cursor: "e1.5", hasMore: true, rows: [.step(Step(text: "Tickets"), seq: 4)])
@@ -187,7 +186,7 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    /// One transaction may have written a row and another one that became one with it since: both have its clock.
+    /// One transaction may have written a row and another row that was merged into it since: both have its clock.
     @Test(arguments: [true, false])
     func `L3 M6 a restored row takes the server's value with an equal clock`(isAnswer: Bool) async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
@@ -216,7 +215,7 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    /// It was replaced here and elsewhere, and no page has told of that before the server goes back.
+    /// The row was replaced here and elsewhere, and no page reported that before the server went back.
     @Test func `L3 L4 a life that this device made too is sent in full when the server has lost it`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: ["step", "project"], seq: 1)
@@ -243,7 +242,7 @@ struct RewindTests {
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.step(tickets, seq: 4, in: trip)], from: 1, to: seq)
         #expect(try await desk.store.counts().parked == 1, "its project is not here")
-        // The server had the step as its second transaction too, in another project.
+        // The server also had the step in its second transaction, in another project.
         try await desk.store.rewind(
             ["step", "project"], at: "e1.\(seq)", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
         let tableProgress = try await desk.store.tableProgress()
@@ -307,7 +306,7 @@ struct RewindTests {
 }
 
 extension Store {
-    /// Takes the first page for some of the tables.
+    /// Applies the first page of some tables.
     fileprivate func take(_ rows: [RemotePage.Row], to tables: [String], seq: Int, epoch: String = "e1") async throws {
         #expect(
             try await apply(

@@ -5,7 +5,6 @@ import Optimist
 import OptimistWire
 import Testing
 
-/// A snapshot as a device asks for it, and as the server gives it.
 @Suite(.timeLimit(.minutes(20)))
 struct SnapshotRemoteTests {
     private let server = InMemoryServer(schema: .planner)

@@ -11,14 +11,14 @@ import Testing
 @_spi(Internals) @testable import Optimist
 @testable import OptimistCore
 
-/// What the app is told of rows that the server does not take for now, and of an engine that does not run.
+/// The status and the pending rows while rows are deferred or the engine is not running.
 @Suite(.timeLimit(.minutes(20)))
 struct WaitingRowsTests {
     private static let unknownAlarm = DeferralReason("schemaTooNew", column: "alarm")
 
     private static let now: @Sendable () -> Date = { Date(timeIntervalSince1970: 1_790_000_000) }
 
-    /// A phone with a row that has a column which the server lacks, after the server's answer.
+    /// A phone after the server deferred its row because of a column that the server lacks.
     private func refusedPhone() async throws -> (phone: SyncedPhone, engine: SyncEngine) {
         var schema = Schema.planner
         schema.types["todo"]?.columns["alarm"] = nil
@@ -64,7 +64,7 @@ struct WaitingRowsTests {
         let inspection = try DatabaseInspection(of: phone.folder.appending(path: "planner.sqlite"))
         #expect(inspection.pending.map(\.waitReason) == [Self.unknownAlarm])
         #expect(inspection.pending.first?.nextAttempt == row.nextAttempt)
-        // The next server knows the column.
+        // This server knows the column.
         let engine = again.start()
         try await again.clock.pass(.seconds(1), for: engine) { try await again.store.counts().pending == 0 }
         try await engine.statuses.reach { $0.phase == .idle }
@@ -164,7 +164,7 @@ struct WaitingRowsTests {
     }
 }
 
-/// Answers everything but the first push, which not even a cancellation ends.
+/// Holds the first push until `answer()`, even if it is cancelled, and answers everything else.
 private final class SilentRemote: Remote {
     private let remote: InMemoryRemote
     private let silence = Mutex<(isOver: Bool, waiting: CheckedContinuation<Void, Never>?)>((false, nil))
@@ -174,7 +174,6 @@ private final class SilentRemote: Remote {
 
     func untilAsked() async { for await _ in asked.stream { return } }
 
-    /// Answers the first push after all.
     func answer() { silence.withLock { $0.waiting }?.resume() }
 
     func push(_ push: RemotePush) async throws -> RemotePush.Answer {
@@ -199,7 +198,6 @@ private final class SilentRemote: Remote {
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws { try await remote.listen(receive) }
 }
 
-/// Keeps what is logged.
 private final class Log: LogHandler {
     let lines = Mutex<[String]>([])
     var metadata: Logger.Metadata {

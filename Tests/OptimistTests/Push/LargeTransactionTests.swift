@@ -11,7 +11,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// What one device writes in one transaction reaches another one, whose way to the server is bad.
 @Suite(.timeLimit(.minutes(20)))
 struct LargeTransactionTests {
     private static let rows = TestForm.of(short: 2_500, full: 5_000, soak: 50_000)
@@ -42,7 +41,7 @@ struct LargeTransactionTests {
     }
 }
 
-/// A remote that loses pokes and pages, and whose stream is cut. With the first seed no poke arrives at all.
+/// Loses pokes and pages, and cuts the stream. With seed 1, no poke arrives at all.
 private final class LossyRemote: Remote {
     private let remote: any Remote
     private let random: Mutex<SplitMix64>

@@ -8,7 +8,6 @@ import Testing
 
 @testable import Optimist
 
-/// How the server's answers change sent rows and rows that were edited meanwhile.
 extension OutboxTests {
     @Test func `S4 an accepted verdict clears the sent columns and keeps later edits`() async throws {
         let todo = try await confirmed()

@@ -32,7 +32,7 @@ struct OutboxTests {
 
     func next() async throws -> PushBatch { try #require(try await store.nextPush(PushLimit())) }
 
-    /// A row that was deleted and inserted again, with the batch that carries its second life.
+    /// A deleted row that was inserted again, with the batch that carries its second life.
     func begunAnew() async throws -> (Todo, PushBatch) {
         let todo = try await confirmed()
         try await edit("DELETE FROM todo")
@@ -55,7 +55,7 @@ struct OutboxTests {
         phone.advance(90_500)
         _ = try await insert("new")
         #expect(try await next().push.oldestPendingSeconds == 90)
-        // A clock that was set back makes no negative age.
+        // Setting the clock back does not produce a negative age.
         phone.advance(-200_000)
         #expect(try await next().push.oldestPendingSeconds == 0)
     }
@@ -194,7 +194,6 @@ struct OutboxTests {
             try await store.read { try String.fetchAll($0, sql: "SELECT state FROM optimist_state") } == ["pending"])
     }
 
-    /// How SQLite finds the pending rows in the order in which they are sent.
     private func scanPlan() async throws -> [String] {
         let layouts = store.layouts
         return try await store.read { db in
@@ -208,7 +207,7 @@ struct OutboxTests {
         for number in 0...SendingOrder.few {
             let todo = Todo(content: "\(number)")
             ids.append(todo.wireID)
-            // Each in a transaction of its own, the ids in no order.
+            // One transaction each; the ids are in random order.
             try await store.write { try todo.insert($0) }
         }
         #expect(try await scanPlan().contains { $0.contains("ORDER BY") }, "a write makes no index")

@@ -5,7 +5,6 @@ import GRDB
 import Optimist
 import OptimistWire
 
-/// A record that others refer to.
 struct Pier: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "pier"
     var id = UUID()
@@ -13,7 +12,6 @@ struct Pier: Codable, Identifiable, SyncedRecord {
     var row: RemotePage.Row { .of(Self.databaseTableName, id, [:]) }
 }
 
-/// A record with two unique values.
 struct Berth: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "berth"
     var id = UUID()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-/// Unsent rows become a push, without a store.
+/// Assembles pushes from unsent rows, without a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PushAssemblyTests {
     private typealias Unsent = PushAssembly.Unsent
@@ -26,12 +26,11 @@ struct PushAssemblyTests {
         ], rules: SyncRules(counters: ["likes"]))
     private static let text = 1 << 1 as Int64
 
-    /// The wire form of a row's id.
     private static func id(_ number: Int) -> String {
         "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - "\(number)".count) + "\(number)"
     }
 
-    /// A new row, unless the edit says otherwise.
+    /// A new row, unless `edit` changes that.
     private static func step(
         _ number: Int, _ text: String = "", parent: Int? = nil, edit: (inout RowEntry) -> Void = { _ in }
     ) -> Unsent {
@@ -52,7 +51,6 @@ struct PushAssemblyTests {
         PushAssembly(device: device, limit: PushLimit(rows: rows, bytes: bytes))
     }
 
-    /// What a push of one row says of it.
     private func change(_ unsent: Unsent) throws -> RemotePush.Row.Change {
         var assembly = Self.assembly()
         let hasRoom = assembly.add([unsent])
@@ -60,12 +58,12 @@ struct PushAssemblyTests {
         return try #require(assembly.rows.first).change
     }
 
-    /// A text so long that this many of it make a unit too large to go whole.
+    /// Text so long that `count` rows with it exceed the size limit of a group.
     private static func large(_ count: Int) -> String {
         String(repeating: "x", count: PushAssembly.maxGroupBytes / count + 1)
     }
 
-    // MARK: - What is said of a row
+    // MARK: - Changes
 
     @Test func `S1 a push creates a row with all columns, updates it with the unsent ones, or deletes it`() throws {
         let made = RowPatch(
@@ -172,7 +170,7 @@ struct PushAssemblyTests {
         #expect(assembly.groups == [0..<3])
     }
 
-    // MARK: - Units that are too large to go whole
+    // MARK: - Oversized units
 
     @Test func `S2 a unit of 5 MB is one group, and a larger unit is sent row by row, parents first`() {
         func groups(_ text: String) -> (ids: [String], groups: [Range<Int>]) {
@@ -229,7 +227,7 @@ struct PushAssemblyTests {
         #expect(assembly.groups.isEmpty)
     }
 
-    // MARK: - Laws
+    // MARK: - Random units
 
     @Test(arguments: 1...100)
     func `S2 a push of random units keeps its limits, and its units are complete and in order`(seed: UInt64) {
@@ -244,7 +242,7 @@ struct PushAssemblyTests {
                 next += 1
                 return (next, Int.random(in: 0...400, using: &random))
             }
-            // A new row has 120 bytes beside its columns, each its name and its value.
+            // A new row has 120 bytes and, for each column, its name and its value.
             let size = unit.reduce(0) { $0 + 120 + ("text".count + $1.length + 4) + ("parent".count + 12) }
             let fits = expected.count + unit.count <= limit.rows && bytes + size <= limit.bytes
             let hasRoom = assembly.add(unit.map { Self.step($0.id, String(repeating: "x", count: $0.length)) })

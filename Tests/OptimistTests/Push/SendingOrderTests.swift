@@ -8,7 +8,6 @@ import Testing
 
 @testable import Optimist
 
-/// An album that shows one of its photos.
 private struct Album: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "album"
     var id = UUID()
@@ -23,7 +22,6 @@ private struct Picture: Codable, Identifiable, SyncedRecord {
     var wireID: String { id.uuidString.lowercased() }
 }
 
-/// The order in which rows are sent, and the rows that they wait for.
 @Suite(.timeLimit(.minutes(20)))
 struct SendingOrderTests {
     let desk: Desk
@@ -41,7 +39,7 @@ struct SendingOrderTests {
         }
     }
 
-    // MARK: - Groups that wait
+    // MARK: - Waiting groups
 
     @Test func `S8 united groups that wait do not hold up later groups`() async throws {
         let (a, b) = (Step(text: "A"), Step(text: "B"))
@@ -63,7 +61,7 @@ struct SendingOrderTests {
         #expect(try await next(10)?.push.rows.count == 1)
     }
 
-    // MARK: - Groups that are too large to go whole
+    // MARK: - Large groups
 
     private static func albums(_ migrator: inout DatabaseMigrator) {
         migrator.registerMigration("album") { db in
@@ -170,7 +168,7 @@ struct SendingOrderTests {
 
     // MARK: - Later lives
 
-    /// A project that was deleted begins a new life, and a step that is written afterwards belongs to it.
+    /// A deleted project begins a new life, and a step is then written into it.
     private func beginAnew() async throws -> (project: Project, step: Step) {
         let trip = Project(title: "Trip")
         try await store.take([.project(trip)])
@@ -203,7 +201,7 @@ struct SendingOrderTests {
 
     @Test func `S8 a row waits at most a quarter of an hour for its parent`() async throws {
         let (trip, _) = try await beginAnew()
-        // As by a clock that was four days ahead, and a network that is too expensive.
+        // As if a clock had been four days ahead; the network is also too expensive for the table.
         try await store.apply { db in
             try db.execute(
                 sql: "UPDATE optimist_edit SET due = 1790000000000 + 345600000 WHERE id = ?", arguments: [trip.id])
@@ -220,7 +218,7 @@ struct SendingOrderTests {
         let step = Step(text: "Tickets", project: trip.id)
         try await store.write { try step.insert($0) }
         try await store.apply { db in
-            // As it was adopted before ids were checked.
+            // Rows adopted before ids were checked look like this.
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             for sql in [
                 "UPDATE optimist_edit SET id = 'none', generation = 3 WHERE tbl = (SELECT number FROM optimist_table "
@@ -243,7 +241,7 @@ struct SendingOrderTests {
         try await store.write { try step.insert($0) }
         try await store.write { try trip.insert($0) }
         try await store.write { try $0.execute(sql: "UPDATE step SET project = ?", arguments: [trip.id]) }
-        // There is room for one of them.
+        // The push has room for one row.
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
         try await store.apply([.accepted(seq: 11)], of: first)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import Optimist
 
-/// Pending rows become units, without a store.
+/// Divides pending rows into units, without a store.
 @Suite(.timeLimit(.minutes(20)))
 struct UnitScanTests {
     private typealias Unit = UnitScan.Unit
 
-    /// A row of one group, or of none.
+    /// A pending row of a group, or a clean row without one.
     private static func row(_ id: Int, _ group: Int64?, isPostponed: Bool = false) -> RowEntry {
         var entry = RowEntry(ref: RowRef(table: 1, id: id.databaseValue), generation: 1)
         entry.local = group.map(Stamp.init(rawValue:)).map {
@@ -27,7 +27,7 @@ struct UnitScanTests {
         UnitScan(UnitedGroups(joins), limit: limit, isPostponed: { $0.local?.due != nil })
     }
 
-    /// Gives rows to a scan until it wants no more, and ends it.
+    /// Feeds rows to a scan until it is full, and ends it.
     private static func gather(
         _ rows: [RowEntry], _ scan: inout UnitScan
     ) -> (units: [Unit], after: Int64?, taken: Int) {
@@ -151,7 +151,7 @@ struct UnitScanTests {
         }
     }
 
-    /// Every unit, by the words of the rule.
+    /// All units, derived directly from the rule.
     private static func expected(_ rows: [RowEntry], of groups: [Int64], _ united: UnitedGroups) -> [Unit] {
         groups.compactMap { group in
             if let all = united.united(with: group) { return all[0] == group ? .united(all) : nil }

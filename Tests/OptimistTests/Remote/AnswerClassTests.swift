@@ -6,7 +6,6 @@ import Testing
 
 @testable import Optimist
 
-/// The meaning of an answer's head to the sync engine.
 @Suite(.timeLimit(.minutes(20)))
 struct AnswerClassTests {
     private func failure(

@@ -3,13 +3,13 @@
 import OptimistCore
 import OptimistWire
 
-/// Damages the answers of a server. Some damaged answers can still be read, and say something else.
+/// Damages the answers of a server. Some damaged answers can still be read, with another meaning.
 struct JSONDamage {
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// Values that stand where others are expected.
+    /// Values in place of the expected ones.
     private static let strangers: [JSON] = [
         nil, true, 0, -1, 7, .int(.max), .int(.min), 1e300, -1e300, 0.5, "", "x", "e1.9", "e1.-9", "a", "error",
         "0000000000000001-A", "step:a", [], [[]], [nil, 1, "a"], [:], ["@gen": -1], ["@gen": 3, "@hlc": "x"],
@@ -17,7 +17,7 @@ struct JSONDamage {
         ["a": nil, "b": [:]], ["": ["": nil]],
     ]
 
-    /// Returns the value with some places replaced, removed, doubled or exchanged.
+    /// Returns the value with some parts replaced, removed, duplicated or exchanged.
     mutating func damaged(_ json: JSON) -> JSON {
         (0..<Int.random(in: 1...4, using: &random)).reduce(json) { json, _ in damagedOnce(json) }
     }
@@ -50,7 +50,6 @@ struct JSONDamage {
         }
     }
 
-    /// Returns the text with some bytes replaced, removed or doubled.
     mutating func damaged(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
@@ -69,7 +68,6 @@ struct JSONDamage {
 }
 
 extension JSON {
-    /// The answer with these method responses.
     static func response(_ responses: [JSON]) -> JSON {
         ["methodResponses": .array(responses), "sessionState": "s", "serverTime": "2026-08-01T12:00:00Z"]
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// A pull as a request, and its answers as pages, without a server or a store.
+/// Pulls as requests, and their answers as pages, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PullCallTests {
     private static let call = PullCall(
@@ -26,7 +26,6 @@ struct PullCallTests {
             "destroyClocks": ["b": ["@gen": 2, "@seq": 9]],
         ], "1",
     ]
-    /// Nothing has changed.
     private static let noSteps: JSON = ["step/changes", ["oldState": "e1.3", "newState": "e1.9", "list": []], "1"]
 
     private func page(_ responses: JSON...) throws -> RemotePage {
@@ -86,11 +85,11 @@ struct PullCallTests {
 
     @Test(
         arguments: [
-            // No list, no state, another state.
+            // A missing list, a missing state, a different state.
             ["oldState": "e1.3", "newState": "e1.9"], ["oldState": "e1.3", "list": []],
             ["oldState": "e1.3", "newState": "e1.8", "list": []], ["oldState": "e1.3", "newState": 9, "list": []],
             ["oldState": "e1.3", "newState": "", "list": []], ["newState": "e1.9", "list": []], [:],
-            // Rows that cannot be read.
+            // Unreadable rows.
             ["oldState": "e1.3", "newState": "e1.9", "list": [["text": "one"]]],
             ["oldState": "e1.3", "newState": "e1.9", "list": ["a"]],
             ["oldState": "e1.3", "newState": "e1.9", "list": [["id": "a", "@gen": -1]]],

@@ -6,12 +6,12 @@ import Testing
 @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// A push as a request, and its answers as verdicts, without a server or a store.
+/// Pushes as requests, and their answers as verdicts, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PushCallTests {
     private static let clock = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "A")
 
-    /// A step that is made, one that is changed, one that is deleted, and a project.
+    /// A created, a changed and a deleted step, and a project.
     private static let push = RemotePush(
         number: 12, device: "A",
         rows: [
@@ -61,7 +61,7 @@ struct PushCallTests {
         #expect(try call.answer(from: response).verdicts.isEmpty)
     }
 
-    // MARK: - Rows that are taken
+    // MARK: - Accepted rows
 
     @Test func `S4 the verdicts accept the rows in the order of the push`() throws {
         let answer = try answer(Self.projectTaken, Self.stepsTaken)
@@ -85,7 +85,7 @@ struct PushCallTests {
         #expect(answer.verdicts[2] == verdict)
     }
 
-    // MARK: - Rows that are not
+    // MARK: - Errors of rows
 
     @Test(arguments: ["invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable"])
     func `V1 the protocol's final error codes reject the row`(type: String) throws {
@@ -150,7 +150,7 @@ struct PushCallTests {
         #expect(answer.verdicts[3] == .accepted(seq: 7))
     }
 
-    // MARK: - Tables and whole pushes
+    // MARK: - Tables and entire pushes
 
     @Test func `V1 a row missing from the answer is sent again`() throws {
         let later = RemotePush.Verdict.retry(after: nil)

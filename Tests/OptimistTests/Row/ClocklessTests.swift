@@ -9,7 +9,7 @@ import Testing
 
 @testable import Optimist
 
-/// A backend without clocks: of two values the one that it stored later stands, and it numbers its transactions.
+/// A backend without clocks. The value stored last wins, and transactions are numbered.
 private struct ClocklessServer {
     struct Stored {
         var values: JSONObject

@@ -10,8 +10,8 @@ import Testing
 
 @testable import Optimist
 
-/// Three devices that count, driven step by step in an order that the seed alone decides: lost and late answers, pages
-/// that come late or twice, refusals, relaunches, and new device ids.
+/// Three devices that count, in an order drawn from the seed: lost and late answers, late and repeated pages, refusals,
+/// relaunches, and new device ids.
 private struct CountingWorld {
     let server = AppServer()
     let deletes: Bool
@@ -20,7 +20,7 @@ private struct CountingWorld {
     var answers: [(device: Int, batch: PushBatch, verdicts: [RemotePush.Verdict])] = []
     var pages: [(device: Int, page: RemotePage)] = []
     let ids = (1...3).map { UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID() }
-    /// What people added to each row, on whatever device.
+    /// The sum of everything added to each row.
     var added: [String: Int64] = [:]
 
     init(seed: UInt64, deletes: Bool) throws {
@@ -87,7 +87,6 @@ private struct CountingWorld {
     private mutating func applyOne() async throws {
         guard !pages.isEmpty else { return }
         let (index, page) = pages.remove(at: Int.random(in: 0..<pages.count, using: &random))
-        // It may be late, or have come before.
         let store = devices[index].store
         _ = try await store.apply(page, to: store.layouts.map(\.name), initialCursor: "m.0")
         try await store.settleUnseen(.remove)

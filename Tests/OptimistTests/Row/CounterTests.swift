@@ -28,13 +28,11 @@ struct CounterTests {
         return try #require(change?.created ?? change?.updated)
     }
 
-    /// Pushes, and never hears of it.
     private func loseAnswer() async throws {
         let batch = try await phone.next()
         _ = try await server.push(try #require(batch).push)
     }
 
-    /// A row that the server has, with as many likes.
     func confirmed(likes: Int = 0) async throws {
         var photo = photo
         photo.likes = likes
@@ -169,7 +167,8 @@ struct CounterTests {
         try await store.renewDeviceID()
         try await phone.execute("UPDATE photo SET likes = likes + 1")
         let batch = try #require(try await phone.next())
-        // The page is made after the push was taken: the sum has the one that was added under the new id, and does not say so.
+        // The server made the page after it took the push: the sum includes the count under the new id, but the page
+        // does not say so.
         let patch = RowPatch(
             generation: 1, clocks: ColumnClocks(common: WriteClock(stamp: Stamp(rawValue: 1), device: asked[0])),
             seq: 9,
@@ -201,7 +200,7 @@ struct CounterTests {
         #expect(try await phone.store.pendingCount() == 0)
     }
 
-    /// A photo of an app in which nothing counts yet.
+    /// A photo in an app version without counters.
     private struct PlainPhoto: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "photo"
         var id = UUID()

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// Discs go with the crate that they are in, and an edit that is later than a deletion wins.
 private struct Crate: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "crate"
     static let syncRules = SyncRules(editWins: true)

@@ -10,7 +10,6 @@ import Testing
 
 @testable import Optimist
 
-/// A record whose edits win over earlier deletions.
 struct Note: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "note"
     static let syncRules = SyncRules(counters: ["likes"], editWins: true)
@@ -31,7 +30,7 @@ struct Note: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// The record in an older app, which knows nothing but its counter.
+/// The record in an older app that knows only the counter.
 private struct CountedNote: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "note"
     static let syncRules = Note.syncRules
@@ -82,7 +81,7 @@ struct EditWinsTests {
         #expect(try await phone.store.entry(id: note.id)?.generation == 3)
     }
 
-    /// An app that knows counters only creates it: the row has no value on the server.
+    /// An older app that knows only the counter creates the row, so the server lacks its other values.
     @Test func `M2 L1 an edit revives a deleted row that an older app created without values`() async throws {
         let id = UUID()
         let device = try Device([CountedNote.self], migrate: CountedNote.migrate)
@@ -107,7 +106,7 @@ struct EditWinsTests {
         #expect(try await device.store.pendingCount() == 0)
     }
 
-    /// The record in a later app, which has given up a column.
+    /// The record in a newer app that removed a column.
     private struct TitledNote: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "note"
         static let syncRules = SyncRules(

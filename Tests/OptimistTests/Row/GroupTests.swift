@@ -22,7 +22,6 @@ struct GroupTests {
         try #require(try await store.nextPush(PushLimit(rows: limit)))
     }
 
-    /// The groups of a push, by how many rows each has.
     private func sizes(_ batch: PushBatch) -> [Int] { batch.push.groups.map(\.count) }
 
     // MARK: - S2
@@ -137,7 +136,7 @@ struct GroupTests {
         for text in ["A", "B", "C", "D"] { try await store.write { try Step(text: text).insert($0) } }
         try await store.apply { db in
             try db.execute(sql: "DELETE FROM step WHERE text < 'D'")
-            // As it was adopted before ids were checked.
+            // Rows adopted before ids were checked look like this.
             try db.execute(
                 sql: "UPDATE optimist_edit SET id = x'01' WHERE grp = (SELECT min(grp) FROM optimist_edit)")
         }

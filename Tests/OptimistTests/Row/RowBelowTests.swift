@@ -7,25 +7,24 @@ import Testing
 
 @testable import Optimist
 
-/// What the deletion of a row means for every kind of row below it: each line of the tables is one case.
+/// The effect of a deletion on every kind of row below it. Each line of the tables is one case.
 struct RowBelowTests {
-    /// How a step refers to a project that is deleted.
     enum Step: String, CaseIterable, Sendable {
-        /// As on the server.
+        /// Same as on the server.
         case clean
-        /// The user has edited another column.
+        /// The user edited another column.
         case edited
-        /// The user has moved it here, and not sent that.
+        /// The user moved it here; unsent.
         case moved
-        /// … and sent that, without an answer.
+        /// The user moved it here; sent, unanswered.
         case movedAndSent
-        /// The user has made it, and not sent it.
+        /// The user created it; unsent.
         case new
-        /// … and sent it, without an answer.
+        /// The user created it; sent, unanswered.
         case newAndSent
-        /// The server had it, and has lost it.
+        /// The server had it and lost it.
         case lost
-        /// The server has deleted it, but the later move lets it outlive that.
+        /// The server deleted it, but the later move keeps it alive.
         case outlived
     }
 
@@ -41,7 +40,7 @@ struct RowBelowTests {
     private static func below(_ step: Step, _ action: Reference.Action) -> RowBelow {
         let (text, project) = (layout.columns[0], layout.columns[1])
         var entry = RowEntry(ref: RowRef(table: 1, id: UUID().databaseValue), generation: 1)
-        // The server wrote the step last in its transaction 5.
+        // The server last wrote the step in transaction 5.
         let clock = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "Other")
         entry.remote = RemoteRow(generation: 1, seq: 5, clocks: ColumnClocks(common: clock))
         let stamp = Stamp(milliseconds: 9_000)
@@ -78,13 +77,13 @@ struct RowBelowTests {
         #expect(Self.below(step, .restrict).fate == .stays)
     }
 
-    /// Whether the deletion waits: when nothing more is to come, while the row may move, when the deletion is earlier than the
-    /// row below, and while a push is unanswered. Each for a cascade.
+    /// Whether a cascading deletion waits: when everything is received, while the row may move, if the deletion is
+    /// earlier than the row below, and while a push is unanswered.
     @Test(arguments: [
         (Step.clean, [false, true, true, false]), (.edited, [false, true, true, false]),
         (.moved, [false, false, false, false]), (.movedAndSent, [false, false, false, true]),
         (.new, [false, false, false, false]), (.newAndSent, [false, false, false, true]),
-        // What the server has lost is looked for at any depth: see DeletionTiming.
+        // Rows that the server lost are searched for at any depth: see DeletionTiming.
         (.lost, [false, false, false, true]), (.outlived, [false, false, false, false]),
     ])
     func `R2 a deletion waits while a row below may move, is later, or awaits an answer`(step: Step, waits: [Bool]) {
@@ -102,7 +101,8 @@ struct RowBelowTests {
                     isHeldBack(.cascade, at: seq, isPushUnanswered: true),
                 ] == waits)
         }
-        // A page says where a row belongs that lets its reference go: only an unanswered or a later one counts.
+        // A row whose reference is cleared gets its place from a later page, so only an unanswered push or a later
+        // write counts.
         #expect(
             [
                 isHeldBack(.setNull), isHeldBack(.setNull, mayMove: true), isHeldBack(.setNull, at: 4),
@@ -113,7 +113,7 @@ struct RowBelowTests {
     @Test func `R4 the search below a missing row stops at rows that are already in the table`() {
         func row(_ number: Int64) -> RowRef { RowRef(table: 1, id: number.databaseValue) }
         var orphans = Orphans()
-        // 9 is missing. Below it are 1, 2 and 3 in a line, and 4 below 2. 5 and 6 are a cycle of their own.
+        // Row 9 is missing. Rows 1, 2 and 3 are a chain below it, and 4 is below 2. Rows 5 and 6 are a separate cycle.
         for (child, parents) in [(1, [9]), (2, [1]), (3, [2]), (4, [2]), (5, [6]), (6, [5])] as [(Int64, [Int64])] {
             orphans.add(row(child), below: parents.map(row))
         }

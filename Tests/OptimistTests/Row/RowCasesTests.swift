@@ -6,13 +6,13 @@ import Testing
 
 @testable import Optimist
 
-/// What becomes of a row in every state after every event: RowCases.txt.
+/// The outcome of every event in every state of a row, as recorded in RowCases.txt.
 ///
-/// RowLawTests says what is right, in a world of one column. This says what is so, in one with two columns, a counter,
-/// tables where an edit brings a deleted row back, edits made while a push is on its way, and servers without clocks.
+/// RowLawTests has the correct outcomes, in a world of one column. This records the actual ones, with two columns, a
+/// counter, tables where edits win, edits made during a push, and servers without clocks.
 @Suite(.timeLimit(.minutes(20)))
 struct RowCasesTests {
-    /// What the server has said before.
+    /// The rows received so far.
     private static let words: [[RowStep]] = [
         [], [.first], [.first, .end], [.first, .misfit], [.first, .misfitOfNextLife], [.own],
     ]
@@ -20,11 +20,11 @@ struct RowCasesTests {
         [], [.insert], [.title], [.both], [.count], [.delete], [.lose], [.lose, .title], [.title, .lose],
         [.insert, .earlyEnd], [.title, .earlyEnd], [.delete, .earlyEnd],
     ]
-    /// What the user does while the push is on its way.
+    /// The user's edits during a push.
     static let meanwhile: [[RowStep]] = [
         [], [.titleAgain], [.bodyAgain], [.countAgain], [.deleteAgain], [.insertAgain],
     ]
-    /// Pairs of an answer and a page, in both orders.
+    /// Combined with `pages`, in both orders.
     private static let answers: [RowStep] = [
         .accepted, .acceptedEarlier, .titleWon, .titleWonEarlier, .gone, .goneUntold, .refused, .refusedWithRow,
         .refusedWithOlderRow, .nextLifeWon,
@@ -33,7 +33,7 @@ struct RowCasesTests {
         .titlePage, .bothPage, .laterEchoPage, .unreadPage, .end, .earlyEnd, .unreadEnd, .reinedEnd,
     ]
 
-    /// Longer states. No event follows them.
+    /// Longer states, without a following event.
     static let stories: [[RowStep]] = [
         // The times of deletions.
         [.first, .title, .send, .goneUntold, .lose], [.first, .title, .send, .gone, .lose],
@@ -46,7 +46,7 @@ struct RowCasesTests {
         [.first, .title, .earlyEnd, .deleteAgain, .insertAgain, .deleteAgain],
         [.first, .title, .earlyEnd, .deleteAgain, .send, .accepted],
         [.first, .delete, .end, .lose], [.first, .delete, .send, .accepted, .lose, .insertAgain, .deleteAgain],
-        // A server that went back.
+        // A restored server.
         [.first, .lose, .send, .samePage, .titleWon],
         [.first, .lose, .send, .titleAgain, .refusedWithOlderRow, .deleteAgain],
         [.first, .end, .lose, .send, .nextLifePage, .accepted],
@@ -61,7 +61,7 @@ struct RowCasesTests {
         [.first, .count, .missingInResync, .send, .refused, .forgottenPage],
         [.bothPage, .echoPage], [.bothPage, .title, .echoPage],
         [.bothPage, .title, .send, .acceptedEarlier, .echoPage],
-        // Lives that follow each other.
+        // Consecutive lives.
         [.first, .delete, .insertAgain, .deleteAgain], [.first, .delete, .send, .insertAgain, .deleteAgain],
         [.first, .delete, .send, .refused, .insertAgain], [.first, .delete, .send, .refused, .insertAgain, .titlePage],
         [.first, .title, .send, .deleteAgain, .insertAgain, .accepted],
@@ -73,7 +73,7 @@ struct RowCasesTests {
         [.first, .delete, .send, .titlePage, .refusedWithRow],
         [.first, .delete, .send, .bothPage, .accepted], [.first, .delete, .send, .end, .refusedWithOlderRow],
         [.first, .title, .send, .end, .recalled], [.insert, .send, .end, .blocked],
-        // Values that another device has replaced unread, and counts.
+        // Values that another device replaced unread, and counts.
         [.own, .unreadPage, .unreadPage], [.own, .count, .send, .countAgain, .refused],
         [.own, .count, .countedNextLifePage], [.own, .count, .earlyNextLifePage], [.first, .title, .fifthLifePage],
         [.own, .lose, .send, .unreadPage, .sumToldEarlier], [.own, .title, .send, .unreadPage, .sumToldEarlier],
@@ -82,7 +82,7 @@ struct RowCasesTests {
         [.own, .lose, .countAgain, .send, .unreadPage, .sumTold],
     ]
 
-    /// The events of a state, each of one step or two.
+    /// The events that can follow a state, each of one or two steps.
     private static func events(after state: [RowStep], hasClocks: Bool) -> [[RowStep]] {
         let singles = RowStep.pages + RowStep.others + RowStep.answers
         let isSent = state.last == .send || (state.last == .titleAgain && !state.contains(.own))
@@ -92,12 +92,11 @@ struct RowCasesTests {
         return singles.map { [$0] } + pairs
     }
 
-    /// Whether the app's table does not have the server's row.
+    /// Whether the app's table lacks the server's row.
     private static func isElsewhere(_ state: [RowStep]) -> Bool {
         state.contains(.misfit) || state.contains(.misfitOfNextLife)
     }
 
-    /// - Parameter words: What the server has said before.
     static func states(above words: [[RowStep]]) -> [[RowStep]] {
         var states: [[RowStep]] = []
         for word in words {
@@ -112,10 +111,10 @@ struct RowCasesTests {
         return states
     }
 
-    /// The outcomes of each state, and the events that have each of them.
+    /// The outcomes of each state, each with its events.
     private static func cases(editWins: Bool, hasClocks: Bool) -> String {
         var lines = ["# \(editWins ? "An edit" : "A deletion") wins, \(hasClocks ? "with" : "without") clocks"]
-        // Without clocks, another life that is elsewhere adds nothing new.
+        // Without clocks, a later life that does not fit adds no new case.
         for state in states(above: hasClocks ? words : words.filter { !$0.contains(.misfitOfNextLife) }) {
             guard let start = subject(after: state, editWins, hasClocks) else { continue }
             lines.append("\(name(state)): \(start)")
@@ -142,7 +141,7 @@ struct RowCasesTests {
         subject(after: steps, from: RowSubject(editWins: editWins, hasClocks: hasClocks))
     }
 
-    /// Nil: the steps cannot happen.
+    /// Returns nil if the steps cannot happen.
     private static func subject(after steps: [RowStep], from start: RowSubject) -> RowSubject? {
         var subject = start
         for step in steps {

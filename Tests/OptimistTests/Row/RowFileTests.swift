@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-/// The states of RowCasesTests in a file: triggers, pages and answers do to its row what they do to a RowSubject.
+/// The states of RowCasesTests in a database file: triggers, pages and answers must treat its row as RowSubject does.
 @Suite(.timeLimit(.minutes(20)))
 struct RowFileTests {
     @Test(arguments: [(false, true), (true, true), (false, false)])
@@ -44,9 +44,9 @@ struct RowFileTests {
     }
 }
 
-/// A device with one row, which comes to one state after another.
+/// A device with one row, which is put into one state after another.
 private final class RowFile: Sendable {
-    /// A server that has lost the row has lost more than that: see RewindTests.
+    /// A server that lost the row lost more than that: see RewindTests.
     static let events = (RowStep.pages + RowStep.answers + RowStep.others).filter {
         ![.lose, .recalled, .misfit].contains($0)
     }
@@ -90,7 +90,7 @@ private final class RowFile: Sendable {
         store.countUnderOwnID()
     }
 
-    /// Nil: the steps cannot happen.
+    /// Returns nil if the steps cannot happen.
     func come(to steps: [RowStep]) async throws -> RowSubject? {
         try await forget()
         var subject = RowSubject(nil, shown: nil, in: layout, hasClocks: hasClocks)
@@ -102,7 +102,6 @@ private final class RowFile: Sendable {
         return subject
     }
 
-    /// The row as the file has it.
     func subject() async throws -> RowSubject { try await store.read(subject) }
 
     private func subject(_ db: Database) throws -> RowSubject {
@@ -110,7 +109,7 @@ private final class RowFile: Sendable {
         return RowSubject(try RowEntryTable(db).entry(ref), shown: shown, in: layout, hasClocks: hasClocks)
     }
 
-    /// The row after an event, which is undone, and the texts that the journal or a rejection keeps of it.
+    /// The row after an event that is rolled back, and the texts that the journal or a rejection then keeps.
     func outcome(of event: RowStep, for subject: RowSubject) async throws -> (RowSubject, kept: Set<String>) {
         try await store.apply { db in
             var outcome: (RowSubject, kept: Set<String>)?
@@ -136,7 +135,7 @@ private final class RowFile: Sendable {
 
     private func happen(_ step: RowStep, to subject: RowSubject) async throws {
         if let (sql, second) = step.write {
-            // The clock may have met later ones.
+            // The clock may be ahead from an earlier state.
             store.capture.restart(at: Stamp(rawValue: Stamp(milliseconds: second * 1000).rawValue - 1))
             try await device.execute(sql, [ref.id])
         } else if step == .send {
@@ -195,7 +194,7 @@ private final class RowFile: Sendable {
 }
 
 extension RowStep {
-    /// What the user does, and when.
+    /// The user's statement and its time, in seconds.
     fileprivate var write: (sql: String, second: Int64)? {
         switch self {
         case .insert: ("INSERT INTO card(id, title, body) VALUES (?, 'M', 'M')", 20)

@@ -7,26 +7,26 @@ import Testing
 
 @testable import Optimist
 
-/// The law of a row, over every server's word, edit and event of a small world: Documentation/RowLaw.md.
+/// Checks every combination of server's word, edit and event in a small world against Documentation/RowLaw.md.
 ///
-/// A model states the law in a few lines: the later word of the server's stands, an answer ends exactly what was sent, and
-/// the table shows the edit above the word. The entry must come to the same, and the document must say what it comes to.
+/// A model states the law in a few lines: the server's later word wins, an answer ends exactly what was sent, and the
+/// table shows the edit above the word. The entry must agree with the model, and the document must list the model's
+/// outcomes.
 @Suite(.timeLimit(.minutes(20)))
 struct RowLawTests {
     // MARK: - The world
 
-    /// A value and when it was written, in seconds.
+    /// A value and the time of its write, in seconds.
     private struct Cell: Equatable, CustomStringConvertible {
         var value: String
         var at: Int64
         var description: String { "\(value)@\(at)" }
     }
 
-    /// What the server said: a life and its value. Nil: it is deleted.
+    /// The server's row: its life and its value, nil if it is deleted.
     private struct Word: Equatable, CustomStringConvertible {
         var life = 0
         var cell: Cell?
-        /// When the row was deleted.
         var end: Int64 = 0
         var description: String {
             if life == 0 { return "nothing" }
@@ -56,7 +56,8 @@ struct RowLawTests {
             [.accepted, .merged, .gone, .refused, .refusedWithRow, .refusedWithLife].contains(self)
         }
 
-        /// What it tells of the row. Nil: an acceptance tells what was sent, and a refusal may tell nothing.
+        /// The row that the event reports. Nil for an acceptance, which confirms what was sent, and for a refusal
+        /// without a row.
         var word: Word? {
             switch self {
             case .olderPage: Word(life: 1, cell: Cell(value: "O", at: 5))
@@ -83,7 +84,7 @@ struct RowLawTests {
 
     private static let words = [Word(), Word(life: 1, cell: Cell(value: "A", at: 10)), Word(life: 2, end: 30)]
 
-    /// Whether there can be such an edit above such a word.
+    /// Whether the edit is possible above the word.
     private static func stands(_ edit: Edit, above word: Word) -> Bool {
         switch edit {
         case .none: true
@@ -92,7 +93,7 @@ struct RowLawTests {
         }
     }
 
-    /// Whether a server that keeps to the protocol can say so.
+    /// Whether a server that follows the protocol can send the event.
     private static func isPossible(_ event: Event, of edit: Edit, above word: Word) -> Bool {
         switch event {
         case .accepted, .refused: edit != .none
@@ -109,17 +110,16 @@ struct RowLawTests {
     private struct Outcome: Equatable {
         var word: Word
         var isUnsent: Bool
-        /// What the table shows. Nil: no row.
+        /// The value in the table, or nil without a row.
         var shown: String?
-        /// Whether the row has to be received again: the server did not say what it has.
+        /// Whether the row must be received again because the answer did not include it.
         var isAwaited = false
     }
 
-    /// What an event comes to, by the law.
     private static func lawful(_ event: Event, _ edit: Edit, above former: Word) -> Outcome {
         var word = former
         let life = life(of: edit, above: former)
-        // What the server has lost it has no more.
+        // The server no longer has a row that it lost.
         if edit == .lost { word = Word() }
         if let told = event.word, isLater(told, than: word) || hasForgotten(event, word, edit) { word = told }
         if event == .accepted { word = edit == .delete ? Word(life: life, end: 20) : accepted(edit, in: life) }
@@ -128,7 +128,7 @@ struct RowLawTests {
         let isUnsent = edit != .none && !event.isAnswer && !isOver && !isBack
         if !isUnsent {
             let isAwaited = event == .refused && edit == .delete
-            // A refused row goes, or is as the server has it.
+            // A refused row is removed or reverts to the server's version.
             if event == .refused, edit == .lost { word = Word() }
             return Outcome(word: word, isUnsent: false, shown: isAwaited ? nil : word.cell?.value, isAwaited: isAwaited)
         }
@@ -149,13 +149,13 @@ struct RowLawTests {
         Word(life: life, cell: edit == .lost ? Cell(value: "A", at: 10) : Cell(value: "M", at: 20))
     }
 
-    /// The higher life stands, and in one life the later value (M1, M2).
+    /// The higher life wins; within one life, the later value wins (M1, M2).
     private static func isLater(_ word: Word, than other: Word) -> Bool {
         word.life > other.life || (word.life == other.life && (word.cell?.at ?? 0) > (other.cell?.at ?? 0))
     }
 
-    /// Whether a later transaction tells of an earlier life: the server has forgotten the deletion, and another device has begun
-    /// again (L4). An edit above that is answered first.
+    /// Whether a later transaction reports an earlier life: the server has forgotten the deletion, and another device
+    /// has started over (L4). An edit above it is answered first.
     private static func hasForgotten(_ event: Event, _ word: Word, _ edit: Edit) -> Bool {
         edit == .none && seq(event) > 5 && (event.word?.life ?? word.life) < word.life
     }
@@ -179,7 +179,7 @@ struct RowLawTests {
             values: ["title": .string(cell.value)])
     }
 
-    /// An entry in a state of the world. Its edit was sent.
+    /// An entry in a state of the world, with its edit sent.
     private static func entry(_ edit: Edit, above word: Word) -> (RowEntry, sent: SentRow?) {
         var entry = RowEntry(ref: ref, generation: word.life)
         entry.remote.hear(life: word.life)
@@ -205,7 +205,6 @@ struct RowLawTests {
         return (entry, assembly.sent.first)
     }
 
-    /// What an event comes to, by the code.
     private static func actual(_ event: Event, _ edit: Edit, above former: Word) throws -> (Outcome, RowEntry) {
         var (entry, sent) = entry(edit, above: former)
         var shown = edit == .none || edit == .lost ? former.cell?.value : edit == .delete ? nil : "M"
@@ -242,7 +241,7 @@ struct RowLawTests {
         return (Outcome(word: word, isUnsent: entry.isPending, shown: shown, isAwaited: isAwaited), entry)
     }
 
-    /// The server's value: what the table shows, or the base of the edit above it.
+    /// The server's value: the one in the table, or the base of the edit above it.
     private static func name(of clock: WriteClock, _ entry: RowEntry, _ shown: String?) -> String {
         if entry.dirty & title != 0, let base = entry.baseValue(of: layout.columns[0])?.string { return base }
         return entry.dirty == 0 ? shown ?? "?" : "?"

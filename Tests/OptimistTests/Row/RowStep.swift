@@ -4,7 +4,7 @@ import OptimistWire
 
 @testable import Optimist
 
-/// An event of a row: a write of the user, a page, an answer to a push, or an act of the engine.
+/// An event of a row: a write of the user, a page, an answer to a push, or an action of the engine.
 enum RowStep: CaseIterable {
     case insert, title, body, both, count, delete
     case titleAgain, bodyAgain, countAgain, deleteAgain, insertAgain
@@ -32,7 +32,7 @@ enum RowStep: CaseIterable {
     ]
     static let others: [Self] = [.lose, .missing, .missingInResync, .keep, .discard, .discardWithRow, .misfit]
 
-    /// Whether it can happen to a row in this state.
+    /// Whether the event can happen in the row's state.
     func isPossible(for subject: RowSubject) -> Bool {
         switch self {
         case .insert, .insertAgain: return subject.shown == nil && !subject.entry.isAlive
@@ -56,7 +56,7 @@ enum RowStep: CaseIterable {
     private func isPossibleAnswer(to subject: RowSubject) -> Bool {
         guard let sent = subject.sent else { return false }
         switch self {
-        // A server that has this value does not delete the row for an earlier reason.
+        // A server with this later value would not have deleted the row for an earlier reason.
         case .titleWonEarlier: return sent.kind != .delete && !subject.entry.hasOutlivedItsEnd
         case .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .mergedInto: return sent.kind != .delete
         case .lifeUnknown: return sent.kind == .update
@@ -94,7 +94,7 @@ enum RowStep: CaseIterable {
         }
     }
 
-    // MARK: - What the server says
+    // MARK: - Pages and answers
 
     func page(_ subject: RowSubject) -> RowPatch? {
         switch self {

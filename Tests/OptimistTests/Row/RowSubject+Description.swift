@@ -4,11 +4,11 @@ import OptimistWire
 
 @testable import Optimist
 
-/// A row in a line: what the table shows, the server's word, the unsent edit, and what the last event said besides.
+/// A one-line description of a row: the table's values, the server's word, the unsent edit, and other results of the
+/// last event.
 extension RowSubject: CustomStringConvertible {
     var description: String { ([state] + notes).joined(separator: "; ") }
 
-    /// The description without what the last event said.
     var state: String { ([table, word, unsent] + counters).joined(separator: "; ") }
 
     private var table: String {
@@ -69,7 +69,7 @@ extension RowSubject: CustomStringConvertible {
         clock.map { "@\(brief($0.stamp))\($0.device == device ? "mine" : "")" } ?? "@–"
     }
 
-    /// The second, and the counter where a stamp follows another.
+    /// The second, with a counter if the stamp follows another one in it.
     private static func brief(_ stamp: Stamp) -> String {
         let second = Stamp(milliseconds: stamp.milliseconds)
         let beyond = stamp.rawValue - second.rawValue

@@ -6,24 +6,23 @@ import GRDB
 @testable import Optimist
 @testable import OptimistWire
 
-/// One row of a device without a file: its entry, what the app's table shows, and the push in flight.
+/// One row of a device without a file: its entry, its values in the app's table, and the push in flight.
 ///
-/// The user's writes do to the entry what the triggers do. Stamps are in seconds.
+/// The user's writes change the entry as the triggers do. Stamps are in seconds.
 struct RowSubject {
     static let device = "Me"
 
     let layout: TableLayout
-    /// Whether the server gives clocks.
     let hasClocks: Bool
     private(set) var entry: RowEntry
-    /// The row in the app's table. Nil: none.
+    /// The row in the app's table, or nil.
     private(set) var shown: JSONObject?
     private(set) var sent: SentRow?
-    /// What the last event said besides: what the user lost, what waits.
+    /// Other results of the last event, such as values that the user lost.
     private(set) var notes: [String] = []
-    /// What a page brought below an unsent life, until an answer has settled that.
+    /// A received row that waits for the answer to an unsent life.
     private var waiting: RowPatch?
-    /// The texts that the last event took from the user, which the journal or a rejection keeps.
+    /// The texts that the user lost in the last event, kept by the journal or a rejection.
     private(set) var keptTexts: Set<String> = []
 
     init(editWins: Bool, hasClocks: Bool) {
@@ -40,7 +39,6 @@ struct RowSubject {
 
     static let id = Data(count: 16).databaseValue
 
-    /// The row of a file.
     init(_ entry: RowEntry?, shown: JSONObject?, in layout: TableLayout, hasClocks: Bool) {
         self.layout = layout
         self.hasClocks = hasClocks
@@ -52,7 +50,7 @@ struct RowSubject {
         WriteClock(stamp: Stamp(milliseconds: at * 1000), device: device)
     }
 
-    // MARK: - What the user does
+    // MARK: - Writes of the user
 
     mutating func insert(_ values: JSONObject, at second: Int64) {
         let stamp = Self.clock(second).stamp
@@ -117,7 +115,7 @@ struct RowSubject {
         forgetIfEmpty()
     }
 
-    /// Nothing is kept of a row that was neither here nor on the server.
+    /// A row that neither the device nor the server ever had leaves no entry.
     private mutating func forgetIfEmpty() {
         if entry.generation == 0 { entry = RowEntry(ref: entry.ref) }
     }
@@ -128,7 +126,7 @@ struct RowSubject {
             unread: entry.local?.unread ?? 0)
     }
 
-    // MARK: - What the engine does
+    // MARK: - Actions of the engine
 
     mutating func send() {
         var assembly = PushAssembly(device: Self.device, limit: PushLimit())
@@ -170,7 +168,7 @@ struct RowSubject {
         (notes, keptTexts) = (answered + notes, kept.union(keptTexts))
     }
 
-    /// The push has certainly not left.
+    /// The push was certainly not sent.
     mutating func recall() {
         guard let sent else { return }
         (self.sent, notes, keptTexts) = (nil, [], [])
@@ -179,10 +177,10 @@ struct RowSubject {
         entry.endUnsentLife()
     }
 
-    /// The server has lost the row.
+    /// The server lost the row.
     mutating func lose() { entry.restore(in: layout) }
 
-    /// A snapshot did not bring the row.
+    /// A snapshot did not contain the row.
     mutating func miss(isResync: Bool) {
         if entry.isPending {
             entry.goOnMissing(isResync: isResync, in: layout)
@@ -193,10 +191,10 @@ struct RowSubject {
         }
     }
 
-    /// The app keeps a row that a resync did not bring.
+    /// The app keeps a row that a resync did not contain.
     mutating func keep() { entry.beginAnew(in: layout) }
 
-    /// The user gives up what is unsent.
+    /// The user discards the unsent edit.
     mutating func discard(_ current: RowPatch?) {
         let values = shown ?? [:]
         outcome { entry, layout in
@@ -248,7 +246,7 @@ struct RowSubject {
         if !values.isEmpty { notes.append("\(what) \(values.joined(separator: ", "))") }
     }
 
-    /// The values that the user loses, and that the row does not have afterwards too.
+    /// The values that the user loses and that the row no longer has afterwards.
     private func lost(by rendering: Rendering) -> JSONObject {
         let next: JSONObject? =
             switch rendering.change {
@@ -271,7 +269,7 @@ struct RowSubject {
 }
 
 extension LocalEdit {
-    /// A push carries everything that is unsent.
+    /// Marks all unsent columns as sent.
     mutating func send() {
         self = LocalEdit(
             group: group, place: place, stamp: stamp, clocks: clocks, lostLife: lostLife, dirty: dirty,

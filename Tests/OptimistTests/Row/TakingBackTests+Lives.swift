@@ -9,7 +9,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Lives that replace what the server has, and that it does not take.
+/// Replacements whose new life the server refuses.
 extension TakingBackTests {
     @Test func `M4 a write after a refusal is later than the values that the refusal brought`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
@@ -45,7 +45,7 @@ extension TakingBackTests {
         #expect(try await desk.store.counts().pending == 1)
     }
 
-    /// The row below the one that was replaced, and the answer about it.
+    /// - Parameter isKnown: Whether the answer includes the server's version of the moved row.
     @Test(arguments: [false, true])
     func `S1 V5 a replaced row that moved below a refused row is restored`(isKnown: Bool)
         async throws
@@ -78,7 +78,7 @@ extension TakingBackTests {
         #expect(try await desk.store.rejections().first?.dependents.first?.mine["text"] == "Maps")
     }
 
-    /// SQLite deletes what is below the row that it replaces.
+    /// SQLite deletes the rows below a row that it replaces.
     @Test(arguments: [false, true])
     func `S1 V5 a refused all-or-nothing replacement is undone together with its cascade`(
         isKnown: Bool
@@ -181,7 +181,7 @@ extension TakingBackTests {
         #expect(try await store.rejections().map { $0.dependents.map(\.table) } == [["step"]])
     }
 
-    /// Another project is a part of it, and stands against its deletion.
+    /// Another project is a part of this one and prevents its deletion.
     @Test func `V1 a refused replacement that cannot be removed stays until the row is received again`() async throws {
         let store = try Desk().store
         let (trip, day) = (Project(title: "Trip"), Project(title: "Day"))
@@ -199,7 +199,7 @@ extension TakingBackTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// It was written by itself, so that it does not go with the refused row, but with the row that it is below.
+    /// The step was written in a separate transaction, so it is undone with the row above it, not with the refused row.
     @Test func `V5 R2 a replacement below a refused row is undone without deleting the row`() async throws {
         let store = try Desk().store
         let (trip, step) = (Project(title: "Trip"), Step(text: "Tickets"))
@@ -230,7 +230,7 @@ extension TakingBackTests {
         #expect(try await store.conflicts().map { $0.mine["text"] } == ["Maps"])
     }
 
-    /// Two berths have each other's number, which is refused together with a next life of their pier.
+    /// Two berths exchange their numbers, and the server refuses that together with a next life of their pier.
     private func refusedExchange() async throws -> (device: Device, pier: Pier, berths: [Berth]) {
         let device = try Device([Pier.self, Berth.self], migrate: Berth.migrate)
         let pier = Pier()
@@ -283,7 +283,7 @@ extension TakingBackTests {
         #expect(try await reader.store.rejections().map(\.dependents.count) == [2])
     }
 
-    /// The deletion was refused without a word on the row, which comes while its next life is unsent.
+    /// The deletion was refused without the row, which then arrives while its next life is unsent.
     @Test func `V2 R1 a received life waits below an unsent one and is shown when that one is deleted`()
         async throws
     {

@@ -9,7 +9,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Refusals that leave a device without the server's values, or that let rows stand in each other's way.
+/// Refusals that leave the device without the server's values, or with rows that obstruct each other.
 @Suite(.timeLimit(.minutes(20)))
 struct TakingBackTests {
     let tooLarge = RemotePush.Refusal(code: "tooLarge", message: "What was written together is too large.")
@@ -89,7 +89,7 @@ struct TakingBackTests {
         #expect(try await store.tableProgress().map(\.at) == [nil, nil])
     }
 
-    /// A snapshot does not bring a photo that the user has counted in meanwhile.
+    /// A snapshot does not contain a photo that the user has counted in since.
     @Test(arguments: [false, true])
     func `M2 R2 receiving a table again after a refusal revives no row that another device deleted`(
         hadResync: Bool
@@ -135,7 +135,8 @@ struct TakingBackTests {
         #expect(try await store.counts().pending == 0)
     }
 
-    /// Whether the row's place in the snapshot that is under way is still to come, and whether the server has the row.
+    /// Row 1 is behind the snapshot's place, row 2 is not.
+    /// - Parameter isThere: Whether the server has the row.
     @Test(arguments: [1, 2], [false, true])
     func `V1 R6 a refusal restarts a snapshot only if the snapshot has passed the row`(number: Int, isThere: Bool)
         async throws
@@ -165,7 +166,7 @@ struct TakingBackTests {
                 == (isThere ? 3 : 2))
     }
 
-    // MARK: - Lives that begin again
+    // MARK: - New lives
 
     @Test func `V2 R1 a missing row is fetched again when its pending edit is refused`()
         async throws
@@ -184,7 +185,7 @@ struct TakingBackTests {
         #expect(try await desk.store.projects() == [nil])
     }
 
-    // MARK: - Rows that stand in each other's way
+    // MARK: - Rows that obstruct each other
 
     @Test(arguments: ["CASCADE", "RESTRICT", "SET NULL"])
     func `V5 a row returns with its unique value and its children when the row that took them is refused`(
@@ -214,8 +215,7 @@ struct TakingBackTests {
         #expect(try await desk.store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    /// Two stalls that have each other's place here are refused together. The value that stands for a place for a
-    /// moment is not JSON.
+    /// Two stalls that exchanged their places are refused together. A place's temporary value is not JSON.
     @Test(arguments: Stall.readings)
     func `S8 V3 V4 a refusal is stored although the app's table rejects temporary unique values`(
         reading: String

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// An edit that was acknowledged, of a row that goes with another one that a device deletes.
+/// Acknowledged edits of rows that a cascade deletes.
 @Suite(.timeLimit(.minutes(20)))
 struct UnreadCascadeTests {
     struct Branch: Codable, SyncedRecord {
@@ -118,7 +118,7 @@ struct UnreadCascadeTests {
         }
         mine.advance(10_000)
         try await mine.store.write { try leaf.insert($0) }
-        // The trunk is put off, and the leaf is accepted below the trunk that the server has. Then the trunk is refused.
+        // The server defers the trunk and accepts the leaf below the trunk that it has. Then it refuses the trunk.
         let first = try #require(try await mine.next())
         let accepted = try await server.push(first.push) { row in
             if case .create(let patch) = row.change, patch.values["title"] == "mine" {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// An edit that was acknowledged, and that another device replaces or deletes without having read it.
+/// Acknowledged edits that another device replaces or deletes without having read them.
 @Suite(.timeLimit(.minutes(20)))
 struct UnreadTests {
     struct Item: Codable, SyncedRecord {
@@ -30,7 +30,6 @@ struct UnreadTests {
     let theirs: Device
     let item = Item(title: "Tickets", note: "two")
 
-    /// Two devices that have the same item.
     init() async throws {
         mine = try Device([Item.self], migrate: Item.migrate)
         theirs = try Device([Item.self], at: 1_790_000_001_000, migrate: Item.migrate)
@@ -78,7 +77,7 @@ struct UnreadTests {
         try await mine.sync(with: server)
         try await theirs.sync(with: server)
         try await write("theirs", on: theirs)
-        // The user edits again before the answer, and after it.
+        // The user edits again before and after the answer.
         let batch = try #require(try await theirs.next())
         try await write("theirs too", on: theirs)
         try await theirs.store.apply(try await server.push(batch.push), of: batch)

@@ -10,8 +10,8 @@ import Testing
 
 @testable import Optimist
 
-/// Three devices that edit, delete and replace the same rows. In one of the tables an edit outlives a deletion. Answers
-/// get lost, and pages come between a push and its answer. The seed alone decides.
+/// Three devices edit, delete and replace the same rows; in the table `note`, edits win. Answers get lost, and pages
+/// arrive between a push and its answer. The seed decides the order.
 private struct UnreadWorld {
     struct Item: Codable, SyncedRecord {
         static let databaseTableName = "item"
@@ -28,7 +28,7 @@ private struct UnreadWorld {
     let devices: [Device]
     let ids = (1...2).map { UUID(uuidString: "00000000-0000-4000-8000-00000000000\($0)") ?? UUID() }
     var random: SplitMix64
-    /// The texts that were written, each once, with their devices.
+    /// The written texts, each once, with their devices.
     var written: [(device: Int, text: String)] = []
     /// The texts that a device showed when its user replaced or deleted them.
     var shown: Set<String> = []
@@ -91,7 +91,7 @@ private struct UnreadWorld {
 
     private mutating func show(_ values: [JSON]) { shown.formUnion(values.compactMap(\.string)) }
 
-    /// The texts that are gone although no device that replaced them had shown them, and that are in no journal.
+    /// The lost texts that no device had shown when it replaced them and that no journal keeps.
     mutating func vanished() async throws -> [String] {
         for _ in 0..<3 { for device in devices { try await device.sync(with: server) } }
         var journals: [Set<String>] = []

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// Migrations of the app: what they rename, and what they write.
 extension AppVersionTests {
     // MARK: - Renames
 
@@ -85,7 +84,7 @@ extension AppVersionTests {
         #expect(try await device.rows("thing")[row.id] == ["name": "Boat", "note": "new"])
     }
 
-    // MARK: - What migrations write
+    // MARK: - Writes of migrations
 
     @Test func `L1 W2 rows changed by a migration are sent, and no others`() async throws {
         let device = try new()
@@ -141,7 +140,7 @@ extension AppVersionTests {
         #expect(try await patch(device)?.values == ["title": "Boat"])
     }
 
-    /// Where the migrations insert a row under an id that is the same on each device.
+    /// Where the migrations insert a row whose id is the same on every device.
     enum Beginning: CaseIterable { case newFile, newTable, knownTable }
 
     @Test(arguments: Beginning.allCases)
@@ -210,7 +209,7 @@ extension AppVersionTests {
             Photo.migrate(&migrator)
             migrator.registerMigration("former") { try photo.insert($0) }
         }
-        // One device copies it in its first migration, and the other has it in the table already.
+        // One device copies the row in its first migration; the other already has it in the table.
         let one = try Device([Photo.self], migrate: copying)
         let file = one.folder.appending(path: "former.sqlite")
         let former = try DatabaseQueue(path: file.path)

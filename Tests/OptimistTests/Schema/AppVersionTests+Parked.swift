@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// A record whose name is unique, in an app and in a later version of that.
 private struct Boat: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "boat"
     var id = UUID()
@@ -21,7 +20,7 @@ private struct Boat: Codable, Identifiable, SyncedRecord {
         }
     }
 
-    /// Only one boat may be red.
+    /// Only the Swift may be red.
     static func paint(_ migrator: inout DatabaseMigrator) {
         migrate(&migrator)
         migrator.registerMigration("colour") { db in
@@ -126,7 +125,7 @@ extension AppVersionTests {
         #expect(kept?.contains("blue") == true)
     }
 
-    /// The row that is set aside has the columns that this app knows.
+    /// The parked row has only the columns that this app knows.
     @Test func `L1 V2 unknown values stay when an answer's parked row is applied`() async throws {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
         try await take("Heron", of: id, seq: 1, on: device)
@@ -157,7 +156,7 @@ extension AppVersionTests {
         #expect(try await device.store.counts().parked == 0)
     }
 
-    /// The answer tells of the columns that this app knows, and does not fit.
+    /// The answer has only the columns that this app knows, and does not fit.
     @Test func `L1 V2 a kept value that a migration cannot apply joins the parked answer`()
         async throws
     {
@@ -178,7 +177,6 @@ extension AppVersionTests {
     }
 }
 
-/// A record that refers to another one, in an app and in a later version of that.
 private struct Harbour: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "harbour"
     var id = UUID()
@@ -215,7 +213,8 @@ private struct PaintedShip: Codable, Identifiable, SyncedRecord {
 }
 
 extension AppVersionTests {
-    /// The harbour was replaced here, and the server refuses that without a word on what it has: the ship waits for it.
+    /// The harbour was replaced here, and the server refuses that without sending its row, so the ship waits for the
+    /// row.
     @Test func `L1 R2 a kept value of a row that waits for its parent is applied with the row`() async throws {
         let device = try Device([Harbour.self, Ship.self], migrate: Ship.migrate)
         let (harbour, ship) = (UUID(), UUID())

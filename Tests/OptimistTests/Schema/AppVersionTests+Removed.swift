@@ -9,7 +9,6 @@ import Testing
 
 @testable import Optimist
 
-/// An app that gives up columns and tables, and takes them back.
 private enum App {
     struct Item: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
@@ -25,7 +24,7 @@ private enum App {
         var title = ""
     }
 
-    /// It does not say where its column `memo` comes from.
+    /// Does not declare where its column `memo` comes from.
     struct SilentItem: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
         var id = UUID()
@@ -103,7 +102,7 @@ private enum App {
 }
 
 extension AppVersionTests {
-    /// Pushes everything, and pulls tables that stand at different cursors.
+    /// Pushes everything, and pulls tables at different cursors.
     private func exchange(_ device: Device) async throws {
         try await device.push(to: server)
         for _ in 1...4 {

@@ -57,7 +57,7 @@ struct AppVersionTests {
         #expect(try await old.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_unknown") } == 0)
     }
 
-    /// The new app makes a row, the old one replaces it, and everything is exchanged.
+    /// The new app creates a row, the old app replaces it, and both sync.
     private func replace(_ item: Shop.ColouredItem, of new: Device, on old: Device) async throws {
         try await new.store.write { try item.insert($0) }
         try await new.sync(with: server)
@@ -157,7 +157,7 @@ struct AppVersionTests {
         try old.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let page = try await old.pull(from: server)
 
-        // The answer says "Ship", which does not fit until the app lets it.
+        // The answer is "Ship", which does not fit until the app allows it.
         try await old.execute(
             "CREATE TRIGGER app BEFORE UPDATE ON item WHEN NEW.title = 'Ship' BEGIN SELECT RAISE(ABORT, 'no'); END")
         let batch = try #require(try await old.next())
@@ -172,7 +172,7 @@ struct AppVersionTests {
         let id = item.id.uuidString.lowercased()
         #expect(try await old.rows("item")[id]?["title"] == "Ship")
 
-        // The colour was written before the row was made here, and comes with a page from before the push.
+        // The colour was written before the row was created here, and arrives in a page from before the push.
         try await old.apply(page)
         #expect(try await old.rows("item")[id]?["colour"] == "red")
     }
@@ -194,7 +194,7 @@ struct AppVersionTests {
         try await device.apply(RemotePage(from: "m.0", cursor: "m.1", hasMore: false, rows: [row]))
         #expect(try await device.store.entry(id: item.id)?.remote.isElsewhere == false)
 
-        // The answer says "Ship" too, which does not fit until the app lets it.
+        // The answer is also "Ship", which does not fit until the app allows it.
         try await device.execute(
             "CREATE TRIGGER app BEFORE UPDATE ON item WHEN NEW.title = 'Ship' BEGIN SELECT RAISE(ABORT, 'no'); END")
         try await device.store.apply([.merged(seq: 2, theirs(["title": "Ship"]))], of: batch)
@@ -209,7 +209,7 @@ struct AppVersionTests {
         #expect(patch.values["colour"] == nil)
     }
 
-    /// The table forbids null, and so another device shows its default.
+    /// The table forbids null, so another device shows its default.
     @Test(arguments: [true, false])
     func `V2 L1 a column without a server value returns to its default when its row is refused`(
         isSentFirst: Bool
@@ -248,7 +248,7 @@ struct AppVersionTests {
         #expect(known.map { $0 & colour.mask } == 0, "it is no value of the server's")
     }
 
-    // MARK: - Rows that no trigger saw
+    // MARK: - Rows that the triggers missed
 
     @Test(arguments: [false, true])
     func `W5 a row that the app's trigger creates while a page is applied is pending after the next opening`(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Optimist
 
-/// A table that has more columns over its life than the engine has bits.
+/// A table with more columns over its life than the engine has bits.
 struct ColumnBitsTests {
     private struct Wide: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "wide"
@@ -21,7 +21,6 @@ struct ColumnBitsTests {
         var id = UUID()
     }
 
-    /// Each version has 40 columns of its own.
     private static func columns(_ letter: String) -> [String] {
         (0..<40).map { "\(letter)\($0) \($0 == 0 ? "INTEGER" : "TEXT")" }
     }
@@ -72,7 +71,7 @@ struct ColumnBitsTests {
             try await device.execute("UPDATE wide SET \(last)0 = 1, \(last)39 = '\(last)'")
             #expect(try await push(device) == ["\(last)0": 1, "\(last)39": .string(last)])
         }
-        // The bits of the first columns are long given away. The server still has their values.
+        // The bits of the first columns were reassigned long ago. The server still has their values.
         try device.open([Later.self], migrate: Self.changing("defgc"))
         #expect(try await device.store.tableProgress().first?.isComplete == false)
         #expect(try await device.store.tableProgress().first?.cursor == nil)

@@ -64,8 +64,7 @@ struct ReleasedFormatTests {
         #expect(try version() == 4)
     }
 
-    /// Every column of the engine's tables in its place, what the tables are unique by and how they count, and the text of
-    /// indexes and views.
+    /// The engine's tables: columns in order, uniqueness, AUTOINCREMENT, references, and the SQL of indexes and views.
     private func engineSchema(_ store: Store) async throws -> [String] {
         try await store.read { db in
             try String.fetchAll(

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Optimist
 
-/// The app whose files are kept in Fixtures, one for each released format of the engine's tables. It never changes, so
-/// that every format's file holds the same.
+/// The app whose files are in Fixtures, one for each released format of the engine's tables. It never changes, so that
+/// all files have the same content.
 enum ReleasedPlanner {
     struct Project: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "project"
@@ -28,7 +28,7 @@ enum ReleasedPlanner {
 
     static let account = "planner.example#1"
     static let cursor = "e1.7"
-    /// 2026-09-21, when all waits that the file holds are over.
+    /// 2026-09-21, after all waits in the file have ended.
     static let milliseconds: Int64 = 1_790_000_000_000
 
     static func id(_ number: Int) -> UUID {
@@ -57,8 +57,7 @@ enum ReleasedPlanner {
         }
     }
 
-    /// Writes a file with rows that are synced, edited, deleted, merged, refused, sent and edited since, received, parked,
-    /// and new and blocked. The last push is unanswered.
+    /// Writes a file with rows in all states. The last push is unanswered.
     static func make(_ file: URL) async throws {
         let store = try open(file, at: milliseconds - 86_400_000)
         try await store.bind(to: account)
@@ -143,7 +142,7 @@ enum ReleasedPlanner {
     }
 }
 
-/// Makes the file of the present format: see Fixtures/README.md.
+/// Writes the file of the current format: see Fixtures/README.md.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_MAKE_FIXTURE"] != nil))
 struct FixtureMaking {
     @Test func `the file of the current format is written`() async throws {

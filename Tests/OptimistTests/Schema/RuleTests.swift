@@ -8,7 +8,6 @@ import Testing
 @_spi(Internals) @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// A record of the planner's table with rules.
 private struct Errand: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "todo"
     static let syncRules = SyncRules(columns: [
@@ -31,7 +30,6 @@ private struct BadErrand: Codable, Identifiable, SyncedRecord {
     var id = UUID()
 }
 
-/// Rules of columns and the app's own checks, at the write.
 @Suite(.timeLimit(.minutes(20)))
 struct RuleTests {
     private static let checks = RowValidation([

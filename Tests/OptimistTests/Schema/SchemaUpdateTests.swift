@@ -8,7 +8,6 @@ import Testing
 @_spi(Internals) @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// A schema file that was edited by hand, and the next version of the app.
 @Suite(.timeLimit(.minutes(20)))
 struct SchemaUpdateTests {
     private struct Picture: Codable, SyncedRecord {
@@ -46,7 +45,7 @@ struct SchemaUpdateTests {
         var id: UUID
     }
 
-    /// What the first export became by hand.
+    /// The first export, after edits by hand.
     private static let edited = Schema(
         id: "album", version: 2,
         types: [

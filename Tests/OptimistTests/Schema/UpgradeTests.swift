@@ -11,7 +11,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// A server that puts something off: a table, a request, a row.
 @Suite(.timeLimit(.minutes(20)))
 struct UpgradeTests {
     private let backend = FakeBackend()

@@ -4,7 +4,7 @@ import OptimistWire
 
 @testable import Optimist
 
-/// What a change is, for `#require`: another kind of change is then an issue with the place in the test.
+/// Unwraps changes for `#require`, which reports a different kind of change at its place in the test.
 extension RemotePush.Row.Change {
     var created: RowPatch? { if case .create(let patch) = self { patch } else { nil } }
     var updated: RowPatch? { if case .update(let patch) = self { patch } else { nil } }
@@ -12,6 +12,5 @@ extension RemotePush.Row.Change {
 }
 
 extension RemotePage.Row {
-    /// The columns of a living row.
     var patch: RowPatch? { if case .row(let patch) = content { patch } else { nil } }
 }

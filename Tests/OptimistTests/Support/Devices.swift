@@ -10,7 +10,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// A record with counters: one that is never null, and one that may be.
 struct Photo: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "photo"
     static let syncRules = SyncRules(counters: ["likes", "views"])
@@ -31,7 +30,7 @@ struct Photo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A device with tables of one's own choice, on a clock that a test moves. Not durable, so that tests are fast.
+/// A device with the test's choice of tables, on a clock that the test moves. Not durable, so that tests are fast.
 final class Device: Sendable {
     let folder: URL
     /// Milliseconds since 1970.
@@ -77,7 +76,7 @@ final class Device: Sendable {
     func next() async throws -> PushBatch? { try await store.nextPush(PushLimit()) }
 }
 
-/// The server in memory for the apps of these tests, on a clock of its own.
+/// The in-memory server for the apps of these tests, with a fixed time of day.
 final class AppServer: Sendable {
     private let server: InMemoryServer
     private let refusing: Mutexed<(@Sendable (RemotePush.Row) -> RemotePush.Refusal?)?>
@@ -121,7 +120,7 @@ final class AppServer: Sendable {
         try await InMemoryRemote(server).pull(request)
     }
 
-    /// The living rows of a table, without their nulls, and with counters that have no count.
+    /// The living rows of a table, without nulls, and with zero for counters without a count.
     func rows(_ table: String) -> [String: JSONObject] {
         let counters = schema.types[table]?.columns.filter { $0.value.type == .counter }.keys.sorted() ?? []
         return server.rows(table).mapValues { values in
@@ -131,13 +130,11 @@ final class AppServer: Sendable {
         }
     }
 
-    /// The sums of a counter by row.
     func sums(_ table: String, _ counter: String) -> [String: Int64] {
         rows(table).mapValues { $0[counter]?.int ?? 0 }
     }
 }
 
-/// A value that several tasks may read and set.
 final class Mutexed<Value: Sendable>: Sendable {
     private let mutex: Mutex<Value>
     init(_ value: Value) { mutex = Mutex(value) }
@@ -155,7 +152,7 @@ extension Device {
                 tables: next.tables, cursor: next.cursor ?? "m.0", limit: limit, origins: try await store.origins()))
     }
 
-    /// The rows of a table in the server's words, without their nulls.
+    /// The rows of a table in wire form, without nulls.
     func rows(_ table: String) async throws -> [String: JSONObject] {
         let layout = try #require(store.layout(named: table))
         return try await store.read { db in
@@ -175,7 +172,7 @@ extension Device {
         try await store.settleUnseen(.remove)
     }
 
-    /// Asks in each launch whether the file went back.
+    /// Checks once in each launch whether the file went back.
     private func checkForRewind(with server: AppServer) async throws {
         guard let check = try await store.rewindCheck() else { return }
         do {
@@ -184,7 +181,6 @@ extension Device {
         } catch RemoteFailure.pushRewound { try await store.renewDeviceID() }
     }
 
-    /// Pushes everything, and pulls nothing.
     func push(to server: AppServer, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
         async throws
     {
@@ -193,7 +189,6 @@ extension Device {
         }
     }
 
-    /// Pushes and pulls everything.
     func sync(with server: AppServer, refusing refuse: (@Sendable (RemotePush.Row) -> RemotePush.Refusal?)? = nil)
         async throws
     {

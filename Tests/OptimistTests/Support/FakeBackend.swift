@@ -6,8 +6,7 @@ import Optimist
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistWire
 
-/// A small backend with what first syncs, resyncs, restores and clocks need: snapshots, an expiry of deleted rows, backups,
-/// and a time of day that a test sets.
+/// A small backend with snapshots, expiring deletions, backups, and a time of day that the test sets.
 final class FakeBackend: Remote {
     struct Stored: Hashable {
         var row: MergeRow
@@ -17,11 +16,11 @@ final class FakeBackend: Remote {
     struct State {
         var epochs = [RemoteEpoch(name: "e1", firstSeq: 0)]
         var seq: Int64 = 0
-        /// States below it are refused: deleted rows from before are forgotten.
+        /// Earlier states are refused, because their deletions are forgotten.
         var floor: Int64 = 0
         var rows: [String: [String: Stored]] = [:]
         var lastTick = Stamp.zero
-        /// The transactions that were pushed.
+        /// The transactions of pushes.
         var pushed: Set<Int64> = []
 
         mutating func purge() {
@@ -53,30 +52,29 @@ final class FakeBackend: Remote {
     struct Settings {
         var pageRows = 3
         var hasSnapshots = true
-        /// How many requests are still answered.
+        /// The number of requests that are still answered.
         var answers = Int.max
-        /// How many pushes still fail.
+        /// The number of pushes that still fail.
         var pushFailures = 0
         /// Whether pushes without rows are refused.
         var refusesChecks = false
-        /// A push of more rows is too large.
+        /// Pushes with more rows are too large.
         var maxRows = Int.max
         var tables: Set<String>?
         var withheld: [String: WithheldReason] = [:]
-        /// Whether pulls and snapshots are answered with no table, and withhold none.
+        /// Whether pulls and snapshots contain no table, without withholding any.
         var answersNothing = false
-        /// Nil: the backend says no time and takes every clock.
+        /// Nil: the backend reports no time and accepts every clock.
         var milliseconds: (@Sendable () -> Int64)?
         var pushes: [RemotePush] = []
         var requests: [String] = []
-        /// How often a device has asked whose rows these are.
+        /// The number of calls of `connect()`.
         var connections = 0
-        /// How many pages were made.
         var pages = 0
         var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
         /// Whether cursors look as if the latest were the earliest.
         var hasOpaqueCursors = false
-        /// Whether pages leave out what devices have pushed.
+        /// Whether pages omit the devices' own pushes.
         var leavesOutPushes = false
 
         func cursor(_ state: SyncState) -> String {
@@ -93,12 +91,11 @@ final class FakeBackend: Remote {
     let state = Mutex(State())
     let settings = Mutex(Settings())
 
-    // MARK: - What a test does
+    // MARK: - Used by tests
 
-    /// Keeps what there is, to be restored later.
     func backup() -> State { state.withLock { $0 } }
 
-    /// Goes back to a backup: another life begins.
+    /// Goes back to a backup and starts a new epoch.
     func restore(_ backup: State, as epoch: String) {
         state.withLock { state in
             state = backup
@@ -106,10 +103,9 @@ final class FakeBackend: Remote {
         }
     }
 
-    /// Starts again without going back.
+    /// Starts a new epoch without going back.
     func restart(as epoch: String) { state.withLock { $0.epochs.append(RemoteEpoch(name: epoch, firstSeq: $0.seq)) } }
 
-    /// Forgets every deleted row.
     func purge() { state.withLock { $0.purge() } }
 
     /// Writes as another device: some rows of a table in one transaction, or their deletion.
@@ -140,7 +136,7 @@ final class FakeBackend: Remote {
         state.withLock { $0.rows[table]?[id.uuidString.lowercased()]?.row }
     }
 
-    /// What merging is about: living rows with their clocks, without nulls, and when the others were deleted.
+    /// The state that merging concerns: living rows with their clocks, without nulls, and the times of deletions.
     var essence: [String: [String: MergeRow]] {
         state.withLock { state in
             state.rows.mapValues { rows in
@@ -157,7 +153,7 @@ final class FakeBackend: Remote {
     var pushes: [RemotePush] { settings.withLock { $0.pushes } }
     var pages: Int { settings.withLock { $0.pages } }
 
-    // MARK: - What a device asks
+    // MARK: - Used by devices
 
     private func cross(_ request: String) throws -> Settings {
         let settings = settings.withLock { settings in
@@ -173,7 +169,7 @@ final class FakeBackend: Remote {
 
     func connect() async throws -> RemoteAccount {
         settings.withLock { $0.connections += 1 }
-        // Long enough for others to come.
+        // Long enough for concurrent calls to arrive.
         for _ in 0..<100 { await Task.yield() }
         return settings.withLock { settings in
             RemoteAccount(
@@ -299,7 +295,7 @@ final class FakeBackend: Remote {
         }
     }
 
-    /// The seq of a cursor that holds, and the epochs if it is of a former one.
+    /// The seq of a valid cursor, and the epochs if the cursor is from a former one.
     private static func check(_ cursor: SyncState?, _ state: State) throws -> (Int64, [RemoteEpoch]) {
         guard let since = cursor else { throw RemoteFailure.cursorLost }
         if since.seq < state.floor, since.seq > 0 { throw RemoteFailure.cursorLost }

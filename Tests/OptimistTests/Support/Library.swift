@@ -10,7 +10,7 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// Shelves hold books, and books have notes. Tags stand alone and come first where they may.
+/// Shelves hold books. Tags are independent and come first by priority.
 struct Shelf: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "shelf"
     var id = UUID()
@@ -37,7 +37,7 @@ final class Reader: Sendable {
     let clock = ManualClock()
     let backend: FakeBackend
     let folder: URL
-    /// Milliseconds since 1970, by the device's own clock at the start.
+    /// Milliseconds since 1970 on the device's clock at the start.
     let wallClock: Mutex<Int64>
     private let tables: [any SyncedRecord.Type]
     private let opened: Mutex<Store>
@@ -58,7 +58,7 @@ final class Reader: Sendable {
     var store: Store { opened.withLock { $0 } }
     var milliseconds: Int64 { wallClock.withLock { $0 } + clock.elapsed.milliseconds }
 
-    /// Opens the file again, as after a relaunch, perhaps of an app that has tags now.
+    /// Opens the file again, as after a relaunch or an update that adds tags.
     func reopen(hasTags: Bool = false) throws {
         let store = try Self.open(folder, hasTags ? tables + [Tag.self] : tables, clock) { [weak self] in
             self?.milliseconds ?? 0
@@ -100,10 +100,9 @@ final class Reader: Sendable {
         return engine
     }
 
-    /// Syncs in a launch in which one or two requests are answered, is killed after some more, and opens the file
-    /// again.
+    /// Syncs with only one or two requests answered, kills the launch after some more, and opens the file again.
     ///
-    /// - Parameter run: Which of many it is.
+    /// - Parameter run: The number of the launch.
     func syncKilled(run: Int) async throws {
         backend.settings.withLock { $0.answers = 1 + run % 2 }
         start()
@@ -116,7 +115,7 @@ final class Reader: Sendable {
         try reopen()
     }
 
-    /// Stops as a crash does: the server is not told.
+    /// Stops like a crash: the server is not notified.
     func stop() async {
         let running = running.withLock { running in
             defer { running = nil }
@@ -132,8 +131,8 @@ final class Reader: Sendable {
         try await changes.reach { _ in try await condition(store) }
     }
 
-    /// Waits until a pull has been answered from now on, everything was received and sent, and the engine is idle. Time
-    /// passes meanwhile, for whatever waits.
+    /// Waits until another pull was answered, everything was received and sent, and the engine is idle, while the clock
+    /// advances.
     func untilSettled() async throws {
         let pages = backend.pages
         try await pass(.seconds(1)) {
@@ -142,7 +141,7 @@ final class Reader: Sendable {
         }
     }
 
-    /// Lets time pass until something holds. Time stands still while the engine pushes or pulls.
+    /// Advances the clock until a condition holds, but not while the engine pushes or pulls.
     func pass(_ step: Duration? = nil, until holds: () async throws -> Bool) async rethrows {
         try await clock.pass(step, for: engine, until: holds)
     }
@@ -154,7 +153,6 @@ final class Reader: Sendable {
         return try await store.tableProgress().allSatisfy { $0.isComplete && $0.at == nil }
     }
 
-    /// Starts, waits until everything was received and sent, and stops.
     func sync() async throws {
         start()
         try await untilSettled()
@@ -165,7 +163,7 @@ final class Reader: Sendable {
         try await store.write { try $0.execute(sql: sql, arguments: arguments) }
     }
 
-    /// The rows of a table in the server's words, without nulls.
+    /// The rows of a table in wire form, without nulls.
     func rows(_ table: String) async throws -> [String: JSONObject] {
         guard let layout = store.layout(named: table) else { return [:] }
         return try await store.read { db in
@@ -179,14 +177,13 @@ final class Reader: Sendable {
         }
     }
 
-    /// Whether device and backend hold the same rows.
     func isEqualToBackend() async throws -> Bool {
         for layout in store.layouts where try await rows(layout.name) != backend.rows(layout.name) { return false }
         return true
     }
 }
 
-/// Ids in a known order.
+/// Ids in the order of their numbers.
 func id(_ number: Int) -> UUID {
     let digits = String(number, radix: 16)
     return UUID(uuidString: "00000000-0000-4000-8000-\(String(repeating: "0", count: 12 - digits.count))\(digits)")

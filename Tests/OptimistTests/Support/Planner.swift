@@ -10,7 +10,6 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// The record of most tests.
 struct Todo: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "todo"
     var id = UUID()
@@ -36,7 +35,6 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A device with the record of most tests.
 final class Phone: Sendable {
     private let device: Device
 
@@ -51,10 +49,9 @@ final class Phone: Sendable {
 
     func advance(_ milliseconds: Int64) { device.advance(milliseconds) }
 
-    /// Opens the file again, as after a relaunch.
     func reopen() throws { try device.open([Todo.self], migrate: Todo.migrate) }
 
-    /// Lets the file grow no more, as on a full disk.
+    /// Keeps the file from growing, as on a full disk.
     func fillDisk() throws {
         try store.pool.writeWithoutTransaction { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -79,7 +76,7 @@ extension Store {
 
     func pendingCount() async throws -> Int { try await counts().pending }
 
-    /// Pushes everything and has it accepted in one transaction of the server.
+    /// Pushes everything, and the server accepts it in one transaction.
     func pushAccepted(seq: Int64) async throws {
         while let batch = try await nextPush(PushLimit()) {
             try await apply(batch.sent.map { _ in .accepted(seq: seq) }, of: batch)
@@ -87,7 +84,7 @@ extension Store {
     }
 }
 
-/// A row as the server would send it, with one clock for all columns but, if one is named, a later one for that.
+/// A row as the server sends it. All columns have the same clock, except that `later` names one with a later clock.
 func pageRow(
     _ todo: Todo, seq: Int64, generation: Int = 1, device: String = "OtherPhone", stamp: Int64 = 1_790_000_000_000,
     later: String? = nil, _ values: JSONObject
@@ -110,7 +107,7 @@ func tombstone(_ todo: Todo, seq: Int64, generation: Int = 2) -> RemotePage.Row 
 }
 
 extension RemotePush.Row.Change {
-    /// The deletion that a push tells, without what the user had read before. Nil: the push deletes nothing.
+    /// The deletion in a push, without the versions that the user had read. Nil for other changes.
     var deletion: Tombstone? {
         guard case .delete(var tombstone) = self else { return nil }
         tombstone.read = nil
@@ -119,7 +116,7 @@ extension RemotePush.Row.Change {
 }
 
 extension Store {
-    /// What an engine whose remote has no snapshots would ask for.
+    /// The next pull of an engine whose remote does not have snapshots.
     func nextPull() async throws -> (tables: [String], cursor: String?) {
         let plan = PullPlan(tableProgress: try await tableProgress(), limit: 1, hasSnapshots: false)
         if plan.step == .removal {

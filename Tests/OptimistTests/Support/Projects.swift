@@ -9,18 +9,16 @@ import Testing
 @testable import Optimist
 @testable import OptimistCore
 
-/// A list of things to do. Its title is unique.
 struct Project: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "project"
     var id = UUID()
     var title: String?
-    /// The project that this one is a part of.
+    /// The project that contains this one.
     var part: UUID?
 
     var wireID: String { id.uuidString.lowercased() }
 }
 
-/// Something to do for a project: it goes with it.
 struct Step: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "step"
     var id = UUID()
@@ -30,7 +28,6 @@ struct Step: Codable, Identifiable, SyncedRecord {
     var wireID: String { id.uuidString.lowercased() }
 }
 
-/// A device with projects and steps.
 final class Desk: Sendable {
     private let device: Device
 
@@ -68,7 +65,6 @@ extension Store {
         }
     }
 
-    /// Takes a page from the first state to another.
     func take(
         _ rows: [RemotePage.Row], from: Int = 0, to seq: Int = 9, hasMore: Bool = false, head: Int? = nil,
         of tables: [String] = ["step", "project"], served: Set<String>? = nil,

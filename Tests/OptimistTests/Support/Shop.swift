@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 
-/// An app through its versions.
+/// The versions of an app.
 enum Shop {
     struct Item: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
@@ -13,7 +13,7 @@ enum Shop {
         var note: String?
     }
 
-    /// With a column more.
+    /// Adds two columns.
     struct ColouredItem: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "item"
         static let syncRules = SyncRules(counters: ["likes"])
@@ -24,7 +24,7 @@ enum Shop {
         var likes = 0
     }
 
-    /// With another name for the table, and for a column.
+    /// Renames the table and a column.
     struct Thing: Codable, Identifiable, SyncedRecord {
         static let databaseTableName = "thing"
         static let syncRules = SyncRules(

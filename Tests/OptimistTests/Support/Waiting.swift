@@ -6,7 +6,7 @@ import Testing
 @testable import Optimist
 
 extension AsyncSequence where Failure == Never {
-    /// Waits for an element that satisfies a condition. A sequence that ends before that is an issue.
+    /// Waits for an element that satisfies a condition. Records an issue if the sequence ends before that.
     func reach(
         sourceLocation: SourceLocation = #_sourceLocation, _ condition: (Element) async throws -> Bool
     ) async throws {
@@ -16,11 +16,11 @@ extension AsyncSequence where Failure == Never {
 }
 
 extension ManualClock {
-    /// Lets time pass until something holds: by one step, or to the next sleeper, whenever a task sleeps. A step lasts
-    /// long enough for the tasks that woke to have their turns, on one core too. It ends when its task is cancelled, too.
+    /// Advances the clock until a condition holds: by one step, or to the next sleeper, whenever a task sleeps. First
+    /// lets the tasks that woke run. Also ends when its task is cancelled.
     ///
-    /// - Parameter engine: Time stands still while the engine knows of a push or pull under way, so that none is given up
-    ///   because the machine is slow. Nil: time passes in any case.
+    /// - Parameter engine: The clock stops while this engine has a push or pull under way, so that a slow machine does
+    ///   not cause a timeout. Nil: the clock always advances.
     func pass(
         _ step: Duration? = nil, for engine: SyncEngine?, until holds: () async throws -> Bool
     ) async rethrows {
