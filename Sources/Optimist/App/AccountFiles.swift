@@ -3,8 +3,7 @@
 public import Foundation
 public import GRDB
 
-/// Names the database files of an app in which several users sign in. Each account of each server has its own file, and all
-/// files are in one folder.
+/// Names the database files of an app with several users: one file per account and server, all in one folder.
 ///
 /// ```swift
 /// let files = AccountFiles(at: folder)
@@ -15,37 +14,36 @@ public struct AccountFiles: Sendable, Hashable {
     /// The folder of the files.
     public let folder: URL
 
-    /// - Parameter folder: The folder of the files. It must exist before a file is opened.
+    /// - Parameter folder: The folder of the files. It must exist before a store opens a file in it.
     public init(at folder: URL) { self.folder = folder }
 
     /// The file for what the user writes before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }
 
-    /// The file of an account. The same account and server always have the same file. Different ones have different files, even
-    /// on a disk that ignores case.
+    /// Returns the file of an account. Different accounts or servers have different files, even on a disk that ignores
+    /// case.
     ///
     /// - Parameters:
     ///   - account: The account's id, such as `Account.id` of OptimistSession. Any text.
-    ///   - server: The server's address. Only its host and port are used.
+    ///   - server: The server's address. Only its host and port count.
     public func file(of account: String, on server: URL) -> URL {
         let host = server.host() ?? ""
         let port = server.port.map { ":\($0)" } ?? ""
         return folder.appending(path: Self.name(host.lowercased() + port) + "~" + Self.name(account) + ".sqlite")
     }
 
-    /// Gives the rows that were written before the first sign-in to an account, unless the account already has a file here. The
-    /// rows are pending when the account's file is opened, and are then sent.
+    /// Gives the rows written before the first sign-in to an account, unless the account already has a file. When a
+    /// store opens the account's file, these rows are pending, and are then sent.
     ///
-    /// Neither file may be open. If the call is interrupted at any moment, it can be repeated.
+    /// Neither file may be open. An interrupted call can be repeated.
     ///
     /// - Parameters:
     ///   - account: The account's id.
-    ///   - server: The server that the account is on.
-    ///   - configuration: The one with which the app opens its store, for example with the key of an encrypted file. Default:
-    ///     nil, GRDB's own.
-    /// - Returns: Whether there was a file to give. If there was none, or if the account already has a file, nothing is
-    ///   changed.
-    /// - Throws: `DatabaseError`, or Foundation's error when the file cannot be moved.
+    ///   - server: The account's server.
+    ///   - configuration: The configuration that the app opens its store with, for example with the key of an encrypted
+    ///     file. Default: nil, GRDB's default.
+    /// - Returns: Whether a file was claimed. If there was none, or if the account already has a file, nothing changes.
+    /// - Throws: `DatabaseError`, or Foundation's error if the file cannot be moved.
     @discardableResult
     public func claim(
         for account: String, on server: URL, configuration: Configuration? = nil
@@ -53,8 +51,8 @@ public struct AccountFiles: Sendable, Hashable {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
-        // Copies the rest of the log into the file itself, so that there is only one file to move. The store that had the file
-        // open may still be closing.
+        // Checkpoints the log into the file, so that only one file needs to be moved. The timeout is for a store that
+        // is still closing.
         var configuration = configuration ?? Configuration()
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)
@@ -65,12 +63,12 @@ public struct AccountFiles: Sendable, Hashable {
         return true
     }
 
-    /// Removes an account's data from this device, including its pending rows. The file must not be open.
+    /// Deletes an account's data from this device, including pending rows. The file must not be open.
     ///
-    /// - Throws: Foundation's error when a file cannot be removed.
+    /// - Throws: Foundation's error if a file cannot be removed.
     public func remove(_ account: String, on server: URL) throws { try remove(file(of: account, on: server)) }
 
-    /// Removes what the user wrote before the first sign-in. The file must not be open.
+    /// Deletes the rows written before the first sign-in. The file must not be open.
     ///
     /// - Throws: Foundation's error if the file cannot be removed.
     public func removeUnclaimed() throws { try remove(unclaimed) }
@@ -81,8 +79,8 @@ public struct AccountFiles: Sendable, Hashable {
         }
     }
 
-    /// Writes each byte as `_` and two hexadecimal digits, except lower-case letters, digits, dots and hyphens, so that no two
-    /// texts have the same name. A name that would be too long for a disk ends in a digest.
+    /// Returns a distinct file name for each text: lower-case letters, digits, dots and hyphens stay, and every other
+    /// byte becomes `_` and two hexadecimal digits. A name too long for a disk ends in a digest.
     private static func name(_ text: String) -> String {
         let name = text.utf8.reduce(into: "") { name, byte in
             switch byte {

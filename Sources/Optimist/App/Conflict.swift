@@ -7,20 +7,20 @@ public import OptimistWire
 
 /// An edit of the user that lost, because another device's edit was later or because the row was deleted.
 ///
-/// The server may have accepted the edit before. It is then a conflict if the other device had not shown the value to its
-/// user. An edit that was read and then replaced is not kept.
+/// This includes an edit that the server had accepted, if the other device had not seen it. An edit that another device
+/// saw and then replaced is not a conflict, and neither is an equal value.
 ///
-/// The store keeps the last 1,000 conflicts until the app restores or forgets them. Equal values are no conflict.
+/// The store keeps the last 1,000 conflicts until the app restores or forgets them.
 public struct Conflict: Identifiable, Hashable, Sendable {
     /// Why the edit lost.
     public enum Reason: String, Sendable {
-        /// A later value of another device replaced the user's.
+        /// A later value from another device replaced the user's.
         case overwritten
-        /// The row was deleted. It may have been created again since.
+        /// The row was deleted. It may have been recreated since.
         case deleted
     }
 
-    /// Tells the conflict from others of the same store. Later conflicts have greater numbers.
+    /// Identifies the conflict in its store. Later conflicts have greater ids.
     public let id: Int64
     /// The table of the row.
     public let table: String
@@ -28,15 +28,14 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     public let rowID: String
     /// Why the edit lost.
     public let reason: Reason
-    /// What the user wrote, by column. For a counter, the amount that was added: `{"@add": 2}`.
+    /// The user's values by column. For a counter, the amount added: `{"@add": 2}`.
     public let mine: JSONObject
-    /// The values that replaced it at that moment, by column. Nil if the row was gone.
+    /// The values that replaced them, by column. Nil if the row was gone.
     public let theirs: JSONObject?
-    /// When this device learned that the edit had lost, by its clock.
+    /// When this device learned of the loss, by its clock.
     public let date: Date
 
-    /// Returns the conflicts in a database that a store has written, oldest first. The app can call it in
-    /// ``Store/observe(_:)``.
+    /// Returns the conflicts of a store's database, oldest first. Can be used in ``Store/observe(_:)``.
     ///
     /// - Parameter db: A connection within a read or a write.
     /// - Throws: `DatabaseError`.
@@ -66,15 +65,14 @@ extension Store {
     /// - Throws: `DatabaseError`.
     public func conflicts() async throws -> [Conflict] { try await read { try Conflict.fetchAll($0) } }
 
-    /// Writes a losing edit again, as a new write of the user, and forgets the conflict.
+    /// Writes a losing edit again, as a new user edit, and forgets the conflict.
     ///
-    /// If the row is gone, it is created again with all the values that it had. Otherwise only the edited columns are
-    /// written.
+    /// If the row is gone, it is recreated with all its values. Otherwise only the edited columns are written.
     ///
     /// - Parameter conflict: A conflict of this store.
-    /// - Throws: `OptimistError` with code `unknownConflict` if the store has forgotten it; `DatabaseError` if the row cannot be
-    ///   written, for example because a row that it refers to is gone; otherwise as ``Store/write(allOrNothing:_:)``. The
-    ///   conflict then stays.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError` if the row
+    ///   cannot be written, for example because a row that it refers to is gone; otherwise as
+    ///   ``Store/write(allOrNothing:_:)``. The conflict then stays.
     public func restore(_ conflict: Conflict) async throws {
         let id = conflict.id
         try await write { db in
@@ -92,10 +90,10 @@ extension Store {
         }
     }
 
-    /// Forgets a conflict, and with it what the user wrote.
+    /// Forgets a conflict and the user's values in it.
     ///
     /// - Parameter conflict: A conflict of this store.
-    /// - Throws: `OptimistError` with code `unknownConflict` if the store has forgotten it already; `DatabaseError`.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError`.
     public func forget(_ conflict: Conflict) async throws {
         let id = conflict.id
         try await write { db in

@@ -5,40 +5,40 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The contents of a device's database, read without changing it and without the app's code.
+/// A read-only inspection of a device's database, independent of the app's code.
 @_spi(Internals) public struct DatabaseInspection: Sendable {
     /// The version of the engine's tables.
     public let version: Int
-    /// The id of the device in the protocol: 1 to 64 ASCII letters and digits.
+    /// The device's id in the protocol: 1 to 64 ASCII letters and digits.
     public let device: String
-    /// The server and the account that the file syncs with. Nil if it never connected to one.
+    /// The server and account that the file syncs with. Nil if it never connected.
     public let account: String?
-    /// The number of the last push. Zero if there was none.
+    /// The number of the last push, or 0.
     public let lastPush: Int64
-    /// When a push was last answered or a page last applied, by the device's clock. Nil: never.
+    /// When a push was last answered or a page applied, by the device's clock. Nil if never.
     public let lastSync: Date?
-    /// The latest time that the device's hybrid clock may have given to a write. Nil: it gave none.
+    /// The upper bound of the stamps that the device's hybrid clock has issued. Nil if there are none.
     public let clockCeiling: Date?
-    /// Each synced table with its number of rows and the state up to which it has received everything.
+    /// Each synced table with its row count, and the cursor up to which it has received everything.
     public let tables: [(name: String, rows: Int, cursor: String?)]
-    /// The number of pending rows, including those beyond the limit of ``pending``.
+    /// The number of pending rows, regardless of the limit.
     public let pendingCount: Int
-    /// The oldest pending rows, as many as the limit allows.
+    /// The oldest pending rows, up to the limit.
     public let pending: [PendingRow]
     /// All rejections, oldest first.
     public let rejections: [Rejection]
-    /// The rows that the device received and cannot apply yet, oldest first.
+    /// Received rows that the device cannot apply yet, oldest first.
     public let parked: [ParkedRow]
 
-    /// Reads a file. The file is opened for reading only, so that a running app is not disturbed. If a process died while it
-    /// created the file, SQLite first rolls back what the process left half written.
+    /// Reads a file without disturbing a running app: it is opened read-only. If a process died while it created the
+    /// file, SQLite first rolls back the partial write.
     ///
     /// - Parameters:
     ///   - url: The database file.
-    ///   - limit: The most pending rows to list. Default: 100.
-    /// - Throws: `OptimistError` with code `notADatabase` if the file is missing, is not a database, or was never written by a
-    ///   store; `newerVersion` if a newer version wrote it; `damagedMetadata` if the engine's tables cannot be read.
-    ///   `DatabaseError` for an error of SQLite.
+    ///   - limit: The maximum number of pending rows to list. Default: 100.
+    /// - Throws: `OptimistError` with code `notADatabase` if the file is missing, is not a database, or was never
+    ///   opened by a store; `newerVersion` if a newer version wrote it; `damagedMetadata` if the engine's tables cannot
+    ///   be read. `DatabaseError` for other errors of SQLite.
     public init(of url: URL, limit: Int = 100) throws {
         let file = StoreFile(url: url)
         guard FileManager.default.fileExists(atPath: url.path) else {
@@ -57,7 +57,7 @@ import OptimistWire
         }
     }
 
-    /// Returns a copy of a file of an earlier version, upgraded to the present one, in an unnamed temporary file.
+    /// Returns an upgraded copy of an older file, in an unnamed temporary file.
     private static func upgraded(_ db: Database) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(path: "")
         try copy.writeWithoutTransaction { copy in

@@ -3,21 +3,21 @@
 public import Foundation
 import OptimistWire
 
-/// Why the server does not take a row for now. The row stays pending and is sent again.
+/// Why the server does not accept a row for now. The row stays pending, and the engine sends it again.
 public struct DeferralReason: Sendable, Hashable {
-    /// The server's own code, such as `schemaTooNew`, or one of this device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
-    /// `invalidID`, `restarted`. The set is open: a server may send codes that this version does not know.
+    /// The server's code, such as `schemaTooNew`, or the device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
+    /// `invalidID` or `restarted`. An open set: a server may send codes that this version does not know.
     public let code: String
-    /// The column at fault, if there is one.
+    /// The column at fault, if any.
     public let column: String?
 
-    /// Makes a reason, for use in a remote of your own.
+    /// Creates a reason, for use in your own ``Remote``.
     public init(_ code: String, column: String? = nil) {
         self.code = code
         self.column = column
     }
 
-    /// A sentence that is safe to show to the user.
+    /// A message that is safe to show.
     public var message: String {
         switch code {
         case "schemaTooNew":
@@ -39,10 +39,9 @@ public struct DeferralReason: Sendable, Hashable {
         }
     }
 
-    /// The answer came from a life of the remote's database that the device does not know yet.
+    /// The answer came from an epoch of the remote's database that the device does not know yet.
     static let restarted = DeferralReason("restarted")
 
-    /// The code, the column and the message.
     var json: JSON {
         ["code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message)]
     }
@@ -55,17 +54,17 @@ public struct DeferralReason: Sendable, Hashable {
 }
 
 extension DeferralReason: CustomStringConvertible {
-    /// The code, the column and the message as JSON.
+    /// All properties as JSON.
     public var description: String { json.description }
 }
 
-/// Pending rows of one table that wait for the same reason.
+/// Pending rows of a table that wait for the same reason.
 public struct DeferredRows: Sendable, Hashable {
     /// The table of the rows.
     public let table: String
-    /// Why they wait.
+    /// Why the rows wait.
     public let reason: DeferralReason
-    /// How many rows wait.
+    /// The number of rows.
     public let count: Int
     /// When the first of them is sent again, by the device's clock.
     public let nextAttempt: Date

@@ -3,7 +3,7 @@
 import OptimistCore
 import OptimistSession
 
-/// The app's rule for which tables sync on the current network (S10).
+/// Decides which tables sync on the current network, by the app's rule (S10).
 final class NetworkPolicy: Sendable {
     private struct State {
         var path = NetworkPath(isOnline: true)

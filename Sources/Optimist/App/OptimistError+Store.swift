@@ -3,42 +3,42 @@
 public import OptimistCore
 
 extension OptimistError.Code {
-    /// The file is not an SQLite database. For an inspection: the file is missing, is not a database, or was never written by a
-    /// store.
+    /// The file is not an SQLite database. An inspection also throws this if the file is missing or was never opened by
+    /// a store.
     public static let notADatabase = Self("notADatabase")
     /// The folder for the file does not exist.
     public static let noFolder = Self("noFolder")
-    /// A newer version of the app, or of Optimist, has written the file.
+    /// A newer version of the app or of Optimist wrote the file.
     public static let newerVersion = Self("newerVersion")
-    /// The app's migrator would erase the file, with its unsent changes. Nothing was erased.
+    /// The app's migrator would erase the file and its unsent changes. Nothing was erased.
     public static let erasingMigrator = Self("erasingMigrator")
-    /// A synced table cannot be synced as it stands. The message names it and says what to change.
+    /// A table cannot sync as it is declared. The message says what to change.
     public static let invalidTable = Self("invalidTable")
-    /// The durability that the app asked for is not in force.
+    /// SQLite did not accept the requested durability.
     public static let notDurable = Self("notDurable")
-    /// The engine's own tables cannot be read. Nothing was deleted; sync stays stopped.
+    /// The engine's tables cannot be read. No data was deleted; sync stays stopped.
     public static let damagedMetadata = Self("damagedMetadata")
-    /// The file belongs to another account than the one that is signed in. Nothing was written, and nothing is sent. Open a
-    /// separate file for each account, as named by ``AccountFiles``.
+    /// The file belongs to another account. Nothing was written or sent. Open a separate file for each account, see
+    /// ``AccountFiles``.
     public static let otherAccount = Self("otherAccount")
-    /// The call would wait for changes, but no sync engine runs that could send them.
+    /// The call would wait for changes, but no sync engine is running to send them.
     public static let syncStopped = Self("syncStopped")
-    /// A row is larger than the server takes. Nothing was written.
+    /// A row is larger than a server accepts. Nothing was written.
     public static let rowTooLarge = Self("rowTooLarge")
-    /// A value cannot be synced as it is, such as a text in a column of numbers. The message names the column and says what to
-    /// write instead. Nothing was written.
+    /// A value cannot sync unchanged, such as text in a column of numbers. The message names the column and says what
+    /// to write instead. Nothing was written.
     public static let unfitValue = Self("unfitValue")
-    /// The app has closed the store. Nothing was read or written.
+    /// The store is closed. Nothing was read or written.
     public static let storeClosed = Self("storeClosed")
-    /// A row breaks a rule for its columns, or a check of the app. Nothing was written. The error's cause is the check's
+    /// A row breaks a column rule or a check of the app. Nothing was written. The error's cause is the check's
     /// `RowFault`.
     public static let ruleBroken = Self("ruleBroken")
     /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
-    /// The rejection is of a deletion, so no record can be written in its place. Nothing was written.
+    /// The server refused a deletion, so no record can be written in its place. Nothing was written.
     public static let refusedDeletion = Self("refusedDeletion")
-    /// A synced table has no column of that name. Nothing was written.
+    /// A synced table does not have the named column. Nothing was written.
     public static let unknownColumn = Self("unknownColumn")
-    /// The conflict is no longer in the journal.
+    /// The conflict no longer exists.
     public static let unknownConflict = Self("unknownConflict")
 }

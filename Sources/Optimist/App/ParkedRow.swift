@@ -3,24 +3,24 @@
 public import GRDB
 import OptimistWire
 
-/// A row that this device has received from the server and that the app's table does not show yet.
+/// A row that this device has received but the app's table does not show yet.
 ///
-/// The engine tries it again whenever something changes that may let it in. ``SyncCounts/parked`` counts these rows.
+/// The engine retries it whenever a change may let it in. ``SyncCounts/parked`` counts these rows.
 public struct ParkedRow: Hashable, Sendable {
-    /// Why a row waits.
+    /// Why a row is parked.
     public enum Reason: Hashable, Sendable {
-        /// The row refers to one that is not on this device: the table and the lower-case UUID of the missing row.
+        /// The row refers to a row that is not on this device, given by table and lower-case UUID.
         case missingParent(table: String, id: String)
-        /// Another row has a value that a unique index allows only once. SQLite's message names the columns.
+        /// Another row has a value that must be unique. SQLite's message names the columns.
         case valueTaken(String)
-        /// A constraint of the table, such as `CHECK` or `NOT NULL`, or a trigger of the app refuses the row, with
-        /// SQLite's message. A newer version of the app may let the row in.
+        /// A constraint of the table, such as `CHECK` or `NOT NULL`, or a trigger of the app refuses the row with this
+        /// message. A newer version of the app may accept it.
         case constraint(String)
-        /// The server has deleted the row. Rows that would be deleted with it may have another owner by now, which
-        /// later pages will tell.
+        /// The server has deleted the row. Before this device does so, later pages must show whether rows that the
+        /// deletion would cascade to have moved to another parent.
         case deletionTooSoon
-        /// This device has deleted the row or created it again, or sends such a change again because the server lost
-        /// it. The server has not answered yet.
+        /// This device has deleted or recreated the row, or is resending such a change that the server lost. The server
+        /// has not answered yet.
         case unsentChange
     }
 
@@ -28,23 +28,23 @@ public struct ParkedRow: Hashable, Sendable {
     public let table: String
     /// The row's lower-case UUID.
     public let rowID: String
-    /// Whether the server has deleted the row. The app's table still shows it.
+    /// Whether the server has deleted the row, which the app's table still shows.
     public let isDeletion: Bool
-    /// Why it waits.
+    /// Why the row is parked.
     public let reason: Reason
 
-    /// Returns the parked rows of a database that a store has written, in the order of the server's transactions. You
-    /// can use it in ``Store/observe(_:)``.
+    /// Returns the parked rows of a store's database, in the order of the server's transactions. Can be used in
+    /// ``Store/observe(_:)``.
     ///
     /// - Parameters:
     ///   - db: A connection within a read or a write.
-    ///   - limit: The most rows to return. Default: all.
+    ///   - limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [ParkedRow] {
         try fetch(db, limit: limit)
     }
 
-    /// - Parameter only: The row to return. Nil: all.
+    /// - Parameter only: The row to return. Nil for all.
     static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [ParkedRow] {
         try Row.fetchAll(
             db,
@@ -75,7 +75,7 @@ public struct ParkedRow: Hashable, Sendable {
 }
 
 extension ParkedRow.Reason: CustomStringConvertible {
-    /// A sentence for a developer. Never compare it: switch on the case.
+    /// A sentence for developers. Never compare it: switch on the case.
     public var description: String {
         switch self {
         case .missingParent(let table, let id): "It refers to \(table):\(id), which is not here."
@@ -87,9 +87,9 @@ extension ParkedRow.Reason: CustomStringConvertible {
 }
 
 extension Store {
-    /// Returns the rows that this device has received and that the app's tables do not show yet, each with its reason.
+    /// Returns the received rows that the app's tables do not show yet.
     ///
-    /// - Parameter limit: The most rows to return. Default: all.
+    /// - Parameter limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public func parkedRows(limit: Int = .max) async throws -> [ParkedRow] {
         try await read { try ParkedRow.fetchAll($0, limit: limit) }

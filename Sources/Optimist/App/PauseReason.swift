@@ -14,34 +14,34 @@ public import OptimistSession
 /// }
 /// ```
 public struct PauseReason: Sendable, Hashable {
-    /// The code for the app to switch on.
+    /// The code to switch on.
     public let code: Code
     /// One sentence that is safe to show. Never compare it.
     public let message: String
-    /// Why the session ended, if sync is paused for that and the session knows why. Nil otherwise.
+    /// Why the session ended, if that paused sync and the session knows the reason. Otherwise nil.
     public let signOutReason: SignOutReason?
 
-    /// Makes a reason, for tests and previews.
+    /// Creates a reason, for tests and previews.
     public init(_ code: Code, _ message: String, signOutReason: SignOutReason? = nil) {
         self.code = code
         self.message = message
         self.signOutReason = signOutReason
     }
 
-    /// The kind of reason, as an open set: a minor release may add codes. For an unknown code, show the message.
+    /// An open set of reasons: a minor release may add codes. For an unknown code, show the message.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
-        /// Makes a code from its text. Two codes are equal if their texts are equal.
+        /// Creates a code from its text. Codes with equal texts are equal.
         public init(_ description: String) { self.description = description }
 
         /// No user is signed in. Sync resumes after the next sign-in.
         public static let signedOut = Self("signedOut")
-        /// The server does not let this account sync. The engine tries again every minute, and when the app comes to
-        /// the foreground.
+        /// The server does not allow this account to sync. The engine retries every minute, and when the app enters the
+        /// foreground.
         public static let accountRefused = Self("accountRefused")
         /// The database file belongs to another account.
         public static let otherAccount = Self("otherAccount")
-        /// Another process of the app syncs this file. Sync resumes here when the other process stops.
+        /// Another process of the app syncs this file. Sync resumes here when that process stops.
         public static let otherProcess = Self("otherProcess")
     }
 }
@@ -56,6 +56,5 @@ extension PauseReason: CustomStringConvertible {
 extension PauseReason {
     static let otherProcess = Self(.otherProcess, "Another part of this app is syncing.")
 
-    /// The session ended.
     init(_ reason: SignOutReason) { self.init(.signedOut, reason.message, signOutReason: reason) }
 }

@@ -4,9 +4,9 @@ public import Foundation
 public import GRDB
 import OptimistWire
 
-/// A row that the server has not accepted yet, with the names of its unsent columns but never their values.
+/// A row that the server has not accepted yet, with the names of its unsent columns but without their values.
 public struct PendingRow: Hashable, Sendable {
-    /// What the next push asks of the server.
+    /// What the next push asks the server to do.
     public enum Kind: String, Sendable {
         /// To create the row, which the server does not have as far as this device knows.
         case create
@@ -20,35 +20,35 @@ public struct PendingRow: Hashable, Sendable {
     public let table: String
     /// The row's lower-case UUID.
     public let rowID: String
-    /// What the next push asks of the server.
+    /// What the next push asks the server to do.
     public let kind: Kind
-    /// The unsent columns, each with the time of its last write, by the device's clock. Empty for a delete.
+    /// The unsent columns with the time of their last write, by the device's clock. Empty for a delete.
     public let columns: [String: Date]
     /// When the row became pending, by the device's clock.
     public let since: Date
-    /// Whether a part of the row was sent, in this launch or an earlier one, and is still unanswered.
+    /// Whether some of the row's changes were sent, in this launch or an earlier one, and are unanswered.
     public let isUnanswered: Bool
-    /// Whether a part of the row is unanswered while a push is on its way to the server. An earlier push may have carried that part.
+    /// Whether some of the row's changes are unanswered and a push is under way. An earlier push may have carried them.
     public let isInFlight: Bool
-    /// The row that this one waits for, as `Type:id`. Nil if it waits for no row.
+    /// The row that this one waits for, as `Type:id`, if any.
     public let blockedBy: String?
-    /// Why the row waits: a reason that the server gave or the device found, for this row or for another row of its group. Nil
-    /// if no reason is known.
+    /// Why the row waits: the server's reason or the device's, for this row or another row of its group. Nil if
+    /// unknown.
     public let waitReason: DeferralReason?
-    /// When the device sends the row again, by the device's clock. Nil: as soon as it can reach the server.
+    /// When the device sends the row again, by its clock. Nil if as soon as the server is reachable.
     public let nextAttempt: Date?
 
-    /// Returns the pending rows in a database that a store has written, oldest first.
+    /// Returns the pending rows of a store's database, oldest first.
     ///
     /// - Parameters:
     ///   - db: A connection within a read or a write.
-    ///   - limit: The most rows to return. Default: all.
+    ///   - limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         try fetch(db, limit: limit)
     }
 
-    /// - Parameter only: The row to return. Nil: all.
+    /// - Parameter only: The row to return. Nil for all.
     static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
         let isPushing = try Meta.int(.inFlight, in: db) != nil
@@ -101,7 +101,7 @@ public struct PendingRow: Hashable, Sendable {
 }
 
 extension PendingRow: CustomStringConvertible {
-    /// All properties as JSON, with times by ISO 8601.
+    /// All properties as JSON, with ISO 8601 times.
     public var description: String {
         let columns = columns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value.withMilliseconds)) }
         let json: JSON = [
@@ -120,14 +120,14 @@ extension Date {
         ISO8601Format(ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// The time of day that a stamp carries.
+    /// The time of a stamp.
     init(_ stamp: Stamp) { self.init(timeIntervalSince1970: Double(stamp.milliseconds) / 1000) }
 }
 
 extension Store {
     /// Returns the pending rows, oldest first.
     ///
-    /// - Parameter limit: The most rows to return. Default: all.
+    /// - Parameter limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public func pendingRows(limit: Int = .max) async throws -> [PendingRow] {
         try await read { try PendingRow.fetchAll($0, limit: limit) }

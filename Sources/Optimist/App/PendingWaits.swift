@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Why pending rows wait, each by itself or with its group.
+/// Why pending rows wait, individually or with their groups.
 struct PendingWaits {
     private struct Wait {
         var due: Int64
@@ -33,7 +33,7 @@ struct PendingWaits {
         }
     }
 
-    /// Returns why a row waits, and when it is sent again. No row is sent earlier than the others of its group.
+    /// Returns why a row waits and when it is sent again, which is never before the others of its group.
     func wait(of entry: RowEntry) -> (reason: DeferralReason?, until: Date)? {
         let group = entry.local.flatMap { groups[$0.group.rawValue] }
         guard let wait = rows[entry.ref] ?? group else { return nil }
@@ -42,7 +42,7 @@ struct PendingWaits {
 }
 
 extension Date {
-    /// - Parameter offset: How far the clock of `milliseconds` is ahead of this device's, in milliseconds.
+    /// - Parameter offset: How far the clock behind `milliseconds` is ahead of this device's, in milliseconds.
     init(milliseconds: Int64, aheadBy offset: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds - offset) / 1000)
     }

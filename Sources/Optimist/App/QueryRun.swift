@@ -5,15 +5,15 @@ import GRDB
 import Logging
 import OptimistCore
 
-/// One run of a live query. GRDB runs the query again after each commit that changes what it reads. While it fails, a timer
-/// does so too, because some failures end without a commit.
+/// One run of a live query. GRDB repeats the query after each commit that changes what it reads. While the query fails,
+/// a timer repeats it too, because some failures end without a commit.
 final class QueryRun<Value: Sendable>: Sendable {
     private struct State {
         var observation: AnyDatabaseCancellable?
         var timer: Task<Void, Never>?
         var failures = 0
         var random: SplitMix64
-        /// The failure that was logged last. Nil: the query has succeeded since.
+        /// The last logged failure. Nil after a success.
         var logged: String?
         var hasEnded = false
     }
@@ -24,7 +24,7 @@ final class QueryRun<Value: Sendable>: Sendable {
     private let consumer: AsyncStream<Result<Value, any Error>>.Continuation
     private let state: Mutex<State>
 
-    /// The results of a query until the stream is let go of or its consumer is cancelled. Only the newest is buffered.
+    /// The results of a query, until the stream is dropped or its consumer cancelled. Only the newest is buffered.
     static func results(
         of fetch: @escaping @Sendable (Database) throws -> Value, in store: Store
     ) -> AsyncStream<Result<Value, any Error>> {
@@ -45,8 +45,8 @@ final class QueryRun<Value: Sendable>: Sendable {
         state = Mutex(State(random: store.dependencies.randomness(for: "livequery.backoff")))
     }
 
-    /// Starts the observation, again if there was one. A query that throws does not end it: GRDB knows what the query has
-    /// read until then.
+    /// Starts or restarts the observation. A query that throws does not end it: GRDB tracks what the query read before
+    /// it threw.
     private func observe() {
         let observation = ValueObservation.tracking { [fetch] db in Result { try fetch(db) } }.start(
             in: store.pool, scheduling: .async(onQueue: queue),

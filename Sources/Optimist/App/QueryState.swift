@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a live query has to show: its result, or the last result and why there is no newer one.
+/// The state of a live query: its result, or its last result and the failure that prevents a newer one.
 ///
 /// ```swift
 /// for await state in store.observe({ db in try Todo.fetchAll(db) }) {
@@ -12,43 +12,43 @@ public struct QueryState<Value: Sendable>: Sendable {
     private let result: Result<Value, any Error>
     private let last: Value?
 
-    /// Makes a state of a query that succeeds.
+    /// Creates the state of a query that succeeds.
     ///
-    /// - Parameter value: The present result.
+    /// - Parameter value: The current result.
     public init(_ value: Value) {
         result = .success(value)
         last = nil
     }
 
-    /// Makes a state of a query that fails.
+    /// Creates the state of a query that fails.
     ///
     /// - Parameters:
     ///   - failure: Why it fails.
-    ///   - last: The result from before it failed. Nil: there was none.
+    ///   - last: The last result before the failure. Nil if there was none.
     public init(failure: any Error, last: Value?) {
         result = .failure(failure)
         self.last = last
     }
 
-    /// The newest result. While the query fails, the last one from before. Nil: the query has failed from the beginning.
+    /// The newest result. While the query fails, the last result before the failure. Nil if the query has never
+    /// succeeded.
     public var value: Value? { (try? result.get()) ?? last }
 
-    /// Why the query fails. Nil: ``value`` is the present result.
+    /// Why the query fails. Nil if ``value`` is current.
     public var failure: (any Error)? { if case .failure(let error) = result { error } else { nil } }
 
-    /// Returns the present result, and never an older one.
+    /// Returns the current result, never an older one.
     ///
     /// - Throws: ``failure``.
     public func get() throws -> Value { try result.get() }
 }
 
-/// Makes the states of a query from its results, without those that equal the one before.
+/// Turns the results of a query into states, and drops consecutive equal ones.
 struct QueryHistory<Value: Equatable & Sendable> {
     private var last: Value?
-    /// Describes the failure of the state before. Nil: it had none.
+    /// The description of the last state's failure. Nil if it succeeded.
     private var failure: String?
 
-    /// - Returns: Nil if the result changes nothing.
     mutating func state(after result: Result<Value, any Error>) -> QueryState<Value>? {
         switch result {
         case .success(let value):

@@ -3,18 +3,18 @@
 public import GRDB
 
 extension Store {
-    /// Watches a query: emits its result now, and again whenever a committed transaction has changed it.
+    /// Observes a query: emits its result now, and again after each committed transaction that changes it.
     ///
-    /// Each result is of a whole committed state. There is at most one state for each transaction, and two consecutive states
-    /// are never equal. A slow consumer skips states; the last one always arrives. The sequence ends when its task is
+    /// Each result reflects one committed state. There is at most one state per transaction, and consecutive states are
+    /// never equal. A slow consumer skips states, but always gets the last one. The sequence ends when its task is
     /// cancelled.
     ///
-    /// A query that fails, for example because a newer app has written a value that this one cannot decode, is a state too:
-    /// ``QueryState/failure`` says why, and ``QueryState/value`` is the last result. The store logs each failure once, without
-    /// anything that users wrote. The query runs again after each commit that changes what it reads, and after a backoff from
+    /// A failure is a state too, for example when a newer app has written a value that this one cannot decode:
+    /// ``QueryState/failure`` says why, and ``QueryState/value`` is the last result. The store logs each failure once,
+    /// without user data. The query runs again after each commit that changes what it reads, and with a backoff from
     /// 0.5 s to 60 s.
     ///
-    /// - Parameter fetch: Runs on a reading thread, never on the caller's. What it throws is the state's failure.
+    /// - Parameter fetch: Runs on a reader thread, never on the caller's. A thrown error becomes the state's failure.
     public func observe<Value: Equatable & Sendable>(
         _ fetch: @escaping @Sendable (Database) throws -> Value
     ) -> QueryStates<Value> {
@@ -22,9 +22,9 @@ extension Store {
     }
 }
 
-/// The states of a query: its results and its failures. A slow consumer gets only the newest.
+/// The results and failures of a query. A slow consumer gets only the newest.
 public struct QueryStates<Value: Equatable & Sendable>: AsyncSequence, Sendable {
-    /// What the sequence emits.
+    /// A state of the query.
     public typealias Element = QueryState<Value>
     /// The sequence never throws: a failure is a state.
     public typealias Failure = Never
@@ -34,7 +34,7 @@ public struct QueryStates<Value: Equatable & Sendable>: AsyncSequence, Sendable 
 
     public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
 
-    /// One run of the query. Each `for await` makes its own.
+    /// One run of the query. Each `for await` makes one.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: QueryStates
         private var results: AsyncStream<Result<Value, any Error>>?

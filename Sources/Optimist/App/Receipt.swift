@@ -4,9 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// Names the rows of a write, so that the server's answer can be awaited, in this launch of the app or a later one.
-///
-/// Encode it to keep it across launches.
+/// The rows of a write, to wait for the server's answer in this launch of the app or, after encoding, in a later one.
 public struct Receipt: Codable, Hashable, Sendable {
     struct Row: Codable, Hashable, Sendable {
         let table: String
@@ -33,7 +31,7 @@ public struct Receipt: Codable, Hashable, Sendable {
 }
 
 extension Store {
-    /// Returns a receipt for everything that is pending now. Later writes are not covered.
+    /// Returns a receipt for all rows that are pending now. It does not cover later writes.
     ///
     /// - Throws: `DatabaseError`.
     public func pendingReceipt() async throws -> Receipt {
@@ -42,14 +40,14 @@ extension Store {
         }
     }
 
-    /// Waits until the server has accepted or refused every row of a write, in a push that was assembled after the write.
+    /// Waits until the server has accepted or refused every row of a write, in a push assembled after the write.
     ///
-    /// The call waits as long as necessary, offline too. If the user has edited a row again when the server refuses it, the
-    /// device sends the pending version instead. The row then counts as settled once the server has accepted or refused that
-    /// version. Cancelling the task ends only the wait.
+    /// The call waits as long as necessary, even offline. If the user edited a row again before the server refused it,
+    /// the device sends the newer version instead, and the row counts as settled once the server has answered that.
+    /// Cancelling the task only ends the wait.
     ///
-    /// - Returns: The rejections among the write's rows, except those that the app has retried or discarded. If there are none,
-    ///   the whole write is on the server or has lost there to a later change (``Conflict``).
+    /// - Returns: The rejections among the write's rows, except those already retried or discarded. If empty, the
+    ///   server has applied every row, or a later change on the server won (``Conflict``).
     /// - Throws: `CancellationError`, or `DatabaseError`.
     public func rejections(awaiting receipt: Receipt) async throws -> [Rejection] {
         let changes = changes.stream()
@@ -62,7 +60,7 @@ extension Store {
         throw CancellationError()
     }
 
-    /// Drops the leading rows that are settled. They stay settled, so they need not be checked again.
+    /// Drops leading rows that are settled. They stay settled, so the next check can skip them.
     func unsettled(_ refs: ArraySlice<RowRef>, since push: Int64) async throws -> ArraySlice<RowRef> {
         try await read { db in
             let waits = try db.cachedStatement(

@@ -7,13 +7,13 @@ import OptimistWire
 extension Rejection {
     /// The row as the user wrote it.
     ///
-    /// What the user did not write in it is as the server has it, or, if the server did not say, as it is in the store now.
+    /// Other columns have the server's values or, if the server did not send them, the store's current values.
     ///
     /// - Parameters:
     ///   - type: The record type of the row's table.
-    ///   - store: The store that the rejection is from.
-    /// - Returns: Nil if the row is of another table, or if the user had deleted it.
-    /// - Throws: `OptimistError` with code `invalidTable` if the values make no record; `DatabaseError`.
+    ///   - store: The rejection's store.
+    /// - Returns: Nil if the row is in another table, or if the user deleted it.
+    /// - Throws: `OptimistError` with code `invalidTable` if the values do not form a record; `DatabaseError`.
     public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         if kind == .delete { return nil }
         return try await store.record(type, of: table, rowID, [theirs ?? [:], mine])
@@ -23,8 +23,8 @@ extension Rejection {
     ///
     /// - Parameters:
     ///   - type: The record type of the row's table.
-    ///   - store: The store that the rejection is from.
-    /// - Returns: Nil if the row is of another table, or if the server has nothing or did not say.
+    ///   - store: The rejection's store.
+    /// - Returns: Nil if the row is in another table, or if the server has no row or did not send it.
     /// - Throws: As ``mine(as:in:)``.
     public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         guard let theirs else { return nil }
@@ -33,14 +33,14 @@ extension Rejection {
 }
 
 extension Conflict {
-    /// The row as the user wrote it. What the user did not write in it is as it is in the store now.
+    /// The row as the user wrote it. Other columns have the store's current values.
     ///
     /// - Parameters:
     ///   - type: The record type of the row's table.
-    ///   - store: The store that the conflict is from.
-    /// - Returns: Nil if the row is of another table. Also nil if the row is gone and the user's values do not make a record:
-    ///   ``Store/restore(_:)`` then creates the row with all the values that it had.
-    /// - Throws: `OptimistError` with code `invalidTable` if the values make no record; `DatabaseError`.
+    ///   - store: The conflict's store.
+    /// - Returns: Nil if the row is in another table. Also nil if the row is gone and the user's values do not form a
+    ///   record; ``Store/restore(_:)`` can then still recreate the row with all its values.
+    /// - Throws: `OptimistError` with code `invalidTable` if the values do not form a record; `DatabaseError`.
     public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         do { return try await store.record(type, of: table, rowID, [mine]) } catch let error as OptimistError {
             guard error.code == .invalidTable else { throw error }
@@ -52,8 +52,8 @@ extension Conflict {
     ///
     /// - Parameters:
     ///   - type: The record type of the row's table.
-    ///   - store: The store that the conflict is from.
-    /// - Returns: Nil if the row is of another table, or if it was gone.
+    ///   - store: The conflict's store.
+    /// - Returns: Nil if the row is in another table, or if it was gone.
     /// - Throws: As ``mine(as:in:)``.
     public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         guard let theirs else { return nil }
@@ -62,19 +62,19 @@ extension Conflict {
 }
 
 extension Store {
-    /// Writes a rejected row again with a record's values, as a new write of the user, and forgets the rejection.
+    /// Writes a rejected row again with a record's values, as a new user edit, and forgets the rejection.
     ///
-    /// Written are the columns of the refused edit, and others in which the record differs from ``Rejection/mine(as:in:)``.
-    /// So a column that the server changed after the app read the record keeps the server's value, if the server said with its
-    /// refusal what it had. The dependents are written again with their own values. Counters are not taken from the record:
-    /// what the user had counted counts.
+    /// This writes the columns of the refused edit, and other columns in which the record differs from
+    /// ``Rejection/mine(as:in:)``. A column that the server changed after the app read the record thus keeps the
+    /// server's value, if the refusal included it. Dependents are written again with their own values. Counters ignore
+    /// the record: the user's refused counts are added again.
     ///
     /// - Parameters:
-    ///   - rejection: A rejection of this store, of an insert or an update.
-    ///   - record: The row that the user wants, for example ``Rejection/mine(as:in:)`` with another value.
-    /// - Throws: `OptimistError` with code `refusedDeletion` if the rejection is of a deletion: ``retry(_:with:)-(_,JSONObject)``
-    ///   deletes the row again, and an app that keeps it discards the rejection and writes the record. Code `invalidTable` if the
-    ///   record is not that of the rejected row; otherwise as
+    ///   - rejection: A rejection of this store, for an insert or an update.
+    ///   - record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
+    /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion:
+    ///   ``retry(_:with:)-(_,JSONObject)`` deletes the row again, and to keep the row, discard the rejection and write
+    ///   the record. Code `invalidTable` if the record is a different row; otherwise as
     ///   ``retry(_:with:)-(_,JSONObject)``. The rejection then stays.
     public func retry<Record: SyncedRecord>(_ rejection: Rejection, with record: Record) async throws {
         let columns = try record.databaseDictionary
@@ -97,15 +97,15 @@ extension Store {
         try await retry(rejection, with: JSONObject(values))
     }
 
-    /// A record of the values that the row has in the app's table, with `changes` over them, the later ones over the
-    /// earlier. Nil if the record is of another table.
+    /// A record with the row's values in the app's table, overlaid with `changes` in order. Nil if the record is in
+    /// another table.
     fileprivate func record<Record: SyncedRecord>(
         _ type: Record.Type, of table: String, _ rowID: String, _ changes: [JSONObject]
     ) async throws -> Record? {
         guard Record.databaseTableName == table, let layout = layout(named: table), let id = layout.idForm.stored(rowID)
         else { return nil }
         let values = try await values(of: layout, id, changes)
-        // A hand-written `init(row:)` stops the program at a column that is missing, and at a NULL that it does not expect.
+        // A hand-written `init(row:)` crashes if a column is missing, or on an unexpected NULL.
         let missing = layout.columns.filter { values[$0.name] == nil && !$0.isNullable }.map(\.name)
         guard missing.isEmpty else { throw OptimistError.unknownValues(of: missing, rowID, table, nil) }
         var row: [String: (any DatabaseValueConvertible)?] = ["id": id]
@@ -115,7 +115,7 @@ extension Store {
         }
     }
 
-    /// The values that the row has in the app's table, with `changes` over them, the later ones over the earlier.
+    /// The row's values in the app's table, overlaid with `changes` in order.
     private func values(of layout: TableLayout, _ id: DatabaseValue, _ changes: [JSONObject]) async throws -> JSONObject
     {
         var values = try await read { try AppTable(layout: layout, db: $0).values(id) ?? [:] }
@@ -140,7 +140,7 @@ extension OptimistError {
 }
 
 extension JSONObject {
-    /// The values with amounts that were counted added to the counts of `other`.
+    /// Replaces counter changes by sums: the amount added to the count in `other`.
     fileprivate func counted(onto other: JSONObject, in layout: TableLayout) -> JSONObject {
         JSONObject(
             members.map { member in

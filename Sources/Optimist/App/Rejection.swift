@@ -5,9 +5,9 @@ public import GRDB
 import OptimistCore
 public import OptimistWire
 
-/// Something the user wrote that the server will never apply. The store keeps it until the app retries or discards it.
+/// A user's edit that the server will never apply. The store keeps it until the app retries or discards it.
 public struct Rejection: Identifiable, Hashable, Sendable {
-    /// What the push had asked of the server.
+    /// What the push asked the server to do.
     public enum Kind: String, Sendable {
         /// To create the row.
         case create
@@ -17,33 +17,33 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         case delete
     }
 
-    /// Tells the rejection from others of the same store. Later rejections have greater numbers.
+    /// Identifies the rejection in its store. Later rejections have greater ids.
     public let id: Int64
     /// The table of the row.
     public let table: String
     /// The row's lower-case UUID.
     public let rowID: String
-    /// What the push had asked of the server.
+    /// What the push asked the server to do.
     public let kind: Kind
-    /// A word of the protocol, such as `invalidProperties`, `tooLarge` or `forbidden`.
+    /// A code of the protocol, such as `invalidProperties`, `tooLarge` or `forbidden`.
     public let code: String
-    /// The column at fault, if there is one: the first of ``columns``.
+    /// The first of ``columns``, if any.
     public let column: String?
-    /// All columns at fault. For a `uniqueViolation`, the columns whose values another row has.
+    /// All columns at fault. For a `uniqueViolation`, the columns whose values another row already has.
     public let columns: [String]
-    /// For a `uniqueViolation`, the lower-case UUID of the row that has the values, in the same table. Nil if the
-    /// server did not say.
+    /// For a `uniqueViolation`, the lower-case UUID of the row in this table that has the values. Nil if the server did
+    /// not name it.
     public let conflictingRowID: String?
-    /// A sentence that is safe to show. Never compare it: switch on ``code``.
+    /// A message that is safe to show. Never compare it: switch on ``code``.
     public let message: String
-    /// What the user wrote, by column. Empty for a delete.
+    /// The user's values by column. Empty for a delete.
     public let mine: JSONObject
-    /// What the server has, by column. Nil if the server has nothing or did not say.
+    /// The server's values by column. Nil if the server does not have the row or did not send it.
     public let theirs: JSONObject?
     /// When the server's answer arrived, by the device's clock.
     public let date: Date
-    /// Pending rows that were taken back with this one: rows that refer to it, rows whose deletion depended on it, and the rest
-    /// of a write with `allOrNothing`. A retry writes them again too.
+    /// Pending rows that were taken back with this one: rows that refer to it, rows whose deletion depended on it, and
+    /// the rest of an `allOrNothing` write. A retry writes them again.
     public internal(set) var dependents: [Dependent] = []
 
     /// A row that was taken back with a refused one.
@@ -52,21 +52,21 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         public let table: String
         /// The row's lower-case UUID.
         public let rowID: String
-        /// What the row's push had asked of the server.
+        /// What the push asked the server to do with the row.
         public let kind: Kind
-        /// What the user wrote.
+        /// The user's values by column.
         public let mine: JSONObject
-        /// What the server had when the row was taken back, by column. Nil if the server had nothing, as far as the device
-        /// knows.
+        /// The server's values when the row was taken back, by column. Nil if the server did not have the row, as far
+        /// as the device knew.
         public let theirs: JSONObject?
-        /// Grows with each row that is taken back, like the ids of rejections.
+        /// Numbers the rows that were taken back, in the same sequence as the ids of rejections.
         let number: Int64
     }
 }
 
 extension Rejection {
-    /// Returns the rejections in a database that a store has written, oldest first. Rows that were taken back together are one
-    /// rejection. The app can call it in ``Store/observe(_:)``.
+    /// Returns the rejections of a store's database, oldest first, with rows taken back together as one rejection. Can
+    /// be used in ``Store/observe(_:)``.
     ///
     /// - Parameter db: A connection within a read or a write.
     /// - Throws: `DatabaseError`.
@@ -74,17 +74,17 @@ extension Rejection {
 }
 
 extension Store {
-    /// Returns the rejections, oldest first. Rows that were taken back together are one rejection.
+    /// Returns the rejections, oldest first, with rows taken back together as one rejection.
     ///
     /// - Throws: `DatabaseError`.
     public func rejections() async throws -> [Rejection] {
         try await read { try Rejection.fetchAll($0) }
     }
 
-    /// Forgets a rejection, and with it what the user wrote.
+    /// Forgets a rejection and the user's values in it.
     ///
     /// - Parameter rejection: A rejection of this store.
-    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already; `DatabaseError`.
+    /// - Throws: `OptimistError` with code `unknownRejection` if it was already retried or discarded; `DatabaseError`.
     public func discard(_ rejection: Rejection) async throws {
         let id = rejection.id
         try await write { db in

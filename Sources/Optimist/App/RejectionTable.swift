@@ -4,20 +4,19 @@ import Foundation
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_rejection` within one transaction.
+/// Access to `optimist_rejection` within one transaction.
 struct RejectionTable {
     let db: Database
 
     init(_ db: Database) { self.db = db }
 
-    /// Stores a refusal in place of an equal earlier one: a row that cannot be taken back is sent and refused once more each
-    /// day, and the user may repeat the same write. The new rejection has its own number, from which a receipt knows that it
-    /// came later.
+    /// Stores a refusal and replaces an equal earlier one: the engine resends a row that it cannot take back once a
+    /// day, and the user may repeat the same write. The new rejection gets a new number, so that a receipt can see that
+    /// it is later.
     ///
     /// - Parameters:
-    ///   - server: The server's values of the row. Nil if the server has none, or if they are not known.
-    ///   - bundle: The rejection that this row belongs to. Nil if this row is the refused one.
-    /// - Returns: The rejection's number.
+    ///   - server: The server's values. Nil if the server does not have the row, or if they are unknown.
+    ///   - bundle: The rejection that this row was taken back with. Nil for the refused row itself.
     @discardableResult
     func insert(
         _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: RemotePush.Refusal, mine: JSONObject, server: JSONObject?,
@@ -45,7 +44,7 @@ struct RejectionTable {
             ])
         let number = db.lastInsertedRowID
         if let present {
-            // The rows that the first refusal took back are no longer in the tables.
+            // The rows that the earlier refusal took back are no longer in the tables, so keep their values.
             try db.execute(
                 sql: "UPDATE optimist_rejection SET bundle = ? WHERE bundle = ?", arguments: [number, present])
             try remove(present)
@@ -53,7 +52,7 @@ struct RejectionTable {
         return number
     }
 
-    /// - Parameter number: The only rejection to read. Nil: all.
+    /// - Parameter number: The rejection to read. Nil for all.
     func all(_ number: Int64? = nil) throws -> [Rejection] {
         let rows = try Row.fetchAll(
             db,
@@ -85,7 +84,7 @@ struct RejectionTable {
         return rejections
     }
 
-    /// Follows the renaming of a column.
+    /// Renames a column in the stored rejections.
     func rename(_ former: String, to name: String, ofTable number: Int64) throws {
         try db.execute(
             sql: """

@@ -5,41 +5,42 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The state of one row between this device and the server: its unsent edit, the content that waits, and its refusals.
+/// The sync state of one row: its unsent edit, its parked content and its rejections.
 public struct RowExplanation: Hashable, Sendable {
-    /// The unsent edit of the row. Nil: the server has accepted everything, or refused it.
+    /// The row's unsent edit. Nil if the server has accepted or refused everything.
     public let pending: PendingRow?
-    /// Received content that the app's table does not show yet. Nil: it shows all.
+    /// Received content that the app's table does not show yet. Nil if there is none.
     public let parked: ParkedRow?
-    /// Refused edits of the row, oldest first.
+    /// The row's refused edits, oldest first.
     public let rejections: [Rejection]
-    /// What the server has said of the row.
+    /// The server's state of the row.
     public let serversWord: ServersWord
 
-    /// What the server has said of a row, as far as this device has heard.
+    /// The server's state of a row, as far as this device knows.
     public enum ServersWord: Hashable, Sendable {
-        /// Nothing, or it has lost the row.
+        /// The server has never had the row, or has lost it.
         case nothing
-        /// The row is deleted.
+        /// The server has deleted the row.
         case deleted
-        /// The account was deleted, with everything that the server had of it. The device sends nothing to it.
+        /// The account was deleted, with all its data on the server. The device sends nothing to it.
         case accountDeleted
-        /// The row is alive, and this device has yet to receive it.
+        /// The server has the row, but this device has not received it yet.
         case awaited
-        /// The row is alive. The server has no value of the columns in `lacking`, in which this device has one that is not
-        /// unsent: a migration filled them. A value is sent when the user edits it. The columns are sorted by name.
+        /// The server has the row, but without values for the columns in `lacking`, sorted by name. This device has
+        /// values for them that are not pending, because a migration filled them in. A value is sent once the user
+        /// edits it.
         case alive(lacking: [String])
     }
 
-    /// Whether the app's table shows what the server has, as far as this device has heard. False if the server has said nothing
-    /// of the row.
+    /// Whether the app's table shows the server's state of the row, as far as this device knows. False if the server
+    /// has never had the row.
     public var isSynced: Bool { isSettled && (serversWord == .deleted || serversWord == .alive(lacking: [])) }
 
     private var isSettled: Bool { pending == nil && parked == nil && rejections.isEmpty }
 }
 
 extension RowExplanation: CustomStringConvertible {
-    /// Sentences for a developer: why, since when, and what comes next. Never compare them.
+    /// A description for developers: what is pending, since when, and what happens next. Never compare it.
     public var description: String {
         if isSettled { return settled }
         let sentences = [
@@ -78,12 +79,11 @@ extension RowExplanation: CustomStringConvertible {
 }
 
 extension Store {
-    /// Explains the state of a row: why it is pending, since when, and what is tried next.
+    /// Explains a row's sync state: why it is pending, since when, and what happens next.
     ///
-    /// What the engine does now is not part of it: whether it is offline, or whether the server keeps the whole table from this
-    /// device, stands in ``SyncStatus``.
+    /// For the engine's own state, such as being offline or a withheld table, see ``SyncStatus``.
     ///
-    /// - Parameter record: Any version of the row. Only its table and id count, so the row may be deleted.
+    /// - Parameter record: Any version of the row. Only its table and id count, so the row may have been deleted.
     /// - Throws: `OptimistError` with code `invalidTable` if the record's table does not sync, or `DatabaseError`.
     public func explain<Record: SyncedRecord>(_ record: Record) async throws -> RowExplanation {
         let id = try record.databaseDictionary["id"] ?? .null
@@ -105,7 +105,7 @@ extension Store {
 }
 
 extension RowEntry {
-    /// - Parameter values: The row as the app's table shows it. Nil: the table does not have it.
+    /// - Parameter values: The row in the app's table. Nil if the table does not have it.
     fileprivate func serversWord(_ values: JSONObject?, in layout: TableLayout) -> RowExplanation.ServersWord {
         if remote.generation == 0 { return .nothing }
         if !remote.isAlive { return .deleted }

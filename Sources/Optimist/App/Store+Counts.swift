@@ -3,28 +3,28 @@
 public import Foundation
 import GRDB
 
-/// How many rows are in each state. The counts are exact at any moment, offline too.
+/// The number of rows in each state. Always exact, even offline.
 public struct SyncCounts: Sendable, Hashable {
     /// Rows that the server has not accepted yet.
     public var pending = 0
-    /// Rejections that the app has not retried or discarded.
+    /// Rejections that the app has neither retried nor discarded.
     public var rejected = 0
-    /// Rows that this device received and cannot apply yet, for example because of a table's constraint.
+    /// Received rows that this device cannot apply yet, for example because of a constraint.
     public var parked = 0
-    /// When the server last answered a push or the device last applied a page, by the device's clock. Nil: never.
+    /// When the server last answered a push or the device last applied a page, by the device's clock. Nil if never.
     public var lastSync: Date?
 
-    /// Makes counts of zero.
+    /// Creates counts of zero.
     public init() {}
 }
 
 extension SyncCounts {
-    /// - Parameter layouts: The tables that are synced. Unsent rows of a table that is no longer synced do not count:
-    ///   they wait until the table is synced again.
+    /// - Parameter layouts: The synced tables. Rows of a table that no longer syncs wait until it syncs again, and do
+    ///   not count.
     static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()
-        // SQLite can count all pending rows in an index alone, but that index does not tell their tables.
+        // SQLite can count all pending rows in an index alone, but that index does not contain the table.
         let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
         let synced = isAll ? "" : "AND +tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
         counts.pending = try count("SELECT count(*) FROM optimist_edit WHERE 1 \(synced)")
@@ -36,14 +36,14 @@ extension SyncCounts {
 }
 
 extension Store {
-    /// Counts what is pending, rejected and parked now.
+    /// Counts the pending, rejected and parked rows.
     ///
     /// - Throws: `DatabaseError`.
-    /// - Complexity: O(pending rows), in an index.
+    /// - Complexity: O(pending rows), from an index.
     public func counts() async throws -> SyncCounts { try await read { try SyncCounts.fetch($0, of: self.layouts) } }
 }
 
 extension Store {
-    /// The ids under which this device has counted. A remote tells how much each of them has contributed to its sums.
+    /// The ids under which this device has counted. The remote reports each id's share of a counter.
     func origins() async throws -> [String] { try await read { try DeviceIdentity.origins(in: $0) } }
 }

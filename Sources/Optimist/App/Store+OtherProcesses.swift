@@ -8,20 +8,18 @@ import OptimistWire
 extension Store {
     var file: URL { URL(filePath: pool.path) }
 
-    /// SQLite's data version. It changes when another connection has committed something that this connection can see now.
+    /// SQLite's data version. It changes when this connection can see a commit of another connection.
     static func dataVersion(_ db: Database) throws -> Int64 {
         try RowStatement("PRAGMA data_version", in: db).first([]) { $0.int(0) } ?? 0
     }
 
-    /// Checks, at the start of a transaction, whether other processes have committed. If they have, live queries are told so,
-    /// and the next stamp will be later than theirs.
-    ///
-    /// - Returns: Whether another process has committed.
+    /// Detects commits of other processes at the start of a transaction. If there are any, notifies live queries and
+    /// moves the clock past the other processes' stamps.
     func meetOthers(_ file: inout SharedFile, capture: CaptureContext, in db: Database) throws -> Bool {
         let version = try Self.dataVersion(db)
         if version == file.version { return false }
         let ceiling = Stamp(rawValue: try Meta.int(.stampCeiling, in: db) ?? 0)
-        // A ceiling never falls, unless a process restarted a clock that had run far ahead (M4).
+        // The ceiling only falls if a process restarted a clock that was far ahead (M4).
         if ceiling < file.ceiling { capture.restart(at: ceiling) } else { capture.resume(from: ceiling) }
         let offset = try Meta.int(.clockOffset, in: db) ?? 0
         clockOffset.withLock { $0 = offset }
@@ -32,7 +30,7 @@ extension Store {
         return true
     }
 
-    /// A stream of notices that some process wrote to the file. Nil if no other process may have the file open.
+    /// Notices of writes to the file by any process. Nil if no other process may open the file.
     func fileNotices() -> AsyncStream<Void>? {
         dependencies.sharesFiles ? FileWatcher.notices(of: URL(filePath: file.path + "-wal")) : nil
     }

@@ -3,35 +3,34 @@
 import GRDB
 import OptimistCore
 
-/// Whose file it is, and which user may write to it (L2).
+/// The file's owner, and who may write to it (L2).
 extension Store {
-    /// The user who is signed in at this moment.
     var signedIn: SignInState { whoIsSignedIn.withLock { $0 }.ask() }
 
-    /// Asks `whoIsSignedIn` at every write. If several engines call this, the last one counts.
+    /// Sets the closure that every write asks for the user. If several engines call this, the last one wins.
     func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignInState) {
         self.whoIsSignedIn.withLock { $0 = SignedInQuestion(ask: whoIsSignedIn) }
     }
 
-    /// Stores who is signed in, so that a later launch knows it before an engine runs.
+    /// Stores who is signed in, so that a later launch knows it before its engine runs.
     func note(_ signedIn: SignInState) async throws {
         let known = owner.withLock { $0 }
         if known.noticing(signedIn) != known { try await change { $0.notice(signedIn) } }
     }
 
-    /// Stores that the account that was signed in is deleted.
+    /// Stores that the signed-in account was deleted.
     func noteAccountDeleted() async throws {
         if owner.withLock({ $0.isDeleted }) { return }
         try await change { $0.noticeDeletion() }
     }
 
-    /// Binds the file to an account, or checks that the file is already bound to this account.
+    /// Binds the file to an account, or checks that it is already bound to this account.
     ///
     /// - Parameters:
-    ///   - signedIn: The user who was signed in before the remote connected to the account.
-    ///   - present: Returns the user who is signed in now.
+    ///   - signedIn: The user who was signed in before the remote connected.
+    ///   - present: Returns the current user.
     /// - Throws: `OptimistError` with code `otherAccount` if the file is bound to another account.
-    ///   ``RemoteFailure/unreachable(_:)`` if another user has signed in meanwhile, or the user has signed out.
+    ///   ``RemoteFailure/unreachable(_:)`` if the user changed since.
     func bind(
         to account: String, as signedIn: SignInState = .unknown,
         present: @escaping @Sendable () -> SignInState = { .unknown }
@@ -45,7 +44,7 @@ extension Store {
         if !isBound { throw FileOwner.isOthers }
     }
 
-    /// Refuses a write by one account into the file of another. Called within the transaction.
+    /// Refuses a write by an account that does not own the file. Called within the transaction.
     ///
     /// - Parameter author: The user who was signed in when the app wrote.
     /// - Throws: `OptimistError` with code `otherAccount`.

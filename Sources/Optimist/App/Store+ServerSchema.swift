@@ -5,7 +5,7 @@ import OptimistCore
 
 extension Store {
     /// Refuses to sync a table with a unique index that the server does not have or cannot enforce. Otherwise two
-    /// devices could each hold a row that excludes the other's row, and would never agree (M6).
+    /// devices could each hold a row that the other's row excludes, and never agree (M6).
     ///
     /// - Throws: `OptimistError` with code `invalidTable`.
     func check(against schema: Schema) async throws {

@@ -3,7 +3,7 @@
 import GRDB
 
 extension Store {
-    /// The app's tables WITHOUT ROWID. SQLite does not report changes to them, so the store tells live queries.
+    /// The app's WITHOUT ROWID tables. SQLite does not report changes to them, so the store notifies live queries.
     static func unreportedTables(_ db: Database) throws -> [String] {
         try String.fetchAll(
             db,
@@ -13,7 +13,7 @@ extension Store {
                 """)
     }
 
-    /// Tells live queries that the running transaction may have changed some tables. A query whose result is as before emits
+    /// Notifies live queries that this transaction may have changed some tables. A query with an unchanged result emits
     /// nothing.
     static func notifyChanges(in tables: [String], _ db: Database) throws {
         for table in tables { try db.notifyChanges(in: Table(table)) }

@@ -6,19 +6,19 @@ public import Logging
 public import OptimistCore
 @_spi(Internals) public import OptimistWire
 
-/// An app's data on this device: its own SQLite tables, and beside them the changes that are not yet on the server.
+/// An app's data on this device: its own SQLite tables, and the changes that the server does not have yet.
 ///
-/// A write goes to the app's tables and to the outbox in one transaction, and returns as soon as that is durable. A write never
-/// waits for the network, and a read never uses it. A ``SyncEngine`` sends pending changes when it can.
+/// A write commits to the app's tables and to the outbox in one transaction, and returns once that is durable. Writes
+/// never wait for the network, and reads never use it. A ``SyncEngine`` sends pending changes when it can.
 ///
-/// Safe to use from any thread and task. Several processes may open one file, each through its own `Store`. What one process
-/// commits shows at once in the live queries of the others. The process whose ``SyncEngine`` has its turn sends it.
+/// Safe to use from any thread and task. Several processes can open the same file, each through its own `Store`: each
+/// process's live queries show what the others commit, and one process at a time syncs.
 public final class Store: Sendable {
     /// Which failures a finished write survives.
     public enum Durability: Sendable {
-        /// A write that returned survives the end of the process and a power loss. The default.
+        /// Finished writes survive a crash and a power loss. The default.
         case full
-        /// A write that returned survives the end of the process; a power loss may take the last ones. Faster.
+        /// Finished writes survive a crash. A power loss may undo the last ones. Faster.
         case normal
     }
 
@@ -29,48 +29,46 @@ public final class Store: Sendable {
     let network = NetworkPolicy()
     /// Sent after every commit.
     let changes = ChangeSignal()
-    /// Sent after every commit that made something pending.
+    /// Sent after every commit that leaves a row to send.
     let writes = ChangeSignal()
     let capture: CaptureContext
     private let worker: DatabaseWorker
     private let writtenRows: WrittenRows
     private let unreported: [String]
-    /// Nil: SQLite makes its own checkpoints, for example in a run in which every step must be the same each time.
+    /// Nil if SQLite runs its own checkpoints, for example in a deterministic run.
     let checkpoints: Checkpoints?
-    /// The number of the app's writes that wait for their turn.
+    /// The number of queued app writes.
     private let waiting = Mutex(0)
     private let shared: Mutex<SharedFile>
-    /// How far the server's clock is ahead of this device's, in milliseconds.
+    /// How far the server's clock is ahead of the device's, in milliseconds.
     let clockOffset: Mutex<Int64>
-    /// Where the clock was last restarted, in milliseconds since 1970. A confirmed stamp keeps it from going back further.
+    /// The time at which the clock was last restarted, in milliseconds since 1970. A confirmed stamp cannot move the
+    /// clock back further.
     let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
     private let closing = Mutex(false)
-    /// The owner that the file names.
     let owner: Mutex<FileOwner>
-    /// Asks the engine's remote who is signed in.
     let whoIsSignedIn = Mutex(SignedInQuestion { .unknown })
 
-    /// Opens a database file, or creates it.
+    /// Opens or creates a database file.
     ///
     /// - Parameters:
     ///   - url: The file. Its folder must exist.
-    ///   - synced: The record types whose tables are kept in step with the server.
+    ///   - synced: The record types whose tables sync.
     ///   - durability: Default: `full`.
-    ///   - configuration: GRDB's configuration for every connection to the file, for example with the key of an encrypted
-    ///     database. Its `prepareDatabase` closures run on each connection before the store reads or sets anything there.
-    ///     The store sets `busyMode` itself. With a configuration, SQLite copies its write-ahead log within commits.
-    ///     Default: nil, the store's own.
-    ///   - protection: When the system lets the file be read. Default: `system`.
-    ///   - rowValidation: The app's checks of its rows, which its server has too. A write with a row that fails throws. Each is of a
-    ///     table that syncs. Default: none.
-    ///   - dependencies: The sources of time, ids and chance. Default: the real ones.
-    ///   - logger: Receives the failures of live queries and of reading the status, without anything that users wrote.
-    ///   - migrate: Registers the app's own migrations, which create and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError` with a message that says what to do: code `noFolder`, and no file is created;
-    ///   `notADatabase`, `newerVersion` or `erasingMigrator`, and the file is as it was; `notDurable`, before the migrations
-    ///   run; `invalidTable`, after they have run, or before for a check of an unknown table; `damagedMetadata`.
-    ///   `DatabaseError` for an error of SQLite or of a migration.
+    ///   - configuration: GRDB's configuration for every connection, for example with the key of an encrypted database.
+    ///     Its `prepareDatabase` closures run before the store uses a connection. The store sets `busyMode` itself.
+    ///     With a custom configuration, SQLite runs its own checkpoints within commits. Default: nil.
+    ///   - protection: When the operating system allows access to the file. Default: `system`.
+    ///   - rowValidation: The app's row checks, which its server runs too. A write that fails a check throws. Every
+    ///     checked table must sync. Default: none.
+    ///   - dependencies: The sources of time, ids and randomness. Default: the system's.
+    ///   - logger: Receives failures of live queries and of status reads, without user data.
+    ///   - migrate: Registers the app's migrations, which create and alter its tables. They run before this returns.
+    /// - Throws: `OptimistError` with code `noFolder`, `notADatabase`, `newerVersion` or `erasingMigrator`, before
+    ///   anything is changed; `notDurable` before the migrations run; `invalidTable` after they have run, or before if
+    ///   a check names a table that does not sync; or `damagedMetadata`. `DatabaseError` if SQLite or a migration
+    ///   fails.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,
@@ -84,7 +82,7 @@ public final class Store: Sendable {
         try file.check(against: migrator)
         try protection.prepare(url)
         let capture = CaptureContext(clock: HybridClock())
-        // They open the file by themselves, without what the app's configuration does.
+        // Checkpoints use a separate connection, without the app's configuration.
         let makesOwn = dependencies.blockingExecutor == nil && configuration == nil
         checkpoints = makesOwn ? Checkpoints(url, dependencies) : nil
         let opened: OpenedDatabase
@@ -123,18 +121,18 @@ public final class Store: Sendable {
 
     deinit {
         watch.withLock { $0 }?.cancel()
-        // A caller that now moves or removes the file finds it unused.
+        // The caller may now move or remove the file.
         checkpoints?.waitUntilIdle()
     }
 
-    /// Closes the file, so that the app can move, replace or delete it, or let the system suspend the app without a lock.
+    /// Closes the file, so that the app can move, replace or delete it, or be suspended without holding a lock.
     ///
-    /// Writes that have been asked for are finished first. From then on every read and write throws `OptimistError` with
-    /// code `storeClosed`, live queries emit nothing more, and the store cannot be opened again: make another. Cancel `SyncEngine.run()`
-    /// first and wait for it to return. Closing twice changes nothing. Cancelling does not interrupt it.
+    /// Queued writes finish first. After that, every read and write throws `OptimistError` with code `storeClosed`,
+    /// live queries emit nothing more, and the store cannot be reopened: make a new one. First cancel
+    /// `SyncEngine.run()` and wait for it to return. Closing twice is harmless, and cancellation does not interrupt it.
     ///
-    /// - Throws: `DatabaseError` if the app's own observations or statements still use the file. It stays closed to reads and
-    ///   writes; call this again to let go of the file.
+    /// - Throws: `DatabaseError` if the app's own observations or statements still use the file. The store stays closed
+    ///   to reads and writes; call this again to release the file.
     public func close() async throws {
         closing.withLock { $0 = true }
         watch.withLock { $0 }?.cancel()
@@ -142,14 +140,13 @@ public final class Store: Sendable {
         try await worker.run { try self.pool.close() }
     }
 
-    /// Whether the app has closed the store.
     var isClosed: Bool { closing.withLock { $0 } }
 
     private func requireOpen() throws {
         if isClosed { throw OptimistError(.storeClosed, "The store is closed. Open the file with another store.") }
     }
 
-    /// Follows the commits of other processes as long as the store exists: live queries show them, and the engine sends them.
+    /// Watches for commits of other processes, so that live queries show them and the engine sends them.
     private func watchOthers() {
         guard let notices = fileNotices() else { return }
         let task = dependencies.spawn { [weak self] in
@@ -158,27 +155,28 @@ public final class Store: Sendable {
         watch.withLock { $0 = task }
     }
 
-    /// The app's tables, for reading with GRDB's own API, including its observations.
+    /// Read access to the app's tables through GRDB, including its observations.
     ///
-    /// Writes need ``Store/write(allOrNothing:_:)``.
+    /// To write, use ``Store/write(allOrNothing:_:)``.
     public var reader: any DatabaseReader { pool }
 
-    /// Writes to the app's tables, in one transaction.
+    /// Writes to the app's tables in one transaction.
     ///
-    /// Changes to synced tables are pending when this returns, and are sent when possible. If the closure throws, nothing is
+    /// When this returns, changes to synced tables are pending and will be sent. If the closure throws, nothing is
     /// changed. Cancelling the caller does not undo a write that has begun.
     ///
-    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses one of them, that row and
-    /// the pending rows that refer to it become a ``Rejection``, and the other rows are sent again.
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses a row, that row and
+    /// the pending rows that refer to it become a ``Rejection``, and the engine sends the other rows again.
     ///
     /// - Parameters:
-    ///   - allOrNothing: Whether one refused row makes the server refuse all others of the write, and all rows that are
-    ///     still pending together with it. Default: false.
-    ///   - updates: Runs on the database's thread. It must not wait for anything else.
-    /// - Returns: The value that the closure returns, once the transaction is durable.
-    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` for a row that no server would take,
-    ///   `unfitValue` for a value that its column cannot sync unchanged, `ruleBroken` for a row that breaks one of ``SyncRules/columns`` or a check of the app, or `otherAccount` if an
-    ///   account other than the file's is signed in; `DatabaseError`, for example when the disk is full.
+    ///   - allOrNothing: Whether one refused row makes the server refuse all rows of this write, and all rows still
+    ///     pending with them. Default: false.
+    ///   - updates: Runs on the database's thread, and must not block.
+    /// - Returns: The closure's result, once the transaction is durable.
+    /// - Throws: What the closure throws; `OptimistError` with code `rowTooLarge` if no server would accept a row,
+    ///   `unfitValue` if a value cannot sync unchanged, `ruleBroken` if a row breaks ``SyncRules/columns`` or a check
+    ///   of the app, or `otherAccount` if an account other than the file's is signed in; `DatabaseError`, for example
+    ///   when the disk is full.
     public func write<T: Sendable>(
         allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
@@ -191,9 +189,9 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes like ``write(allOrNothing:_:)``, and also returns a receipt, with which the app can wait for the server's answer.
+    /// Writes like ``write(allOrNothing:_:)``, and returns a receipt to wait for the server's answer.
     ///
-    /// - Returns: What the closure returned, and the receipt, for ``rejections(awaiting:)``.
+    /// - Returns: The closure's result, and a receipt for ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
     public func writeWithReceipt<T: Sendable>(
         _ updates: @escaping @Sendable (Database) throws -> T
@@ -206,8 +204,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter write: Gets the user who was signed in when the app called. Another user may be signed in when the write has
-    ///   its turn.
+    /// - Parameter write: Receives the user who was signed in when the app called. Another user may be signed in when
+    ///   the write runs.
     private func writeInTurn<T: Sendable>(
         _ write: @escaping @Sendable (_ author: SignInState) throws -> T
     ) async throws -> T {
@@ -221,10 +219,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether one of the app's writes waits for its turn.
+    /// Whether an app write is queued.
     var isAwaited: Bool { waiting.withLock { $0 > 0 } }
 
-    /// Reads one committed state of the database. It never waits for a write or for the network.
+    /// Reads one committed state of the database. Never waits for a write or for the network.
     ///
     /// - Parameter value: Runs on another thread, not on the caller's actor.
     /// - Throws: What the closure throws; `DatabaseError`.
@@ -233,7 +231,7 @@ public final class Store: Sendable {
         try readNow(value)
     }
 
-    /// GRDB's synchronous reading, under a name that an async function cannot mistake for the asynchronous one.
+    /// Keeps an async function from picking GRDB's asynchronous `read`.
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T {
         try requireOpen()
         return try pool.read(value)
@@ -241,17 +239,17 @@ public final class Store: Sendable {
 
     // MARK: - For the engine
 
-    /// Runs a transaction of the engine. Its changes are not captured.
+    /// Runs a transaction of the engine, whose changes are not captured.
     func apply<T: Sendable>(_ updates: @escaping @Sendable (Database) throws -> T) async throws -> T {
         let value = try await worker.run { try self.transact(as: .server, updates) }
         await checkpoints?.catchUp()
         return value
     }
 
-    /// Copies a long write-ahead log, and returns once no copy is under way or due.
+    /// Checkpoints what is left of the log, and returns when no checkpoint runs or is due.
     func untilCheckpointed() async { await checkpoints?.settle() }
 
-    /// Makes every later write of this device later than the clocks of others that it has seen. Called within `apply`.
+    /// Makes later stamps of this device greater than these clocks. Called within `apply`.
     func witness(_ clocks: ColumnClocks?) {
         if let latest = clocks?.latest { capture.witness(latest.stamp) }
     }
@@ -259,12 +257,12 @@ public final class Store: Sendable {
     /// Milliseconds since 1970.
     var milliseconds: Int64 { Int64((dependencies.now().timeIntervalSince1970 * 1000).rounded(.down)) }
 
-    /// The server's time of day in milliseconds since 1970, as far as it is known (M4).
+    /// The server's time in milliseconds since 1970, as far as it is known (M4).
     var correctedMilliseconds: Int64 { milliseconds + clockOffset.withLock { $0 } }
 
-    /// Gives new stamps to the rows that a clock far ahead has stamped, and restarts the clock, in one transaction.
+    /// Restamps the rows that were stamped by a clock far ahead, and restarts the clock, in one transaction.
     ///
-    /// - Parameter restamp: Gives the rows new stamps, and returns the last stamp that it gave.
+    /// - Parameter restamp: Restamps the rows, and returns the last new stamp.
     func restartClock(_ restamp: @escaping @Sendable (Database) throws -> Stamp) async throws {
         try await worker.run {
             let former = self.capture.lastStamp
@@ -284,10 +282,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// Takes up what other processes have committed, if they have.
+    /// Picks up commits of other processes, if there are any.
     ///
-    /// The notice of a commit arrives before the commit is visible. The other process holds the write lock until then, so this
-    /// method takes the lock too.
+    /// The notice arrives before the commit is visible. The other process still holds the write lock then, so this
+    /// method takes the lock to wait for the commit.
     func lookForOthers() async throws {
         try await worker.run {
             let version = try self.pool.write { try Self.dataVersion($0) }
@@ -295,8 +293,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter person: The user who was signed in when the app wrote. If that user may not write to this file, a
-    ///   transaction that changes a synced row fails.
+    /// - Parameter person: The user who was signed in when the app wrote. The transaction fails if that user may not
+    ///   write to this file and it changes a synced row.
     func transact<T>(
         as author: CaptureContext.Author, by person: SignInState = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T
@@ -329,7 +327,7 @@ public final class Store: Sendable {
     }
 }
 
-/// Runs the writes of one store, one after another, on an executor of their own.
+/// Runs the writes of one store in sequence on its own executor.
 private actor DatabaseWorker {
     private let executor: any SerialExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

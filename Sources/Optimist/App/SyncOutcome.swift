@@ -1,33 +1,33 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What one call of ``SyncEngine/syncOnce(timeout:)`` has left, and why.
+/// The result of ``SyncEngine/syncOnce(timeout:)``.
 public struct SyncOutcome: Sendable, Hashable {
     /// Why the call returned.
     public var end: End
-    /// The counts, and the reasons for which rows wait, when it returned.
+    /// The status when the call returned.
     public var status: SyncStatus
 
-    /// Whether everything is done: the server has accepted every row, and this device has received what the server had.
+    /// Whether sync is complete: the server has accepted every row, and this device has received everything.
     public var isComplete: Bool { end == .done && status.counts.pending == 0 && status.isComplete }
 
     /// Why a call of ``SyncEngine/syncOnce(timeout:)`` returned.
     public enum End: Sendable, Hashable {
-        /// Everything that can be sent now was sent, and what the server had was received. Rows that the server does not
-        /// accept for now are still pending: ``SyncStatus/deferred`` says why.
+        /// The engine sent every row that can be sent now, and received everything. Rows that the server does not
+        /// accept for now stay pending: ``SyncStatus/deferred`` says why.
         case done
-        /// The time was over, or the call of ``SyncEngine/run()`` that did the work was cancelled.
+        /// The time was up, or the call of ``SyncEngine/run()`` that did the work was cancelled.
         case outOfTime
-        /// The server cannot be reached, or asks to wait.
+        /// The server cannot be reached, or asked the engine to wait.
         case offline
-        /// This device's disk is full, or fails. The message is safe to show.
+        /// This device's disk is full or failing. The message is safe to show.
         case deviceTrouble(message: String)
         /// Sync waits for the app, for example because no user is signed in.
         case paused(reason: PauseReason)
-        /// Sync has stopped, because it could do harm. The message is safe to show.
+        /// Sync has stopped, because going on could do harm. The message is safe to show.
         case failed(message: String)
     }
 
-    /// Makes an outcome, for tests and previews. Default: everything is done.
+    /// Creates an outcome, for tests and previews. Default: a complete sync.
     public init(end: End = .done, status: SyncStatus = SyncStatus()) {
         self.end = end
         self.status = status
@@ -35,7 +35,7 @@ public struct SyncOutcome: Sendable, Hashable {
 }
 
 extension SyncOutcome: CustomStringConvertible {
-    /// A sentence for a log: why the call returned, and how much is still pending. Never compare it.
+    /// Why the call returned and how many rows are left, for a log. Never compare it.
     public var description: String {
         let why =
             switch end {
@@ -51,7 +51,7 @@ extension SyncOutcome: CustomStringConvertible {
 
 extension SyncOutcome {
     /// - Parameters:
-    ///   - phase: The phase once no push or pull was under way. Nil: that did not come in time.
+    ///   - phase: The phase once no push or pull was running. Nil if the time was up first.
     ///   - status: The status at the end.
     init(_ phase: SyncStatus.Phase?, _ status: SyncStatus) {
         let end: End =

@@ -3,10 +3,10 @@
 public import GRDB
 
 extension TableDefinition {
-    /// Adds the primary key that a synced table needs: a column `id` that holds a UUID as a blob of 16 bytes, as GRDB stores
-    /// a property of type `UUID`.
+    /// Adds the primary key of a synced table: a column `id` that holds a UUID as a 16-byte blob, as GRDB stores a
+    /// `UUID`.
     ///
-    /// - Returns: The column, as GRDB's own `primaryKey(_:_:)` does.
+    /// - Returns: The column, like GRDB's `primaryKey(_:_:)`.
     @discardableResult
     public func syncedID() -> ColumnDefinition { primaryKey("id", .blob) }
 }
