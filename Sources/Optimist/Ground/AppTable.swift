@@ -3,9 +3,9 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes the rows of one of the app's tables, in wire values, within one transaction.
+/// Reads and writes rows of an app's table as wire values, within one transaction.
 ///
-/// One instance serves all rows of a page or a push. It makes its statements once for each set of columns.
+/// One instance serves all rows of a page or a push, and prepares each statement once per set of columns.
 final class AppTable {
     let layout: TableLayout
     let db: Database
@@ -17,9 +17,9 @@ final class AppTable {
     private lazy var indexes = Result { try UniqueIndexes(of: layout.name, in: db).columns }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
-    /// The conflict clause of the statement that writes a received row. Usually it is empty, because SQLite would apply a
-    /// clause inside the app's triggers too. If the table itself may replace or ignore rows, the statement aborts instead: a
-    /// received row must not replace one of this device's rows, and must not be dropped in silence.
+    /// The conflict clause for writing received rows. Usually empty, because SQLite would apply it inside the app's
+    /// triggers too. If the table declares a conflict clause, the statement overrides it with ABORT: a received row
+    /// must not replace a row of this device, and must not be dropped silently.
     private lazy var orAbort = Result {
         let sql = """
             SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE \
@@ -35,14 +35,14 @@ final class AppTable {
         sortedNames = layout.columns.map(\.name).sorted()
     }
 
-    /// The values of a row, or nil if the table does not have it.
+    /// Returns a row's values, or nil if it does not exist.
     func values(_ id: DatabaseValue) throws -> JSONObject? {
         try reading.get().first([id]) { row in
             JSONObject(zip(Int32(0)..., layout.columns).map { ($1.name, $1.form.wire(row.value($0))) })
         }
     }
 
-    /// The values of some columns, for example those that a change is about to overwrite. Nil if there are no columns or no
+    /// Returns the values of some columns, for example to save them before a change. Nil for an empty mask or a missing
     /// row.
     func values(_ id: DatabaseValue, in mask: Int64) throws -> JSONObject? {
         guard mask != 0, let values = try values(id) else { return nil }
@@ -55,7 +55,7 @@ final class AppTable {
             ?? false
     }
 
-    /// The ids of the rows in which the columns have these values.
+    /// Returns the ids of the rows with these values in these columns.
     func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
         let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
         var ids: [DatabaseValue] = []
@@ -64,15 +64,15 @@ final class AppTable {
         return ids
     }
 
-    /// The columns of each unique index, except for the primary key.
+    /// The columns of each unique index, except the primary key.
     var uniqueIndexes: [[String]] {
         get throws { try indexes.get() }
     }
 
-    /// Whether any of these values belongs to a column that this app does not know.
+    /// Whether any of the values belongs to a column that this app does not know.
     func lacksColumn(in values: JSONObject) -> Bool {
         var next = sortedNames.startIndex
-        // The server sends the names in this order too.
+        // The server sends names in this order too.
         return values.members.indices.contains { member in
             let name = values.members[member].key
             let index = sortedNames[next...].firstIndex(of: name) ?? sortedNames.firstIndex(of: name)
@@ -83,12 +83,12 @@ final class AppTable {
 
     // MARK: - Changes
 
-    // Each leaves out values of columns that this app does not know, and throws `DatabaseError`. An error of the app's own
-    // triggers or indexes counts as a constraint error.
+    // These functions ignore unknown columns, and throw `DatabaseError`. Errors of the app's triggers and indexes count
+    // as constraint errors.
 
-    /// Inserts a row or replaces every column of it.
+    /// Inserts a row, or replaces all its columns.
     ///
-    /// - Parameter kept: Mask of the columns that keep their present values.
+    /// - Parameter kept: The mask of the columns that keep their present values.
     func put(_ values: JSONObject, at id: DatabaseValue, keeping kept: Int64 = 0) throws {
         try DatabaseError.asConstraint {
             guard let mine = try self.values(id, in: kept) else {
@@ -100,7 +100,6 @@ final class AppTable {
         }
     }
 
-    /// Sets some columns of a row.
     func set(_ values: JSONObject, at id: DatabaseValue) throws {
         try DatabaseError.asConstraint { try update(counted(values, at: id), at: id) }
     }
@@ -109,8 +108,8 @@ final class AppTable {
         try DatabaseError.asConstraint { try deleting.get().execute([id]) }
     }
 
-    /// Adds the amount that a rejection or the journal kept to the present value of a counter. A counter that is not named
-    /// keeps its value.
+    /// Resolves counters: adds a counter change from a rejection or the journal to the present value. A counter that is
+    /// not named keeps its value.
     private func counted(_ values: JSONObject, at id: DatabaseValue, isWhole: Bool = false) throws -> JSONObject {
         if counters.isEmpty { return values }
         let relative = counters.filter { values[$0.name].map { $0.object != nil } ?? isWhole }
@@ -132,7 +131,7 @@ final class AppTable {
         try statement.execute(known.values)
     }
 
-    /// A null that the table forbids becomes the table's own default, as it does when a whole row is put.
+    /// A null in a NOT NULL column becomes the column's default, as when an entire row is put.
     private func update(_ values: JSONObject, at id: DatabaseValue) throws {
         let isForbidden = values.contains { name, value in value.isNull && layout[column: name]?.isNullable == false }
         if isForbidden, var whole = try self.values(id) {
@@ -147,10 +146,10 @@ final class AppTable {
         try statement.execute(known.values)
     }
 
-    /// The stored forms of the values of known columns, in the table's order.
+    /// The stored values of known columns, in table order.
     ///
-    /// - Parameter isWhole: Whether a missing value counts as null, the default of every column on the wire. Where the table
-    ///   forbids null, the table's own default applies.
+    /// - Parameter isWhole: Whether a missing value counts as null, the default of every column on the wire. In a NOT
+    ///   NULL column, the table's default applies.
     private func stored(_ values: JSONObject, isWhole: Bool) -> (mask: Int64, values: [DatabaseValue]) {
         var known: (mask: Int64, values: [DatabaseValue]) = (0, [])
         known.values.reserveCapacity(layout.columns.count + 1)
@@ -165,7 +164,7 @@ final class AppTable {
         return known
     }
 
-    /// Whether the table has no row whose id is between two ids, both included.
+    /// Whether the table does not have ids in a closed range.
     func isEmpty(from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM \(layout.quotedName) WHERE id BETWEEN ? AND ?)"),
@@ -194,13 +193,13 @@ final class AppTable {
         return try "\(updateSQL) \(assignments) WHERE id = ?"
     }
 
-    /// The beginning of a statement with which the engine sets columns.
+    /// The beginning of an UPDATE statement.
     var updateSQL: String {
         get throws { try "UPDATE \(orAbort.get())\(layout.quotedName) SET" }
     }
 }
 
-/// The app's tables within one transaction. Each is made once.
+/// The app's tables within one transaction.
 struct AppTables {
     private let tables: [AppTable]
 
@@ -209,14 +208,14 @@ struct AppTables {
     subscript(number: Int64) -> AppTable? { tables.first { $0.layout.number == number } }
     subscript(name: String) -> AppTable? { tables.first { $0.layout.name == name } }
 
-    /// The row that a column refers to with a value. Nil if it refers to no row.
+    /// The row that a value of a column refers to, or nil if none.
     func owner(by column: TableLayout.Column, _ value: JSON?) -> RowRef? {
         guard let value, let table = column.reference.flatMap({ self[$0.table] }) else { return nil }
         let id = column.form.stored(value)
         return id.isNull ? nil : RowRef(table: table.layout.number, id: id)
     }
 
-    /// The row that the server calls `Type:id`.
+    /// The row named `Type:id`.
     func ref(named name: String) -> RowRef? {
         guard let colon = name.firstIndex(of: ":"), let table = self[String(name[..<colon])],
             let id = table.layout.idForm.stored(String(name[name.index(after: colon)...]))
@@ -226,12 +225,12 @@ struct AppTables {
 }
 
 extension JSONObject {
-    /// Sets the values of another object, in place of its own where it has them.
+    /// Merges in the values of another object, which take precedence.
     mutating func replace(with others: JSONObject) { for (name, value) in others { self[name] = value } }
 }
 
 extension TableLayout {
-    /// The table in the app's file. A temporary table of the same name hides it from statements that do not say `main`.
+    /// The table in the main database. Without `main`, a temporary table of the same name would hide it.
     var quotedName: String { "main.\"\(name)\"" }
 }
 

@@ -16,7 +16,7 @@ final class ChangeSignal: Sendable {
         for listener in listeners { listener.yield() }
     }
 
-    /// A stream that yields once for one or more signals since the last read. It ends when its consumer is cancelled.
+    /// A stream that yields once for all signals since the last read. It ends when its consumer is cancelled.
     func stream() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let id = state.withLock { state in

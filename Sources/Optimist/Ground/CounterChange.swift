@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// A counter's change as the journal and the rejections keep it: `{"@add": 2}`. The change can be made again later.
+/// A counter's change as stored in the journal and in rejections, so that it can be made again: `{"@add": 2}`.
 enum CounterChange {
     static func json(_ added: Int64) -> JSON { ["@add": .int(added)] }
     static func added(_ json: JSON) -> Int64? { json["@add"]?.int }

@@ -1,18 +1,17 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Finds items that need each other in a cycle. Pure.
+/// Finds dependency cycles. Pure.
 enum Cycles {
-    /// Returns the cycles among some items. Each cycle comes after the cycles that it needs. An item outside every cycle is a
-    /// cycle of one.
+    /// Returns the cycles, each after the cycles that it depends on. An item outside every cycle is a cycle of one.
     ///
-    /// - Parameter needs: For each item, the indexes of the items that it needs.
-    /// - Returns: The indexes of the items of each cycle.
+    /// - Parameter needs: For each item, the indexes of its dependencies.
+    /// - Returns: The indexes of the items in each cycle.
     ///
     /// > Source: Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1, 1972.
     static func inOrder(needs: [[Int]]) -> [[Int]] {
         var cycles: [[Int]] = []
         var numbers = [Int?](repeating: nil, count: needs.count)
-        /// The lowest visit number that each item is known to lead to.
+        /// The lowest visit number reachable from each item so far.
         var firsts = [Int](repeating: 0, count: needs.count)
         var isOpen = [Bool](repeating: false, count: needs.count)
         var open: [Int] = []

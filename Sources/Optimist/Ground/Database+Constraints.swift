@@ -4,7 +4,7 @@ import GRDB
 import GRDBSQLite
 
 extension Database {
-    /// Whether every foreign key holds at this moment, including those that are checked at the commit.
+    /// Whether all foreign keys currently hold, including deferred ones.
     ///
     /// > Source: SQLite, "Status Parameters for database connections", SQLITE_DBSTATUS_DEFERRED_FKS.
     var holdsForeignKeys: Bool {
@@ -13,9 +13,9 @@ extension Database {
         return current == 0
     }
 
-    /// Whether there may be foreign keys that are checked at the commit instead of at the end of each statement.
+    /// Whether there may be deferred foreign keys.
     ///
-    /// No pragma reports them, but the SQL of such a table contains the word. A name or a comment may contain it too.
+    /// No pragma reports them, but the SQL of such a table contains the word. Names and comments can contain it too.
     var hasDeferredForeignKeys: Bool {
         get throws {
             try Bool.fetchOne(
@@ -25,12 +25,12 @@ extension Database {
         }
     }
 
-    /// Does some work whose foreign keys are checked at its end instead of after each statement.
+    /// Runs work and checks its foreign keys at the end instead of after each statement.
     ///
-    /// The end of a deferral makes SQLite forget the keys that do not hold. So the deferral lasts until the commit, where they
-    /// are checked, if the work throws, or if a key did not hold before. Not to be called within the work.
+    /// Ending a deferral makes SQLite forget violated keys. So if the work throws, or if a key was violated before, the
+    /// deferral lasts until the commit, which checks the keys. Calls must not be nested.
     ///
-    /// - Throws: What the work throws; `DatabaseError` if the work leaves a key that does not hold.
+    /// - Throws: What the work throws; `DatabaseError` if the work violates a key.
     func deferringForeignKeys<Value>(_ work: () throws -> Value) throws -> Value {
         let heldBefore = holdsForeignKeys
         try execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -41,12 +41,12 @@ extension Database {
         return value
     }
 
-    /// Does some work, and undoes it if a constraint forbids it.
+    /// Runs work, and rolls it back if it violates a constraint.
     ///
-    /// Deferring foreign keys makes SQLite prepare every statement again, which takes longer than writing a few rows.
+    /// Deferring foreign keys makes SQLite reprepare every statement, which takes longer than writing a few rows.
     ///
-    /// - Parameter deferring: Whether foreign keys are checked at the end of the work, and not when their table says so.
-    /// - Returns: The error of the constraint. Nil: the work was kept.
+    /// - Parameter deferring: Whether to check foreign keys only at the end of the work.
+    /// - Returns: The constraint error, or nil if the work was kept.
     func attempt(deferring: Bool, _ work: () throws -> Void) throws -> DatabaseError? {
         if deferring { return try deferringForeignKeys { try attempt(deferring: false, work) } }
         var obstacle: DatabaseError?
@@ -64,14 +64,14 @@ extension Database {
 extension DatabaseError {
     var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
 
-    /// A foreign key does not hold at the end of some work.
+    /// A foreign key is violated at the end of the work.
     static var foreignKey: DatabaseError {
         DatabaseError(resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: "FOREIGN KEY constraint failed")
     }
 
-    /// Runs a change to one of the app's tables. If a trigger, an index on an expression or a generated column of the app
-    /// fails, that counts as a constraint error, and so does a cascade that goes deeper than SQLite's 1,000 levels: such an
-    /// error blocks one row, not the whole sync.
+    /// Runs a change to one of the app's tables. Errors of the app's triggers, expression indexes and generated
+    /// columns, and cascades deeper than SQLite's 1,000 levels, count as constraint errors. They then block one row and
+    /// not the entire sync.
     static func asConstraint<Value>(_ change: () throws -> Value) throws -> Value {
         do { return try change() } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: error.message, sql: error.sql)

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// The device id, which clocks and pushes carry.
+/// The device's id in clocks and pushes.
 enum DeviceIdentity {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -17,12 +17,12 @@ enum DeviceIdentity {
         return device
     }
 
-    /// Every id that this device has or had, so that its clocks are known as its own.
+    /// All ids that this device has or had, to recognise its own clocks.
     static func all(in db: Database) throws -> Set<String> {
         try String.fetchSet(db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own = 1"))
     }
 
-    /// Every id under which the server may have counts of this device. Empty if no table has counters (M3).
+    /// All ids under which the server may have counts of this device. Empty if no table has counters (M3).
     static func origins(in db: Database) throws -> [String] {
         let counts = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_table WHERE counters IS NOT NULL)"))
@@ -31,13 +31,13 @@ enum DeviceIdentity {
             db.cachedStatement(sql: "SELECT device FROM optimist_node WHERE own IN (1, 2) ORDER BY number"))
     }
 
-    /// Whether `asked` has every id that this device counts under. If one were missing, the sum in an answer would include
-    /// counts of this device, which would then be counted twice.
+    /// Whether `asked` contains all ids that this device counts under. Otherwise the sum in an answer includes counts
+    /// of this device that would be added again.
     static func areOrigins(in db: Database, among asked: [String]) throws -> Bool {
         try Set(asked).isSuperset(of: origins(in: db))
     }
 
-    /// An id that no other device has.
+    /// Makes a unique id of 10 letters and digits.
     static func make(_ makeID: () -> UUID) -> String {
         let bytes = withUnsafeBytes(of: makeID().uuid) { Array($0) }
         var number =

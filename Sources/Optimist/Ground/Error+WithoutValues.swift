@@ -4,7 +4,7 @@ import GRDB
 import OptimistCore
 
 extension Error {
-    /// What the error is, for a log. A database error may quote SQL that holds what users wrote, and a decoding error quotes
+    /// The error for a log, without user data. A database error may quote SQL with values, and a decoding error quotes
     /// the row.
     var withoutValues: String {
         switch self {
@@ -31,7 +31,7 @@ extension DecodingError {
 }
 
 extension RowDecodingError {
-    /// The words before the value: "could not decode Priority".
+    /// The description up to the value: "could not decode Priority".
     fileprivate var withoutContent: String {
         let words = description
         guard let value = words.firstRange(of: " from database value") else { return "could not decode a row" }

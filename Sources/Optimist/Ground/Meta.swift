@@ -3,32 +3,33 @@
 import GRDB
 import OptimistWire
 
-/// Single values of the engine.
+/// The engine's single values.
 enum Meta {
     enum Name: String {
         case version, node, push, stampCeiling, lastSync
-        /// Whose file this is, and which other account is signed in: see ``FileOwner``.
+        /// The file's owner and other accounts: see ``FileOwner``.
         case account, owner, visitor, accountDeleted
-        /// The installation that the file was last synced from.
+        /// The installation that last synced the file.
         case install
-        /// The number of the push that is on its way, or null.
+        /// The number of the push under way, or null.
         case inFlight
-        /// How many rows the last push had, if the server has not answered it, or null.
+        /// The number of rows in the last push while it is unanswered, or null.
         case unanswered
-        /// How many rows the page was to have at most that the last run was waiting for at its end, or null.
+        /// The row limit of the page that the last run was waiting for when it ended, or null.
         case cutPage
         case pushWait, pullWait, streamWait
-        /// What the remote promises: see ``RemoteGuarantees``.
+        /// The remote's promises: see ``RemoteGuarantees``.
         case guarantees
-        /// How far the server's clock is ahead of this device's, in milliseconds.
+        /// How far the server's clock is ahead of the device's, in milliseconds.
         case clockOffset
-        /// The lives of the remote's database, oldest first.
+        /// The epochs of the remote's database, oldest first.
         case epochs
-        /// The remote's transaction up to which deleted rows are forgotten next, and when it was noted, by the remote's time.
+        /// The remote's transaction up to which deleted rows are forgotten next, and when it was recorded, by the
+        /// remote's clock.
         case deletedSeq, deletedSeqAt
-        /// The earlier names of tables and columns that the app's code gives, as JSON.
+        /// Former table and column names from the app's code, as JSON.
         case formerNames
-        /// The rules for columns' values that the app's code gives, as JSON.
+        /// Column rules from the app's code, as JSON.
         case columnRules
     }
 
@@ -42,15 +43,15 @@ enum Meta {
             db.cachedStatement(sql: "SELECT value FROM optimist_meta WHERE name = ?"), arguments: [name.rawValue])
     }
 
-    /// Reads a note that a store kept as JSON: an object. Empty for a file that no store has opened.
+    /// Reads a JSON object. Empty if no store has opened the file.
     static func note(_ name: Name, in db: Database) throws -> JSONObject {
         guard try db.tableExists("optimist_meta"), let text = try string(name, in: db) else { return [:] }
         return (try? JSON(parsing: text.utf8))?.object ?? [:]
     }
 
-    /// Writes a note, unless the file already has the same one.
+    /// Writes a JSON object, unless the file has the same one.
     ///
-    /// - Parameter members: The note's members by name. None: the note is empty.
+    /// - Parameter members: The members by name. If empty, stores null.
     static func keep(_ members: [String: JSON], as name: Name, in db: Database) throws {
         let note = JSON.object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
         let text = members.isEmpty ? nil : note.description

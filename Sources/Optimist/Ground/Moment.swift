@@ -2,24 +2,24 @@
 
 @_spi(Internals) import OptimistWire
 
-/// A moment between the years 0 and 9999 in UTC, to the nanosecond.
+/// A point in time between the years 0 and 9999 in UTC, to the nanosecond.
 ///
 /// > Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days` and `days_from_civil`.
 struct Moment: Equatable {
-    /// A unit in which an app counts time.
+    /// A unit of an app's timestamps.
     enum Unit: Int64 {
         case second = 1_000_000_000
         case millisecond = 1_000_000
 
         fileprivate var nanoseconds: Int64 { rawValue }
         fileprivate var perSecond: Int64 { 1_000_000_000 / rawValue }
-        /// How many decimal digits a fraction of the unit has.
+        /// The number of decimal digits in a fraction of the unit.
         fileprivate var digits: Int { self == .second ? 9 : 6 }
     }
 
     /// Whole seconds since 1970.
     private let seconds: Int64
-    /// The nanoseconds after that second, in `0..<1_000_000_000`.
+    /// Nanoseconds within the second, in `0..<1_000_000_000`.
     private let nanoseconds: Int64
 
     private init?(seconds: Int64, nanoseconds: Int64) {
@@ -28,7 +28,7 @@ struct Moment: Equatable {
         self.nanoseconds = nanoseconds
     }
 
-    /// A whole number of units since 1970. Nil if that is in no year of four digits.
+    /// A whole number of units since 1970. Nil if the year does not have four digits.
     init?(_ count: Int64, each unit: Unit) {
         self.init(whole: count, fraction: 0, unit)
     }
@@ -40,12 +40,12 @@ struct Moment: Equatable {
             seconds: part < 0 ? seconds - 1 : seconds, nanoseconds: part < 0 ? part + Unit.second.nanoseconds : part)
     }
 
-    /// A number of units since 1970, as a double. Nil if that is in no year of four digits, or if the double is not the nearest
-    /// one to any whole number of nanoseconds.
+    /// A number of units since 1970. Nil if the year does not have four digits, or if the double is not the nearest to
+    /// any whole number of nanoseconds.
     init?(_ count: Double, each unit: Unit) {
         guard count.magnitude < 1e15 else { return nil }
         let whole = count.rounded(.down)
-        // Nearly all dates have milliseconds, and fewer digits say so.
+        // Try few digits first: nearly all dates have whole milliseconds.
         for step in [1_000_000, 1_000, 1] as [Int64] where step <= unit.nanoseconds {
             let fraction = Int64(((count - whole) * Double(unit.nanoseconds / step)).rounded()) * step
             guard let moment = Moment(whole: Int64(whole), fraction: fraction, carrying: unit) else { return nil }
@@ -73,14 +73,14 @@ struct Moment: Equatable {
         return Double(decimal) ?? Double(whole)
     }
 
-    /// The whole number of milliseconds since 1970, or nil if there is a rest.
+    /// Milliseconds since 1970, or nil if that is not a whole number.
     var wholeMilliseconds: Int64? {
         nanoseconds % 1_000_000 == 0 ? seconds * 1000 + nanoseconds / 1_000_000 : nil
     }
 }
 
 extension Moment {
-    /// The moment as ``UTCDate`` defines it, with as many of 3, 6 and 9 digits as it needs.
+    /// The text form of ``UTCDate``, with 3, 6 or 9 fractional digits as needed.
     var text: String {
         let (day, second) =
             (seconds >= 0 || seconds % 86_400 == 0)
@@ -97,7 +97,7 @@ extension Moment {
         ].joined()
     }
 
-    /// Reads a UTC date. Nil if the text is not one. A leap second is the first second of the next minute.
+    /// Parses a UTC date. Nil if the text is not one. A leap second becomes the first second of the next minute.
     init?(_ text: String) {
         guard UTCDate.isValid(text) else { return nil }
         let digits = text.utf8.map { Int64($0) - 48 }
@@ -116,7 +116,7 @@ extension Moment {
     }
 
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Counted from 1 March of the year 0, so that a leap day ends a year.
+        // Count from 1 March of the year 0, so that a leap day ends a year.
         let shifted = day + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let ofEra = shifted - era * 146_097

@@ -3,11 +3,10 @@
 import GRDB
 import OptimistCore
 
-/// The devices that rows' clocks name, by number. With a number in place of the device, a clock takes nine bytes and
-/// not thirty.
+/// The devices in the clocks of rows, by number. A number makes a clock take 9 bytes instead of 30.
 ///
-/// A device is looked up when it is needed: an account may have thousands, and a page names a few. This type is a
-/// value. An attempt that is rolled back drops its copy, and so the devices that it added.
+/// Looks devices up on demand: an account may have thousands, but a page names a few. This is a value type, so that an
+/// attempt that is rolled back drops the devices that it added.
 struct Nodes {
     private let db: Database
     private let naming: RowStatement
@@ -25,7 +24,7 @@ struct Nodes {
         return device
     }
 
-    /// The number of a device. A device that is not listed yet is added. A launch's id gets this device's number: see
+    /// Returns a device's number, and adds the device if it is new. A launch's id has this device's number: see
     /// ``LaunchOrigin``.
     mutating func number(of device: String) throws -> Int64 {
         if let number = numbers[device] { return number }

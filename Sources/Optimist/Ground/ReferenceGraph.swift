@@ -2,18 +2,18 @@
 
 import GRDB
 
-/// A foreign key of the app, of one column, to a table's `id`.
+/// A single-column foreign key of the app to a table's `id`.
 struct Reference: Sendable, Equatable {
-    /// What happens to a row when the row that it refers to is deleted.
+    /// The effect of deleting the referenced row.
     enum Action: String, Sendable { case cascade, setNull, restrict }
 
     let table: String
     let onDelete: Action
 }
 
-/// The foreign keys of a table: the columns that refer to an `id`, and the keys that the engine cannot follow.
+/// A table's foreign keys: columns that refer to an `id`, and keys that the engine cannot follow.
 struct References {
-    /// A foreign key of several columns, to other columns than `id`, or from the row's own `id`.
+    /// A foreign key with several columns, to columns other than `id`, or from the row's own `id`.
     struct Other {
         let columns: [String]
         let table: String
@@ -22,7 +22,7 @@ struct References {
     private(set) var columns: [String: Reference] = [:]
     private(set) var others: [Other] = []
 
-    /// - Parameter known: Table names. A foreign key may write such a name in other capitals.
+    /// - Parameter known: Table names. A foreign key may spell them in a different case.
     init(of table: String, among known: [String], in db: Database) throws {
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -51,7 +51,7 @@ struct References {
     }
 }
 
-/// How the synced tables refer to each other. Pure.
+/// The references between synced tables. Pure.
 struct ReferenceGraph: Sendable {
     /// A column that refers to a table.
     struct Referrer: Sendable {
@@ -61,8 +61,8 @@ struct ReferenceGraph: Sendable {
     }
 
     private var referrers: [String: [Referrer]] = [:]
-    /// The length of the longest chain of references from a table, by the table's number: parents have lower ranks.
-    /// Cycles are cut where they close.
+    /// The length of the longest chain of references from each table, by number: parents have lower ranks. A cycle is
+    /// cut where it closes.
     private(set) var ranks: [Int64: Int] = [:]
 
     init(_ layouts: [TableLayout]) {
@@ -78,11 +78,9 @@ struct ReferenceGraph: Sendable {
         for layout in layouts { _ = rank(layout, byName, &visiting) }
     }
 
-    /// The columns that refer to a table.
     func referrers(to table: String) -> [Referrer] { referrers[table] ?? [] }
 
-    /// The tables among `some`, by number, whose rows can be deleted by a cascade from a row of this table. The table
-    /// itself is included.
+    /// The tables in `some`, by number, that a deletion in this table can cascade to. Includes the table itself.
     func goingAlong(with layout: TableLayout, among some: Set<Int64>) -> Set<Int64> {
         if some.isEmpty { return [] }
         var met: Set<Int64> = [layout.number]

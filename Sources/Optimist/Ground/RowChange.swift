@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-/// The change that a rendering makes to the app's table.
+/// A change to a row of the app's table.
 enum RowChange: Equatable, Sendable {
     case none
-    /// Insert the row, or replace every column of it.
+    /// Insert the row, or replace all its columns.
     case put(JSONObject)
     /// Set some columns.
     case set(JSONObject)

@@ -6,15 +6,16 @@ import GRDBSQLite
 
 /// A statement that the engine runs for many rows, within one transaction.
 ///
-/// GRDB boxes every argument and copies every value of a row. Together that took longer than SQLite takes to insert a row. This
-/// type binds and reads values in place. GRDB still executes the statements that write, so that observations see their changes.
+/// GRDB boxes every argument and copies every value of a row, which together took longer than SQLite's insert of a row.
+/// This type binds and reads values in place. GRDB still executes statements that write, so that observations see their
+/// changes.
 final class RowStatement {
     private let statement: Statement
     private var handle: OpaquePointer { statement.sqliteStatement }
 
     init(_ sql: String, in db: Database) throws {
         statement = try db.cachedStatement(sql: sql)
-        // From here on GRDB does not check the bound values.
+        // Stops GRDB from checking the bound values.
         statement.setUncheckedArguments(StatementArguments())
     }
 
@@ -25,7 +26,7 @@ final class RowStatement {
         try statement.execute()
     }
 
-    /// Hands each row of a query to a closure. A row is valid within the call only.
+    /// Calls a closure with each row of a query. A row is only valid within the call.
     func forEach(_ values: [DatabaseValue], _ body: (RowColumns) throws -> Void) throws {
         try scan(values) { row in
             try body(row)
@@ -33,7 +34,7 @@ final class RowStatement {
         }
     }
 
-    /// Hands the rows of a query to a closure for as long as it returns true.
+    /// Calls a closure with the rows of a query until it returns false.
     func scan(_ values: [DatabaseValue], _ body: (RowColumns) throws -> Bool) throws {
         bind(values)
         defer { sqlite3_reset(handle) }
@@ -46,7 +47,7 @@ final class RowStatement {
         }
     }
 
-    /// Returns the value that a closure makes of the first row of a query, or nil if the query has no row.
+    /// Returns a closure's value for the first row of a query, or nil if there is no row.
     func first<Value>(_ values: [DatabaseValue], _ value: (RowColumns) throws -> Value) throws -> Value? {
         var first: Value?
         try forEach(values) { if first == nil { first = try value($0) } }
@@ -60,7 +61,7 @@ final class RowStatement {
         }
     }
 
-    /// Makes SQLite copy the bytes that it is given, so they need not outlive the call.
+    /// Makes SQLite copy the bytes, so that they need not outlive the call.
     static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func bind(_ value: DatabaseValue, at index: Int32) -> Int32 {
@@ -86,11 +87,11 @@ final class RowStatement {
     }
 }
 
-/// The current row of a statement. Columns count from 0.
+/// The current row of a statement. Columns are numbered from 0.
 struct RowColumns {
     fileprivate let handle: OpaquePointer
 
-    /// A whole number, or 0 for null.
+    /// An integer, or 0 for null.
     func int(_ index: Int32) -> Int64 { sqlite3_column_int64(handle, index) }
 
     func optionalInt(_ index: Int32) -> Int64? {

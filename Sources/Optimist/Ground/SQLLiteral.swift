@@ -3,12 +3,12 @@
 import Foundation
 import GRDB
 
-/// A value of SQLite's as a text that says its type and has all its bytes: SQL that evaluates to the value.
+/// An SQLite value as an SQL expression that preserves its type and bytes.
 ///
-/// The engine reads literals itself. SQLite reads some doubles near the ends of their range as the double beside them.
+/// The engine parses literals itself, because SQLite rounds some doubles near the ends of their range wrongly.
 ///
-/// SQLite's own `quote()` ends at a zero byte. A text with one, or with bytes that are not UTF-8, is written in hexadecimal, so a
-/// literal is always UTF-8 without zero bytes, and JSON can hold it.
+/// SQLite's `quote()` stops at a zero byte. Here, a text with zero bytes or invalid UTF-8 is written in hexadecimal, so
+/// that a literal is always UTF-8 without zero bytes and fits in JSON.
 ///
 /// > Source: SQLite, "SQL Language Expressions", literal values.
 enum SQLLiteral {
@@ -65,10 +65,10 @@ enum SQLLiteral {
 
     // MARK: - Reading
 
-    /// The value of a literal, or nil if the text is not a literal.
+    /// Returns a literal's value, or nil if the text is not a literal.
     static func parse(_ text: String) -> DatabaseValue? { parse(Array(text.utf8)[...]) }
 
-    /// Whether a literal is that of a value: see ``ValueView/isSame(as:)``.
+    /// Whether a literal denotes a value: see ``ValueView/isSame(as:)``.
     static func isLiteral(_ literal: UnsafeRawBufferPointer, of value: ValueView) -> Bool {
         switch value {
         case .integer, .real:

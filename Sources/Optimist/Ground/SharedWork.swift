@@ -2,15 +2,14 @@
 
 import OptimistCore
 
-/// Work that several tasks need at the same time. It runs once, and every waiting task gets its outcome.
+/// Work that several tasks wait for. It runs once, and every waiting task gets its result.
 ///
-/// The work continues while at least one task waits. When the last task leaves, the work is cancelled. The next task
-/// starts it again.
+/// When the last waiting task is cancelled, so is the work. The next task starts it again.
 final class SharedWork<Value: Sendable>: Sendable {
     private struct State {
         var lastID = 0
         var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
-        /// Counts the runs, so that a cancelled run is not mistaken for the next one.
+        /// Counts runs, to distinguish a cancelled run from the next.
         var run = 0
         var isRunning = false
         var task: Task<Void, Never>?
@@ -18,12 +17,11 @@ final class SharedWork<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many tasks wait for the running work.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Joins the running work, or starts it.
     ///
-    /// - Throws: Whatever the work throws; `CancellationError` when the calling task is cancelled.
+    /// - Throws: What the work throws; `CancellationError` if the calling task is cancelled.
     func value(
         _ spawn: (_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>,
         _ work: @escaping @Sendable () async throws -> Value
@@ -43,7 +41,7 @@ final class SharedWork<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: The number of the run to start now. Nil: a run is already under way.
+    /// - Returns: The number of the run to start, or nil if one is running.
     private func join(_ id: Int, _ continuation: CheckedContinuation<Value, any Error>) -> Int? {
         state.withLock { state in
             state.waiting[id] = continuation

@@ -2,33 +2,35 @@
 
 public import OptimistWire
 
-/// How a table syncs, where it differs from the defaults.
+/// How a table's sync differs from the defaults.
 ///
 /// ```swift
 /// struct Photo: Codable, Identifiable, SyncedRecord {
 ///     static let syncRules = SyncRules(counters: ["likes"], formerColumns: ["caption": "title"])
 /// ```
 public struct SyncRules: Sendable, Hashable {
-    /// Columns of whole numbers that several devices count in: the amounts that they add are summed. Default: none.
+    /// Integer columns to which devices add concurrently: the server sums the amounts that each device adds. Default:
+    /// none.
     public var counters: Set<String>
-    /// Whether an edit that is later than the row's deletion brings the row back. Default: false, so a deletion stands.
+    /// Whether an edit later than a row's deletion restores the row. Default: false, so the deletion wins.
     public var editWins: Bool
-    /// Columns that a migration of the app has renamed: the earlier name, by the new name. Keep them as long as the app may
-    /// open files from before the migration. Default: none.
+    /// Columns that a migration renamed: new name to earlier name. Keep entries as long as the app may open files from
+    /// before the migration. Default: none.
     public var formerColumns: [String: String]
-    /// The table's earlier names, if a migration of the app has renamed it. Default: none.
+    /// The table's earlier names, if a migration renamed it. Default: none.
     public var formerNames: [String]
-    /// Columns that a migration of the app has removed, whose unsent edits are given up. If a column with unsent edits is gone
-    /// and is named neither here nor in ``formerColumns``, the store does not open, and nothing is given up. Default: none.
+    /// Columns that a migration removed, and whose unsent edits may be dropped. If a column with unsent edits is
+    /// missing and neither listed here nor in ``formerColumns``, the store does not open and nothing is lost. Default:
+    /// none.
     public var removedColumns: Set<String>
-    /// Tables of a higher priority are received first when a device starts empty, but never before the tables that they
-    /// refer to. Default: 0.
+    /// An empty device receives tables with a higher priority first, but never before the tables that they refer to.
+    /// Default: 0.
     public var priority: Int
-    /// Rules for the values of columns. A write that breaks one throws, and nothing is written. `optimist schema` exports
-    /// them, so that the server checks them too. Default: none.
+    /// Rules for column values. A write that breaks one throws, and nothing is written. `optimist schema` exports the
+    /// rules, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
 
-    /// Makes rules. Each parameter has the default that its property names. ``Store/validate(_:in:migrate:)`` finds columns
+    /// Creates rules, with the defaults documented at the properties. ``Store/validate(_:in:migrate:)`` reports columns
     /// that the table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
@@ -44,7 +46,7 @@ public struct SyncRules: Sendable, Hashable {
         self.columns = columns
     }
 
-    /// The earlier names of a column, the latest first. A column may have been renamed several times.
+    /// A column's earlier names, latest first. It may have been renamed several times.
     func formerNames(ofColumn column: String) -> [String] {
         var names: [String] = []
         while let former = formerColumns[names.last ?? column], names.count < formerColumns.count {

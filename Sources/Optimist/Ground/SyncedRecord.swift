@@ -2,15 +2,15 @@
 
 public import GRDB
 
-/// An ordinary GRDB record whose table is kept in step with the server.
+/// A GRDB record whose table syncs.
 ///
-/// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:migrate:)`` explains what else matters.
+/// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:migrate:)`` reports other
+/// requirements.
 ///
-/// The view `optimist_state_TABLE` has the sync state of each row: `synced`, `pending`, `inFlight`, `rejected`, `blocked` or
-/// `parked`. Join it by `id`. A row is `synced` as soon as the server has accepted it. The column `isEchoed` tells whether the pages
-/// that this device has received reach the server's last word on the row: 0 between the server's acceptance and the page that
-/// brings the row, and 1 after that. It is null if the server has not said anything of the row, during the first sync of the table, or
-/// if the server's cursors do not tell.
+/// The view `optimist_state_TABLE` has the sync state of each row: `synced`, `pending`, `inFlight`, `rejected`,
+/// `blocked` or `parked`. Join it by `id`. A row is `synced` as soon as the server has accepted it. The column
+/// `isEchoed` is 0 after that until this device has received the page with the row, and then 1. It is null if the
+/// server has never had the row, during the table's first sync, and if the server's cursors are not ordered.
 ///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {
@@ -20,7 +20,7 @@ public import GRDB
 /// }
 /// ```
 public protocol SyncedRecord: FetchableRecord, PersistableRecord, Equatable, Sendable {
-    /// How the table syncs, where it differs from the defaults. Default: it does not differ.
+    /// How the table's sync differs from the defaults. Default: not at all.
     static var syncRules: SyncRules { get }
 }
 

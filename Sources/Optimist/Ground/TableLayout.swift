@@ -4,46 +4,46 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The layout of a synced table: its number, and what each column holds.
+/// The layout of a synced table: its number and its columns.
 ///
-/// The engine assigns numbers and bits once and keeps them in the database, so that they outlive migrations of the app.
+/// The engine assigns numbers and bits once and stores them, so that they outlive the app's migrations.
 struct TableLayout: Sendable, Equatable {
     let number: Int64
     let name: String
     let idForm: UUIDForm
-    /// The columns in the table's order, without `id` and without generated columns.
+    /// The columns in table order, without `id` and generated columns.
     let columns: [Column]
     var rules = SyncRules()
-    /// The tables that the table's foreign keys refer to.
+    /// The tables that the foreign keys refer to.
     var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
 
     struct Column: Sendable, Equatable {
         let name: String
-        /// The column's bit in the masks of the engine's tables, from 1. Bit 0 stands for the row's life.
+        /// The column's bit in the engine's masks, from 1. Bit 0 is the row's life.
         let bit: Int64
         let form: ValueForm
         let isNullable: Bool
-        /// The table that the column refers to, if the column is a foreign key to a table's `id`.
+        /// The foreign key to a table's `id`, if the column is one.
         var reference: Reference?
 
         var mask: Int64 { 1 << bit }
 
-        /// A value as a literal, as the triggers write it and compare it.
+        /// A value as the literal that the triggers write and compare.
         func literal(_ value: JSON) -> String { SQLLiteral.text(of: form.stored(value)) }
     }
 
-    /// The mask of a row's life bit, which is set when an insert or a delete is pending.
+    /// The bit that is set while an insert or a delete is pending.
     static let lifeMask: Int64 = 1
     /// Bits 1 to 62 stand for columns.
     static let maxColumns = 62
 
-    /// The mask of the life and of every column.
+    /// The mask of the life bit and all columns.
     var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
 
-    /// The mask of the columns that are no counters.
+    /// The mask of all columns except counters.
     var plainMask: Int64 { columns.reduce(0) { $1.isCounter ? $0 : $0 | $1.mask } }
 
-    /// The mask of the columns that have a value in `values`.
+    /// The mask of the columns with a value in `values`.
     func mask(of values: JSONObject) -> Int64 {
         columns.reduce(0) { values[$1.name] == nil ? $0 : $0 | $1.mask }
     }
@@ -54,8 +54,7 @@ struct TableLayout: Sendable, Equatable {
 }
 
 extension TableLayout {
-    /// The counter columns. The engine asks for them for each row, and most tables have none, which is answered at
-    /// once.
+    /// The counter columns. Fast for most tables, which do not have any: the engine asks for every row.
     var counters: [Column] { rules.counters.isEmpty ? [] : columns.filter(\.isCounter) }
 }
 

@@ -8,8 +8,8 @@ import GRDB
 enum UUIDForm: Sendable, Equatable {
     case bytes, text
 
-    /// How a record stores its ids. Its strategy for UUIDs decides; if that is the default, the type of its `id`; if
-    /// that is unknown, the declared type of the column.
+    /// How a record stores its ids, according to its UUID strategy or, if that is the default, to the type of its `id`
+    /// or else to the column's declared type.
     init(idsOf record: any SyncedRecord.Type, declared: String) {
         let idType = (record as? any Identifiable.Type)?.idType
         switch record.databaseUUIDEncodingStrategy(for: "id") {
@@ -19,13 +19,12 @@ enum UUIDForm: Sendable, Equatable {
         }
     }
 
-    /// How a column stores ids, by its declared type.
     init(declared: String) {
         let type = declared.uppercased()
         self = type.contains("TEXT") || type.contains("CHAR") ? .text : .bytes
     }
 
-    /// The form of the ids in words, for error messages.
+    /// A description for error messages.
     var words: String {
         switch self {
         case .bytes: "as 16 bytes"
@@ -33,7 +32,7 @@ enum UUIDForm: Sendable, Equatable {
         }
     }
 
-    /// The wire form of a stored id, or nil if it is not a UUID.
+    /// Returns the wire form of a stored id, or nil if it is not a UUID.
     func wire(_ value: DatabaseValue) -> String? {
         switch value.storage {
         case .blob(let data) where data.count == 16:
@@ -46,7 +45,7 @@ enum UUIDForm: Sendable, Equatable {
         }
     }
 
-    /// The stored form of an id from the wire, or nil if it is not a lower-case UUID.
+    /// Returns the stored form of a wire id, or nil if it is not a lower-case UUID.
     func stored(_ id: String) -> DatabaseValue? {
         switch self {
         case .text: RowID.isValid(id) ? id.databaseValue : nil
@@ -59,7 +58,7 @@ extension Identifiable {
     fileprivate static var idType: Any.Type { ID.self }
 }
 
-/// Converts UUIDs to and from text without `UUID`, whose text is in upper case.
+/// Converts UUIDs to and from lower-case text, whereas `UUID` writes upper case.
 private enum UUIDText {
     private static let digits = Array("0123456789abcdef".utf8)
 
@@ -74,7 +73,7 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a UUID in lower case, or nil if the text is not a UUID.
+    /// Returns the bytes of a lower-case UUID, or nil if the text is not one.
     static func decode(_ text: String) -> Data? {
         guard RowID.isValid(text) else { return nil }
         var text = text

@@ -4,11 +4,11 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The unique indexes of a table, except those that contain the primary key.
+/// A table's unique indexes, except indexes that contain the primary key.
 struct UniqueIndexes {
-    /// The columns of each index. Indexes on an expression or a generated column are left out.
+    /// The columns of each index, without indexes on expressions or generated columns.
     private(set) var columns: [[String]] = []
-    /// Why the server cannot enforce some of the indexes: it compares the bytes of columns, in all rows.
+    /// Problems with indexes that the server cannot enforce: it compares the bytes of columns, in all rows.
     private(set) var problems: [String] = []
 
     init(of table: String, in db: Database) throws {
@@ -20,7 +20,7 @@ struct UniqueIndexes {
         for index in indexes { try read(index[0], isPartial: index[1], stored, in: db) }
     }
 
-    /// > Source: SQLite, "PRAGMA index_xinfo": a term that is an expression has no name.
+    /// > Source: SQLite, "PRAGMA index_xinfo": expressions do not have names.
     private mutating func read(_ index: String, isPartial: Bool, _ stored: Set<String>, in db: Database) throws {
         let terms = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno"),

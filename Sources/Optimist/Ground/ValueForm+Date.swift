@@ -13,7 +13,7 @@ extension ValueForm.DateForm {
         }
     }
 
-    /// Whether values of this GRDB strategy can go over the wire and back.
+    /// Whether dates of this GRDB strategy can sync.
     static func supports(_ strategy: DatabaseDateEncodingStrategy) -> Bool {
         switch strategy {
         case .deferredToDate, .timeIntervalSince1970, .secondsSince1970, .millisecondsSince1970: true
@@ -21,7 +21,7 @@ extension ValueForm.DateForm {
         }
     }
 
-    /// The UTC date of a stored value, or nil if the value is not a date, or not one that comes back as it is.
+    /// Returns the UTC date of a stored value. Nil if the value is not a date, or would not convert back unchanged.
     func wire(_ storage: DatabaseValue.Storage) -> JSON? {
         let text: String? =
             switch (self, storage) {
@@ -35,7 +35,7 @@ extension ValueForm.DateForm {
         return text.map(JSON.string)
     }
 
-    /// The wire form of GRDB's text, which is a UTC date with a space in place of the T, and without the Z.
+    /// Converts GRDB's text, a UTC date with a space in place of the T and without the Z.
     private static func wireText(_ text: String) -> String? {
         guard (19...29).contains(text.utf8.count) else { return nil }
         var bytes = Array(text.utf8)
@@ -46,7 +46,7 @@ extension ValueForm.DateForm {
         return UTCDate.isValid(wire) ? wire : nil
     }
 
-    /// The stored form of a UTC date, or nil if the text is not a date.
+    /// Returns the stored form of a UTC date, or nil if the text is not one.
     func stored(_ text: String) -> DatabaseValue? {
         switch self {
         case .text:

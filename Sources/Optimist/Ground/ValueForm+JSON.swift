@@ -2,10 +2,10 @@
 
 import OptimistWire
 
-/// How a column stores JSON. What a column holds is the JSON's value: another device may write it with other spaces and escapes.
+/// How a column stores JSON. Only the JSON value counts: another device may write it with other spaces and escapes.
 enum JSONForm: Sendable, Equatable {
     case text
-    /// SQLite stores a number as a number, as it does in a column that is declared JSON.
+    /// SQLite converts a text that is a number to a number, for example in a column declared JSON.
     case numeric
 
     /// > Source: SQLite, "Datatypes In SQLite", determination of column affinity.
@@ -15,12 +15,12 @@ enum JSONForm: Sendable, Equatable {
         self = isText ? .text : .numeric
     }
 
-    /// How deep the store lets an app nest JSON. A push, a page and a refusal wrap rows in objects and arrays, and all of it is
-    /// nested no deeper than the protocol allows.
+    /// The maximum nesting depth of an app's JSON. Pushes, pages and refusals wrap rows in further objects and arrays,
+    /// and the protocol limits the total depth.
     static let maxDepth = 24
 
-    /// The value of a text. Nil if the text is no JSON, if the protocol would change its value, as it makes null of `null`, or if
-    /// it would be read as a ``StrangeValue``.
+    /// Parses a text. Nil if it is not JSON, if the protocol would change its value (it treats `null` as null), or if
+    /// it would be read back as a ``StrangeValue``.
     static func wire(_ text: String, maxDepth: Int) -> JSON? {
         guard let value = try? JSON(parsingExactly: text.utf8, maxDepth: maxDepth), !value.isNull,
             StrangeValue(value) == nil

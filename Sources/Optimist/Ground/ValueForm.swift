@@ -4,11 +4,11 @@ import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// The form of a column's values in SQLite and on the wire.
+/// How a column's values are stored in SQLite and sent on the wire.
 ///
-/// Each value has a form on the wire from which the same value comes back. A value that does not fit its column goes as it is, or
-/// as an object that says what it is: see ``StrangeValue``. The store refuses such a value at the write, and the server would
-/// refuse it by name. So the engine never alters a value and never loses it.
+/// Every value converts to the wire and back unchanged. A value that does not fit its column is sent as it is, or as an
+/// object with its type: see ``StrangeValue``. The store refuses such a value at the write, and the server would name
+/// it in a refusal. So the engine never alters or loses a value.
 enum ValueForm: Sendable, Equatable {
     case string, bool, int, int64, number, data, counter
     case json(JSONForm)
@@ -18,7 +18,7 @@ enum ValueForm: Sendable, Equatable {
     /// How GRDB stores a date.
     enum DateForm: Sendable, Equatable { case text, seconds, milliseconds }
 
-    /// - Parameter reference: How the table that the column refers to stores its ids. Nil: the column is not a foreign key.
+    /// - Parameter reference: How the referenced table stores its ids. Nil if the column is not a foreign key.
     init(column: ColumnInfo, record: any SyncedRecord.Type, reference: UUIDForm?) {
         if let reference {
             self = .reference(reference)
@@ -36,7 +36,7 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// The type of a column's values by its declared type, similar to SQLite's own affinities.
+    /// The column type for a declared type, similar to SQLite's affinities.
     static func columnType(declared: String) -> ColumnType {
         let type = declared.uppercased()
         return switch type {
@@ -51,7 +51,7 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// The type of the column's values on the wire. A counter's value is a whole number, whatever a push carries of it.
+    /// The type of the column's values on the wire. A counter is always a whole number.
     var columnType: ColumnType {
         switch self {
         case .string: .string
@@ -66,14 +66,13 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// The wire form of a stored value.
     func wire(_ value: DatabaseValue) -> JSON {
         switch (self, value.storage) {
         case (_, .null): .null
         case (.bool, .int64(0)): false
         case (.bool, .int64(1)): true
         case (.int64, .int64(let number)): .string(String(number))
-        // A column that is declared DATE makes numbers of texts that look like numbers.
+        // A column declared DATE turns texts that look like numbers into numbers.
         case (.string, .int64(let number)): .string(String(number))
         case (.date(let form), let storage): form.wire(storage) ?? strange(storage)
         case (.reference(let form), let storage): Self.reference(value, form) ?? strange(storage)
@@ -99,7 +98,7 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// Whether a string on the wire is stored as it is, so that a text needs no other form.
+    /// Whether a wire string is stored unchanged.
     private var takesTextAsIs: Bool {
         switch self {
         case .string, .bool, .int, .number, .counter: true
@@ -107,7 +106,6 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// The stored form of a value from the wire.
     func stored(_ value: JSON) -> DatabaseValue {
         if let strange = StrangeValue(value) { return strange.stored }
         return switch (self, value) {
@@ -129,7 +127,7 @@ enum ValueForm: Sendable, Equatable {
     }
 }
 
-/// A value of a kind that its column does not hold on the wire: an object with one member that begins with "@".
+/// A value of the wrong type for its column: on the wire an object with one member that begins with "@".
 enum StrangeValue {
     case text(String)
     case data(Data)

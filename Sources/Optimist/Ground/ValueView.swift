@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A value of SQLite's, seen in place: valid for as long as SQLite keeps it, which is a call or a row.
+/// An SQLite value, viewed in place. Only valid during the call or the row that provides it.
 ///
-/// SQLite gives texts and blobs as a pointer and a length. The pointer may be null if the length is 0, and a text may have zero
-/// bytes within, and bytes that are not UTF-8.
+/// SQLite represents texts and blobs as a pointer and a length. The pointer may be null if the length is 0, and a text
+/// may contain zero bytes and invalid UTF-8.
 enum ValueView {
     case null
     case integer(Int64)
@@ -21,7 +21,7 @@ enum ValueView {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(argument))
         case SQLITE_FLOAT: self = .real(sqlite3_value_double(argument))
         case SQLITE_TEXT:
-            // In this order: asking for the text may convert it, and so change its length.
+            // The text must be read before its length, because reading may convert it.
             let start = sqlite3_value_text(argument)
             self = .text(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(argument))))
         case SQLITE_BLOB:
@@ -31,7 +31,7 @@ enum ValueView {
         }
     }
 
-    /// A column of the row that a statement is at.
+    /// A column of a statement's current row.
     init(column index: Int32, of statement: OpaquePointer) {
         switch sqlite3_column_type(statement, index) {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(statement, index))
@@ -46,7 +46,7 @@ enum ValueView {
         }
     }
 
-    /// A copy. A text that is not UTF-8 comes as a blob, because no string has its bytes.
+    /// A copy. A text that is not UTF-8 becomes a blob, because a string cannot hold its bytes.
     var databaseValue: DatabaseValue {
         switch self {
         case .null: .null
@@ -57,7 +57,7 @@ enum ValueView {
         }
     }
 
-    /// Whether two values have the same type and bytes. Numbers are the same if they are equal, as in SQLite.
+    /// Whether two values have the same type and bytes. Numbers are compared by value, as in SQLite.
     func isSame(as other: ValueView) -> Bool {
         switch (self, other) {
         case (.null, .null): true
@@ -82,14 +82,14 @@ extension DatabaseValue {
         }
     }
 
-    /// Whether SQLite takes two values for the same. GRDB's own comparison takes a composed and a decomposed letter for the same.
+    /// Whether SQLite considers two values the same. GRDB's comparison also equates composed and decomposed letters.
     func isSame(as other: DatabaseValue) -> Bool { withView { a in other.withView { a.isSame(as: $0) } } }
 }
 
 extension UnsafeRawBufferPointer {
     /// The bytes as a string, or nil if they are not UTF-8.
     var utf8Text: String? {
-        // Bytes that are not UTF-8 are replaced, so that the text has other bytes.
+        // Decoding replaces invalid bytes, which changes the text.
         var text = String(decoding: self, as: UTF8.self)
         return text.withUTF8 { UnsafeRawBufferPointer($0).hasSameBytes(as: self) } ? text : nil
     }
