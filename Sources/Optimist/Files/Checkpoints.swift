@@ -6,18 +6,18 @@ import GRDB
 import GRDBSQLite
 import OptimistCore
 
-/// Copies the write-ahead log back into the database while the app goes on writing.
+/// Checkpoints the write-ahead log in the background.
 ///
-/// SQLite itself would do this within the commit that finds the log long. One of the app's writes would then wait while SQLite
-/// copies everything that a first sync has written.
+/// SQLite would run the checkpoint within the commit that finds the log too long. One of the app's writes would then
+/// wait while SQLite copies everything that a first sync has written.
 ///
-/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint waits for no reader or writer, and none waits for it.
+/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint does not wait for readers or writers, nor they for it.
 final class Checkpoints: Sendable {
     private let log = Mutex(WriteAheadLog())
     private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
     private let path: String
     private let dependencies: Dependencies
-    /// Waits for a pause of the writes.
+    /// The task that waits for a pause in the writes.
     private let watch = Mutex<Task<Void, Never>?>(nil)
 
     init(_ url: URL, _ dependencies: Dependencies) {
@@ -27,9 +27,9 @@ final class Checkpoints: Sendable {
 
     deinit { watch.withLock { $0 }?.cancel() }
 
-    /// Listens to the commits of a connection, in place of SQLite's own checkpoints.
+    /// Observes a connection's commits, in place of SQLite's own checkpoints.
     ///
-    /// The connection must not outlive this object, because SQLite does not retain it.
+    /// SQLite does not retain this object, so the connection must not outlive it.
     func attach(to db: Database) {
         let this = Unmanaged.passUnretained(self).toOpaque()
         _ = sqlite3_wal_hook(
@@ -44,9 +44,9 @@ final class Checkpoints: Sendable {
             }, this)
     }
 
-    /// Does what is due after a commit. If a copy fails, it is retried after the next commit.
+    /// Starts a checkpoint if one is due after a commit. If it fails, the next commit retries it.
     ///
-    /// - Parameter writer: The connection that has committed.
+    /// - Parameter writer: The connection that committed.
     func committed(_ writer: some DatabaseWriter) {
         defer { watchForPause() }
         switch log.withLock({ $0.next() }) {
@@ -57,7 +57,7 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Copies the rest of the log once no write has come for a while. The next write then starts the log over.
+    /// Copies the rest of the log once the writes pause, so that the next write restarts the log.
     private func watchForPause() {
         guard log.withLock({ $0.beginWatch() }) else { return }
         let clock = dependencies.clock
@@ -79,12 +79,12 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Waits until a long log is copied. A caller that writes continuously calls this between two commits. The app's writes
-    /// need not wait, and the next commit starts the log over, unless a connection reads it.
+    /// Waits until a long log is copied. A continuous writer calls this between commits. The app's writes do not wait.
+    /// The next commit restarts the log, unless a connection reads it.
     func catchUp() async {
         guard log.withLock({ $0.isBehind }) else { return }
         await untilIdle()
-        // Few frames were written meanwhile, so copying them takes hardly any time.
+        // Only few frames were added during the wait, so this is quick.
         for _ in 0..<2 where log.withLock({ $0.copyRest() }) { await copyNow() }
     }
 
@@ -97,37 +97,37 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Copies at once what would be copied when the writes pause, so that no copy begins later, until the next write.
+    /// Runs a checkpoint that waits for a pause now, so that none starts until the next write.
     func settle() async {
         await untilIdle()
         if log.withLock({ $0.endWatch() }) { await copyNow() }
     }
 
-    /// Settles the log for good: no copy begins after that, whatever is still written.
+    /// Settles the log, and prevents all later checkpoints.
     func stop() async {
         await settle()
         log.withLock { $0.isOver = true }
     }
 
-    /// Whether the rest of the log waits for a pause of the writes.
+    /// Whether a checkpoint waits for the writes to pause.
     var isWatching: Bool { log.withLock { $0.isWatched } }
 
     func waitUntilIdle() { queue.sync {} }
 
-    /// Returns once all copies that were due are done.
+    /// Waits for all checkpoints that are due.
     func untilIdle() async {
         await withCheckedContinuation { done in queue.async { done.resume() } }
     }
 
     private func finish(_ copied: Int) { log.withLock { $0.copied(copied) } }
 
-    /// Copies on a connection of its own, which does not create the file if the file has been removed. Returns how many pages
-    /// of the log have been copied.
+    /// Checkpoints on a separate connection, which does not create the file if it was removed. Returns the number of
+    /// copied pages.
     private func copy() -> Int {
         var connection: OpaquePointer?
         defer { sqlite3_close_v2(connection) }
         guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { return 0 }
-        // A connection learns of the log when it first reads.
+        // A connection opens the log on its first read.
         sqlite3_exec(connection, "PRAGMA checkpoint_fullfsync = ON; PRAGMA schema_version", nil, nil, nil)
         var (length, copied) = (Int32(0), Int32(0))
         let code = sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, &length, &copied)
@@ -135,43 +135,43 @@ final class Checkpoints: Sendable {
     }
 }
 
-/// The length of the write-ahead log in pages, and what to do about it. Pure.
+/// Tracks the length of the write-ahead log in pages and decides when to checkpoint. Pure.
 struct WriteAheadLog: Sendable {
     enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
-    /// What a look at the log finds after a pause.
+    /// The state of the log when the pause has passed.
     enum Look: Sendable { case writing, rest, copied }
 
-    /// From this length on, the log is copied whole when the writes pause. The tens of writes that filled it cost far more than
-    /// the copy does.
+    /// The log length that makes a checkpoint worthwhile when the writes pause: it costs far less than the tens of
+    /// writes before it.
     static let short = 250
-    /// How long no write comes in a pause of the writes.
+    /// How long the writes must be idle to count as a pause.
     static let pause = Duration.milliseconds(500)
-    /// The number of uncopied pages from which a copy is due.
+    /// The number of uncopied pages that triggers a checkpoint.
     static let portion = 4_000
-    /// From this length on, the engine waits until the log is copied: a log that is written to all the time never starts over.
+    /// The log length at which the engine waits for the checkpoint: a log under constant writes never restarts.
     static let long = 16_000
-    /// From this length on, the log is copied between two commits, and the app's own writes wait for that.
+    /// The log length at which the checkpoint runs between two commits, so that the app's writes wait too.
     static let longest = 64_000
 
     private var length = 0
     private var copied = 0
     private var isCopying = false
-    /// Whether a pause of the writes is being waited for.
+    /// Whether a task waits for a pause in the writes.
     private(set) var isWatched = false
-    /// From then on no copy begins.
+    /// Whether further checkpoints are prevented.
     var isOver = false
     private var commits = 0
-    /// How many commits there were at the last look.
+    /// The number of commits at the last look.
     private var seen = 0
 
-    /// Notes a commit, and the length of the log after it.
+    /// Records a commit and the log length after it.
     mutating func grew(to length: Int) {
         if length < self.length { copied = 0 }
         self.length = length
         commits += 1
     }
 
-    /// Returns whether to begin to wait for a pause of the writes.
+    /// Returns whether to start waiting for a pause in the writes.
     mutating func beginWatch() -> Bool {
         guard !isOver, !isWatched, length >= Self.short, copied < length else { return false }
         isWatched = true
@@ -179,7 +179,8 @@ struct WriteAheadLog: Sendable {
         return true
     }
 
-    /// Finds out whether the writes pause. The watch ends unless they go on. If there is a rest, its copy counts as begun.
+    /// Checks whether the writes have paused. If so, the watch ends, and if pages are left, their checkpoint counts as
+    /// started.
     mutating func look() -> Look {
         guard isWatched else { return .copied }
         if commits != seen || isCopying {
@@ -190,7 +191,7 @@ struct WriteAheadLog: Sendable {
         return copyRest() ? .rest : .copied
     }
 
-    /// Ends the wait for a pause. Returns whether frames are left to copy, whose copy then counts as begun.
+    /// Ends the wait for a pause. Returns whether pages are left to copy; their checkpoint then counts as started.
     mutating func endWatch() -> Bool {
         guard isWatched else { return false }
         isWatched = false
@@ -203,17 +204,17 @@ struct WriteAheadLog: Sendable {
         return length >= Self.longest ? .copyNow : .copyMeanwhile
     }
 
-    /// Whether the engine waits before it writes more.
+    /// Whether the engine must wait before it writes more.
     var isBehind: Bool { isCopying && length >= Self.long }
 
-    /// Returns whether frames are left to copy. If there are, the copy counts as begun.
+    /// Returns whether pages are left to copy. Their checkpoint then counts as started.
     mutating func copyRest() -> Bool {
         guard !isOver, !isCopying, copied < length else { return false }
         isCopying = true
         return true
     }
 
-    /// Notes that this many pages from the beginning of the log are copied.
+    /// Records the end of a checkpoint that has copied the log up to this page.
     mutating func copied(_ pages: Int) {
         isCopying = false
         copied = min(pages, length)

@@ -3,22 +3,22 @@
 import GRDB
 import OptimistCore
 
-/// Whose file this is, and whether another account is signed in (L2). Pure.
+/// The file's owner, and whether another account is signed in (L2). Pure.
 ///
-/// The file belongs to the first account that is signed in while an engine has it, and so do the rows that were written before
-/// that. While no user is signed in, the app edits the owner's data. While another account is signed in, writes are refused,
+/// The file and the rows already in it belong to the first account that is signed in while an engine uses the file.
+/// While no user is signed in, the app edits the owner's data. While another account is signed in, writes are refused,
 /// because their owner could not be determined later.
 struct FileOwner: Equatable, Sendable {
-    /// The owner, by the name that the remote has for the signed-in user. Nil if it is not known.
+    /// The remote's name for the owner. Nil if unknown.
     private(set) var name: String?
-    /// The account that the file is synced with: ``RemoteAccount/id``. Nil if it never connected.
+    /// The account that the file syncs with: ``RemoteAccount/id``. Nil if it never connected.
     private(set) var account: String?
-    /// The other account that is signed in, or was signed in when the remote last said so. Nil if there is none.
+    /// The other account that is signed in, or was at the remote's last report. Nil if there is none.
     private(set) var visitor: String?
-    /// Whether the account that the file is synced with was deleted.
+    /// Whether the account that the file syncs with was deleted.
     private(set) var isDeleted = false
 
-    /// Notes who is signed in.
+    /// Records who is signed in.
     mutating func notice(_ signedIn: SignInState) {
         switch signedIn {
         case .unknown: break
@@ -29,7 +29,7 @@ struct FileOwner: Equatable, Sendable {
         }
     }
 
-    /// Notes that the account that was signed in is deleted.
+    /// Records that the signed-in account was deleted.
     mutating func noticeDeletion() {
         if account != nil, visitor == nil { isDeleted = true }
         notice(.nobody)
@@ -41,10 +41,10 @@ struct FileOwner: Equatable, Sendable {
         return owner
     }
 
-    /// Notes the account that the remote has connected to.
+    /// Records the account that the remote connected to.
     ///
     /// - Parameter signedIn: The user who was signed in before and after the remote connected.
-    /// - Returns: Whether the file may be synced with that account.
+    /// - Returns: Whether the file may sync with that account.
     mutating func bind(to account: String, as signedIn: SignInState) -> Bool {
         notice(signedIn)
         if self.account == nil, visitor == nil { self.account = account }
@@ -54,7 +54,7 @@ struct FileOwner: Equatable, Sendable {
             visitor = present ?? account
             return false
         }
-        // An account may get another name, for example if it is named by an address.
+        // An account's name may change, for example if it contains an address.
         if let present { name = present }
         visitor = nil
         isDeleted = false

@@ -3,14 +3,15 @@
 import Foundation
 
 extension Store {
-    /// When the system lets a store's file be read on iOS, iPadOS, tvOS, watchOS and visionOS. Without effect elsewhere.
+    /// When the system allows access to a store's file, on iOS, iPadOS, tvOS, watchOS and visionOS. No effect
+    /// elsewhere.
     public enum FileProtection: Sendable {
-        /// As the folder of the file says: usually after the first unlock. The default.
+        /// Inherits the folder's protection, usually `afterFirstUnlock`. The default.
         case system
-        /// After the device was unlocked once since it started. Background sync works.
+        /// Once the device has been unlocked after it started. Background sync works.
         case afterFirstUnlock
-        /// While the device is unlocked. A file that is open then stays readable, so background sync goes on until the app
-        /// ends, and a launch while the device is locked cannot open the store.
+        /// While the device is unlocked. An open file stays readable, so background sync continues until the app ends,
+        /// but an app launched while the device is locked cannot open the store.
         case unlessOpen
     }
 }
@@ -24,14 +25,15 @@ extension Store.FileProtection {
         }
     }
 
-    /// Creates the file, so that it is never there without its protection. A missing folder is an error of opening it.
+    /// Creates the file, so that it never exists without its protection. If the folder is missing, opening the file
+    /// reports that.
     func prepare(_ url: URL) throws {
         guard type != nil, !FileManager.default.fileExists(atPath: url.path) else { return }
         _ = FileManager.default.createFile(atPath: url.path, contents: nil)
         try protect(url)
     }
 
-    /// Protects the file, its write-ahead log and the log's index, as far as they are there.
+    /// Protects the file, its write-ahead log and the log's index, if they exist.
     func protect(_ url: URL) throws {
         guard let type else { return }
         for part in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: url.path + part) {
@@ -39,7 +41,6 @@ extension Store.FileProtection {
         }
     }
 
-    /// Sets an attribute that only Apple's systems have.
     private static func set(_ type: FileProtectionType, _ path: String) throws {
         #if canImport(Darwin)
             try FileManager.default.setAttributes([.protectionKey: type], ofItemAtPath: path)

@@ -6,7 +6,8 @@
     import Foundation
 
     extension FileWatcher {
-        /// Calls a closure after writes to a file. Returns a closure that stops this, or nil if the file cannot be watched.
+        /// Calls a closure after writes to a file. Returns a closure that stops watching, or nil if the file cannot be
+        /// watched.
         ///
         /// > Source: Apple, "DispatchSource.makeFileSystemObjectSource(fileDescriptor:eventMask:queue:)", kqueue(2).
         static func watch(_ file: URL, _ written: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
@@ -26,7 +27,7 @@
             return { watch.source.cancel() }
         }
 
-        /// Unchecked, because a dispatch source may be used from any thread, although its protocol does not say so.
+        /// Unchecked, because dispatch sources are thread-safe but their protocol is not declared `Sendable`.
         private struct Watch: @unchecked Sendable {
             let source: any DispatchSourceProtocol
         }

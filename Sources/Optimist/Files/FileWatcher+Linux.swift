@@ -1,21 +1,22 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if os(Linux)
-    // A dispatch source may be used from any thread, but the module on Linux does not say so.
+    // Dispatch sources are thread-safe, but not declared `Sendable` on Linux.
     @preconcurrency import Dispatch
     import Foundation
     import Glibc
     import OptimistCore
 
     extension FileWatcher {
-        /// Calls a closure after writes to a file. Returns a closure that stops this, or nil if the file cannot be watched.
+        /// Calls a closure after writes to a file. Returns a closure that stops watching, or nil if the file cannot be
+        /// watched.
         static func watch(_ file: URL, _ written: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
             guard let watch = Inotify.shared?.add(file.path, written) else { return nil }
             return { Inotify.shared?.remove(watch) }
         }
     }
 
-    /// The single inotify instance of this process. By default, a user may have no more than 128 in all.
+    /// The process's only inotify instance. By default, a user may have 128 in total.
     ///
     /// > Source: Linux, inotify(7).
     private final class Inotify: Sendable {
@@ -26,8 +27,7 @@
             let id: Int
         }
 
-        /// The listeners, by the number of the file that they watch. Two listeners that watch the same file have the same
-        /// number.
+        /// The listeners by watch number. Listeners of the same file share its number.
         private struct State {
             var listeners: [Int32: [Int: @Sendable () -> Void]] = [:]
             var nextID = 0
@@ -70,15 +70,15 @@
             }
         }
 
-        /// The listeners of some files. If `numbers` is nil, the event queue overflowed: any file may have been written, so all
-        /// listeners are returned.
+        /// The listeners of some files, or all listeners if `numbers` is nil.
         private func listeners(of numbers: Set<Int32>?) -> [@Sendable () -> Void] {
             state.withLock { state in
                 state.listeners.filter { numbers?.contains($0.key) ?? true }.flatMap { $0.value.values }
             }
         }
 
-        /// Reads the numbers of the files that were written to. Nil if the event queue overflowed.
+        /// Reads the watch numbers of the files that were written to. Nil if the event queue overflowed, so that any
+        /// file may have been written to.
         private func drain() -> Set<Int32>? {
             var numbers: Set<Int32> = []
             var buffer = [UInt8](repeating: 0, count: 16_384)

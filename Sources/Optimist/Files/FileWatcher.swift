@@ -3,10 +3,10 @@
 import Dispatch
 import Foundation
 
-/// Reports that a process wrote to a file. One notice stands for one or more writes since the last notice that was read.
+/// Reports writes to a file by any process.
 ///
-/// There is at most one notice in 25 ms, so that a process is not woken for each of its own writes. If the system gives no
-/// notices, the stream ends at once.
+/// A notice covers all writes since the last one was read. There is at most one every 25 ms, to limit how often a
+/// process is woken by its own writes. If the file cannot be watched, the stream ends immediately.
 enum FileWatcher {
     static let pause: DispatchTimeInterval = .milliseconds(25)
 

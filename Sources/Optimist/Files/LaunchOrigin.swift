@@ -5,37 +5,37 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// The id under which a launch counts until the server has confirmed that the file did not go back (M3, L3).
+/// The id under which a launch counts until the server has confirmed that the file was not restored from an older copy
+/// (M3, L3).
 ///
-/// If an older copy of the app's file replaced the file, the copy still has the device id, and the device may have counted more
-/// under that id since the copy was made. The server keeps one total for each id, so it would lose the other count. Each launch
-/// therefore first counts under an id of its own. If the file did go back, the counts stay under that id. If it did not, the
-/// totals move to the device's id. The device then sends both totals, because a copy of the file may still hold the total that
-/// is now zero.
+/// A restored copy has the same device id, and the device may have counted more under that id since the copy was made.
+/// The server keeps one total per id, so it would lose one of the counts. Each launch therefore starts with a separate
+/// id. If the file was restored, the counts stay under that id. If not, the totals move to the device's id. The device
+/// then sends both totals, because another copy of the file may still hold the total that is now zero.
 ///
-/// In `optimist_node`, `own` is 0 for ids of other devices, 1 for ids that this device has or had, 2 for ids of launches, and 3
-/// for ids of launches whose totals were moved. No clock of a row names an id of the last two kinds, so such ids can be
-/// deleted.
+/// In `optimist_node`, `own` is 0 for other devices, 1 for ids that this device has or had, 2 for ids of launches, and
+/// 3 for ids of launches whose totals were moved. Clocks of rows never contain ids of the last two kinds, so these can
+/// be deleted.
 struct LaunchOrigin {
     private let db: Database
 
     init(_ db: Database) { self.db = db }
 
-    /// The most launches whose ids may be unconfirmed. After that many, a device that is still offline reuses the last id,
-    /// because each id takes up space in every row that was counted in.
+    /// The maximum number of unconfirmed launch ids. After that, a device that is still offline reuses the last id,
+    /// because each id takes up space in every row that it counted in.
     static let maxUnconfirmed = 64
 
-    /// The number of launches whose zeroed totals are remembered after the server has them.
+    /// The number of launches whose zeroed totals are kept after the server has them.
     static let maxRemembered = 256
 
-    /// Returns the id for a launch that begins. The id is stored when the launch first counts under it.
+    /// Returns the id for a new launch. It is stored when the launch first counts.
     func begin(makeID: () -> UUID) throws -> String {
         let ids = try String.fetchAll(db, sql: "SELECT device FROM optimist_node WHERE own = 2 ORDER BY number")
         guard let last = ids.last, ids.count >= Self.maxUnconfirmed else { return DeviceIdentity.make(makeID) }
         return last
     }
 
-    /// Leaves all totals under the ids that they were counted under, because the file went back or is a copy.
+    /// Keeps all totals under their ids, because the file was restored or is a copy.
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
     /// Moves the totals of launches to the device's id. No other launch has counted under the device's id since.
@@ -43,8 +43,8 @@ struct LaunchOrigin {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
         if isAny != true { return }
-        // A total that the server has under a launch's id stays there: an older version of this library or a copy of the file
-        // sent it.
+        // Totals that the server already has under a launch's id stay there: an older version of this library or a copy
+        // of the file sent them.
         try db.execute(
             sql: """
                 UPDATE optimist_node SET own = 1
@@ -65,9 +65,9 @@ struct LaunchOrigin {
         try forget()
     }
 
-    /// Deletes zeroed totals that were never sent and will not be sent, and those that the server also has as zero. The totals
-    /// of the latest launches stay, because the device must send them again to a server that goes back. If such a server lost a
-    /// row, all totals of the row stay until the server has the row again.
+    /// Deletes zeroed totals that were never sent, and totals that are zero on the server as well. The latest launches
+    /// keep theirs, because the device must resend them if the server is restored from a backup. If that server lost a
+    /// row, all totals of the row stay until it has the row again.
     private func forget() throws {
         try db.execute(
             sql: """

@@ -5,12 +5,12 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// Opens the file for writing. Sets up functions, durability and the engine's tables, runs the app's migrations, and installs
-/// the triggers.
+/// Opens the file for writing: configures the connections and durability, creates the engine's tables, runs the app's
+/// migrations, and installs the triggers.
 struct OpenedDatabase {
     let pool: DatabasePool
     let layouts: [TableLayout]
-    /// The app's tables WITHOUT ROWID: SQLite does not report changes to them.
+    /// The app's WITHOUT ROWID tables. SQLite does not report changes to them.
     let unreported: [String]
     let shared: SharedFile
 
@@ -21,13 +21,13 @@ struct OpenedDatabase {
         var configuration = file.configuration
         configuration.label = configuration.label ?? "optimist"
         configuration.busyMode = .timeout(5)
-        // An app whose file is in a shared container asks all connections to release their locks before it is suspended.
+        // An app with a file in a shared container makes all connections release their locks before it is suspended.
         configuration.observesSuspensionNotifications = true
         configuration.prepareDatabase { db in
-            // Replacing a row deletes the row that was there, and the delete trigger must see that.
+            // REPLACE deletes the old row, and the delete trigger must see that.
             try db.execute(sql: "PRAGMA recursive_triggers = ON")
             try capture.install(on: db)
-            // The pool keeps this closure, and so the checkpoints that its connections call.
+            // This closure makes the pool retain the checkpoints that its connections call.
             checkpoints?.attach(to: db)
         }
         pool = try DatabasePool(path: file.url.path, configuration: configuration)
@@ -50,12 +50,11 @@ struct OpenedDatabase {
         }
     }
 
-    /// GRDB lowers `synchronous` after `prepareDatabase`. So the level is set on the writer once that is open, and is read
-    /// back.
+    /// GRDB lowers `synchronous` after `prepareDatabase`, so this sets the level on the open writer and reads it back.
     private static func require(_ durability: Store.Durability, of pool: DatabasePool) throws {
         let level = durability == .full ? 2 : 1
         let inForce = try pool.writeWithoutTransaction { db in
-            // A page of a first sync dirties more of the indexes than the 2 MB that SQLite caches by default. Each index page
+            // A page of a first sync dirties more index pages than fit in SQLite's default cache of 2 MB, and each
             // would be written several times.
             try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
@@ -67,7 +66,7 @@ struct OpenedDatabase {
     }
 }
 
-/// The steps that run once for each opening, in one transaction.
+/// The steps of each opening, in one transaction.
 struct Opening {
     let synced: [any SyncedRecord.Type]
     let capture: CaptureContext
@@ -96,7 +95,7 @@ struct Opening {
         return layouts
     }
 
-    /// Fills columns that a migration added with the values that newer apps had written into them.
+    /// Fills columns that a migration added with values received earlier from newer apps.
     private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
         if try UnknownColumns(db).isEmpty { return }
         capture.begin(as: .server, milliseconds: milliseconds)
@@ -104,11 +103,11 @@ struct Opening {
         for layout in layouts { try rows.applyUnknown(of: layout) }
     }
 
-    /// Makes rows pending that were written while there were no triggers, as one transaction of the user.
+    /// Makes rows pending that were written while no triggers were installed, as one transaction of the user.
     ///
-    /// - Parameter renewed: The tables whose triggers were missing or out of date.
+    /// - Parameter renewed: The tables whose triggers were missing or outdated.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        // The time of day that every later write uses, corrected by the server's.
+        // The time that later writes use, corrected by the server's.
         let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
         capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }

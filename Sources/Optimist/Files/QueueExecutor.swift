@@ -2,7 +2,7 @@
 
 import Dispatch
 
-/// Runs an actor's jobs on a dispatch queue, so that work that blocks, such as a disk sync, holds up no other task.
+/// Runs an actor's jobs on a dispatch queue, so that blocking work such as disk sync does not hold up other tasks.
 final class QueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -4,22 +4,21 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// A database file before it is opened for writing. Checks whether it is a database, and whether this version can use it.
+/// A database file that is not open for writing yet. Checks whether it is a database that this version can use.
 struct StoreFile {
     let url: URL
-    /// What the app does with each connection.
     var configuration = Configuration()
 
-    /// Checks the file without changing it. The exception: SQLite rolls back what a process that died left half written.
+    /// Checks the file without changing it, except that SQLite rolls back a partial write of a process that died.
     ///
-    /// - Parameter migrator: The app's migrations, or nil to look at the engine's tables only.
+    /// - Parameter migrator: The app's migrations. Nil to check only the engine's tables.
     /// - Throws: `OptimistError` with code `notADatabase`, `newerVersion` or `erasingMigrator`.
     func check(against migrator: DatabaseMigrator?) throws {
         if migrator?.eraseDatabaseOnSchemaChange == true { throw erasing }
         do { try look(migrator) } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
         {
-            // The process died while it created the file, before the file had a write-ahead log.
+            // A process died while it created the file, before there was a write-ahead log.
             try DatabaseQueue(path: url.path, configuration: configuration).read { db in
                 _ = try db.tableExists("optimist_meta")
             }
@@ -45,7 +44,7 @@ struct StoreFile {
         }
     }
 
-    /// Reads the file on a connection that cannot write.
+    /// Reads the file on a read-only connection.
     func reading<T>(_ value: (Database) throws -> T) throws -> T {
         do {
             var configuration = configuration
@@ -61,7 +60,7 @@ struct StoreFile {
         }
     }
 
-    /// The error to throw for a file that SQLite cannot open. Usually the folder does not exist.
+    /// The error for a file that SQLite cannot open. Usually the folder is missing.
     func sentence(onNotOpening error: DatabaseError) -> any Error {
         let folder = url.deletingLastPathComponent().path
         if FileManager.default.fileExists(atPath: folder) { return error }
