@@ -2,67 +2,67 @@
 
 public import OptimistWire
 
-/// A backend that keeps rows for several devices. The sync engine talks to it.
+/// A backend that the sync engine exchanges rows with.
 ///
-/// The default is ``JMAPRemote``. A team with its own backend implements this protocol instead. The engine calls `push`
-/// and `pull` independently of each other, each at most once at a time. It repeats a call whose answer it did not get:
-/// every push is a merge, so repeating it changes nothing.
+/// The default is ``JMAPRemote``. Implement this protocol to use your own backend. The engine calls `push` and `pull`
+/// concurrently, but each at most once at a time. It repeats a call if the answer is lost: every push is a merge, so
+/// repeating it changes nothing.
 ///
-/// The remote numbers its transactions for each account, and gives the number as `seq` in verdicts, in rows of pages
-/// and in the row of a refusal. Columns without clocks follow these numbers: the value of the later transaction wins.
-/// The remote states its other promises in ``guarantees``.
+/// The remote numbers the transactions of each account, and reports the number as `seq` in verdicts, in rows of pages
+/// and in the row of a refusal. For columns without clocks, the value of the later transaction wins. ``guarantees``
+/// states the remote's other promises.
 ///
-/// Every function throws ``RemoteFailure``, and `CancellationError` when its task is cancelled. Any other error counts
-/// as ``RemoteFailure/unreachable(_:)``. A call without an answer after 15 minutes is cancelled and made again, even if
-/// the cancelled call has not returned.
+/// Functions throw ``RemoteFailure``, or `CancellationError` when their task is cancelled. Any other error counts as
+/// ``RemoteFailure/unreachable(_:)``. The engine cancels a call without an answer after 15 minutes and repeats it, even
+/// if the cancelled call has not returned.
 public protocol Remote: Sendable {
-    /// The account that is signed in at this moment. The engine asks at each write of the app, so the remote must
-    /// answer at once, without using disk or network.
+    /// The account that is signed in now. The engine asks at each write of the app, so the answer must be immediate,
+    /// without disk or network access.
     ///
-    /// While another account than the file's is signed in, the store refuses writes to the file's synced tables
-    /// (`OptimistError` with code `otherAccount`). Default: ``SignInState/unknown``. The engine then learns the account only from
-    /// ``connect()``, and treats what the app writes between a sign-in and that call as writes of the file's account.
+    /// While an account other than the file's is signed in, the store refuses writes to the file's synced tables
+    /// (`OptimistError` with code `otherAccount`). Default: ``SignInState/unknown``. The engine then learns the account
+    /// only from ``connect()``, and attributes writes between a sign-in and that call to the file's account.
     var signInState: SignInState { get }
 
-    /// What the remote promises about its cursors and pages. Default: nothing.
+    /// The remote's promises about its cursors and pages. Default: none.
     var guarantees: RemoteGuarantees { get }
 
-    /// Tells whose rows the remote keeps. The engine calls it before the first push or pull of each run, and again when sync
-    /// goes on after a pause or a failure, after a `protocolError`, a `cursorLost` or a `forked`, and when another account
-    /// has signed in. Two calls run at a time only if the first one was cancelled. Calls of the other functions may be under way.
+    /// Connects, and returns the account. The engine calls this before the first push or pull of each run, after a
+    /// pause or a failure, after a `protocolError`, a `cursorLost` or a `forked`, and when another account has signed
+    /// in. Calls may overlap with calls of other functions, but with another `connect()` only if that was cancelled.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func connect() async throws -> RemoteAccount
 
-    /// Sends the current state of some rows.
+    /// Sends the current state of rows.
     ///
-    /// A device whose tables have counters first asks whether its file went back. It asks with a push without rows,
-    /// whose number is that of the last push, or 0. The remote answers without verdicts, or throws
+    /// A device with counters first asks whether its file was restored from an older copy. It sends a push without rows
+    /// whose number is that of the last push, or 0. The remote answers without verdicts or throws
     /// ``RemoteFailure/pushRewound``. A remote that does not know throws ``RemoteFailure/refused(_:)``.
     ///
-    /// - Returns: A verdict for each row of the push, in its order, and what else the remote has to tell.
-    /// - Throws: ``RemoteFailure``, or `CancellationError`. The rows stay pending then.
+    /// - Returns: One verdict per row, in the order of the push, and further information.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. The rows then stay pending.
     func push(_ push: RemotePush) async throws -> RemotePush.Answer
 
-    /// Asks for the changes after a cursor, in whole transactions and in the server's order. The remote may leave out
-    /// what this device has pushed, unless ``guarantees`` says otherwise.
+    /// Returns the changes after a cursor: entire transactions in the server's order. The remote may omit this device's
+    /// own changes, unless ``guarantees`` says otherwise.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func pull(_ request: RemotePage.Request) async throws -> RemotePage
 
-    /// Asks for the living rows of one table as they are now, in parts. A device starts this way if it is empty or if
-    /// its cursor is too old.
+    /// Returns a part of the current rows of a table, without deleted rows. A device starts with snapshots if it is
+    /// empty or if its cursor is too old.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`. The default implementation throws
-    ///   ``RemoteFailure/noSnapshots``: the device then starts by ``pull(_:)`` from ``RemoteAccount/initialCursor``.
+    ///   ``RemoteFailure/noSnapshots``: the device then starts with ``pull(_:)`` from ``RemoteAccount/initialCursor``.
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot
 
     /// Listens for pokes until the connection ends or the task is cancelled.
     ///
-    /// - Parameter receive: Called for each poke, on any thread. The first call is ``RemotePoke/alive``, as soon as the
+    /// - Parameter receive: Called for each poke, on any thread, and first with ``RemotePoke/alive`` once the
     ///   connection is established.
-    /// - Throws: ``RemoteFailure``, or `CancellationError`. A remote that cannot send pokes throws
-    ///   ``RemoteFailure/noPokes``: the engine then asks it every minute.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. A remote without pokes throws ``RemoteFailure/noPokes``:
+    ///   the engine then pulls every minute.
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws
 }
 
@@ -75,24 +75,24 @@ extension Remote {
     }
 }
 
-/// Whose rows a remote keeps.
+/// An account on a remote.
 public struct RemoteAccount: Sendable, Hashable {
-    /// Names the server and the account, and is the same at every connection. A database file is bound to the first
-    /// account that it syncs with.
+    /// Identifies the server and the account, and is the same at every connection. A database file is bound to the
+    /// first account that it syncs with.
     public var id: String
-    /// The cursor from which an empty device starts.
+    /// The cursor that an empty device starts from.
     public var initialCursor: String
-    /// The tables that the remote keeps. The engine asks for no other tables, and no deletion waits for rows of other
-    /// tables. Nil, the default: every table.
+    /// The remote's tables. The engine requests only these, and deletions do not wait for rows of other tables. Nil,
+    /// the default, means every table.
     public var tables: Set<String>?
-    /// The remote's schema. If it lacks a unique index of the app, sync fails, because devices could not agree. Nil,
-    /// the default: the remote does not say.
+    /// The remote's schema. If it lacks a unique index of the app, sync fails, because devices could not agree.
+    /// Default: nil, unknown.
     public var schema: Schema?
-    /// How many days the remote remembers a deleted row. After that the device may forget the row too. Nil, the
-    /// default: the remote does not say, and the device remembers deleted rows for good.
+    /// The number of days for which the remote remembers a deleted row. After that, the device may forget it too.
+    /// Default: nil, unknown, and the device remembers deleted rows forever.
     public var tombstoneDays: Int?
 
-    /// Makes an account. By default the remote keeps every table, and says nothing about its schema.
+    /// Creates an account, by default with every table and an unknown schema.
     public init(
         id: String, initialCursor: String, tables: Set<String>? = nil, schema: Schema? = nil,
         tombstoneDays: Int? = nil
@@ -105,45 +105,45 @@ public struct RemoteAccount: Sendable, Hashable {
     }
 }
 
-/// A message that a remote sends unasked. It is a hint and never carries data.
+/// An unsolicited message from a remote: a hint that never carries data.
 public enum RemotePoke: Sendable, Hashable {
-    /// There may be something to pull.
+    /// There may be changes to pull.
     case changed
     /// The connection is alive.
     case alive
 }
 
-/// Why a request to a remote failed. In every case, all pending rows stay pending.
+/// Why a request to a remote failed. Pending rows always stay pending.
 public enum RemoteFailure: Error, Sendable, Hashable {
-    /// The request certainly did not arrive, for example because there is no network.
+    /// The request definitely did not arrive, for example because there is no network.
     case notSent(String)
-    /// There was no readable answer: a timeout, a broken connection, or a 5xx status. The remote may have carried out
-    /// the request.
+    /// There was no readable answer, because of a timeout, a broken connection or a 5xx status. The remote may have
+    /// processed the request.
     case unreachable(String)
-    /// The remote asks the engine to wait. The engine waits for an hour at most.
+    /// The remote asks the engine to wait. The engine waits at most an hour.
     case throttled(after: Duration)
-    /// There is no valid session. Sync waits for a new one.
+    /// The session is not valid. Sync waits for a new one.
     case signedOut(String)
-    /// The remote does not let this account sync.
+    /// The remote does not allow this account to sync.
     case forbidden(String)
-    /// The push was too large as a whole. The engine sends it again in halves.
+    /// The push was too large. The engine resends it in halves.
     case tooLarge(isProtocolLimit: Bool)
-    /// The remote refused the push as a whole, without a reason that the protocol knows. The engine sends it again in
-    /// halves, to find the row at fault.
+    /// The remote refused the entire push, without a reason that the protocol defines. The engine resends it in halves
+    /// to find the row at fault.
     case refused(String)
-    /// Another copy of the database has pushed under this device's id with a higher number.
+    /// Another copy of the database has used this device's id for a push with a higher number.
     case pushRewound
-    /// The cursor is unknown or too old: the device receives everything again (L4).
+    /// The cursor is unknown or too old. The device receives everything again (L4).
     case cursorLost
-    /// The remote's database has gone back to a point before the cursor, for example because it was restored from a
-    /// backup: see ``RemoteEpoch`` (L3). Empty: the remote does not say how far.
+    /// The remote's database was restored to a point before the cursor, for example from a backup: see ``RemoteEpoch``
+    /// (L3). Empty if the remote does not know how far.
     case forked([RemoteEpoch])
-    /// The remote withholds every table of the request, each for its reason. Other tables go on.
+    /// The remote withholds every requested table, for these reasons. Other tables are not affected.
     case withheld([String: WithheldReason])
-    /// The remote or the device breaks the protocol.
+    /// The remote or the device violated the protocol.
     case protocolError(String)
-    /// The remote has no stream of pokes.
+    /// The remote does not send pokes.
     case noPokes
-    /// The remote gives no snapshots: a device starts with ordinary pulls.
+    /// The remote does not support snapshots. A device starts with ordinary pulls.
     case noSnapshots
 }

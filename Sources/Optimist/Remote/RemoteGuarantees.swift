@@ -3,25 +3,25 @@
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// What a remote promises beyond the requirements of ``Remote``. Default: nothing, which is always safe.
+/// Promises of a remote beyond the requirements of ``Remote``. Default: none, which is always safe.
 ///
-/// The engine draws conclusions from a cursor, or from a row that is missing in a page, only if these guarantees allow it.
+/// The engine draws conclusions from a cursor, or from a row missing from a page, only if these guarantees allow it.
 public struct RemoteGuarantees: Sendable, Hashable {
-    /// Whether the remote's cursors are positions in the order of its transactions. Each cursor is an
-    /// `OptimistWire.SyncState`, `epoch.seq`, whose number is the `seq` of verdicts and rows.
+    /// Whether the remote's cursors are ordered like its transactions. Each cursor is an `OptimistWire.SyncState`,
+    /// `epoch.seq`, with the `seq` of verdicts and rows.
     ///
-    /// If true, the engine receives the table that is furthest behind first, recognises a row that was deleted before a
-    /// snapshot, forgets deleted rows in time, and sends a remote that went back what it lost (``RemoteEpoch``).
-    /// Default: false. Cursors are then opaque: the engine returns them unchanged, receives the table that has waited
-    /// longest first, and receives everything again from a remote that says that it went back.
+    /// If true, the engine receives the table that is furthest behind first, recognises rows that were deleted before a
+    /// snapshot, forgets deleted rows eventually, and resends rows that a restored remote lost (``RemoteEpoch``).
+    /// Default: false. Cursors are then opaque: the engine only returns them, receives the table that has waited
+    /// longest first, and receives everything again from a remote that reports that it was restored.
     public var hasOrderedCursors: Bool
-    /// Whether pages also bring what this device has pushed.
+    /// Whether pages include this device's own changes.
     ///
-    /// If true, and the device receives a table from the beginning, the server has deleted each row that it had and
-    /// that neither pages nor a snapshot bring. Default: false. Then only a snapshot shows that a row was deleted.
+    /// If true and the device receives a table from the beginning, rows missing from all pages and snapshots were
+    /// deleted on the server. Default: false. Then only a snapshot shows that a row was deleted.
     public var pagesHaveOwnChanges: Bool
 
-    /// Makes guarantees, by default none, which is always safe.
+    /// Creates guarantees, by default none.
     public init(hasOrderedCursors: Bool = false, pagesHaveOwnChanges: Bool = false) {
         self.hasOrderedCursors = hasOrderedCursors
         self.pagesHaveOwnChanges = pagesHaveOwnChanges
@@ -29,17 +29,17 @@ public struct RemoteGuarantees: Sendable, Hashable {
 }
 
 extension RemoteGuarantees {
-    /// The position that a cursor names. Nil: there is no cursor, or cursors are opaque.
+    /// A cursor's position. Nil if there is no cursor, or if cursors are opaque.
     func state(of cursor: String?) -> SyncState? { hasOrderedCursors ? cursor.flatMap { SyncState($0) } : nil }
 
-    /// Whether a row counts as deleted if the server had it before a snapshot and the snapshot does not contain it,
-    /// even if the device learns late that the server had it.
+    /// Whether a row counts as deleted if the server had it before a snapshot that does not contain it, even if the
+    /// device only later learns that the server had it.
     var tellMissedRows: Bool { hasOrderedCursors && pagesHaveOwnChanges }
 }
 
 extension Meta {
-    /// The remote's promises at the last connection. Before the first connection both are assumed, because nothing has
-    /// been received yet.
+    /// The remote's promises at the last connection. Before the first connection both are assumed, which is safe
+    /// because no page has been received.
     static func guarantees(in db: Database) throws -> RemoteGuarantees {
         let known = try int(.guarantees, in: db) ?? 3
         return RemoteGuarantees(hasOrderedCursors: known & 1 != 0, pagesHaveOwnChanges: known & 2 != 0)
@@ -52,7 +52,7 @@ extension Meta {
 }
 
 extension Store {
-    /// Stores what the remote promises. The engine calls it before it sends or receives anything.
+    /// Stores the remote's promises. The engine calls this before it sends or receives.
     func note(_ guarantees: RemoteGuarantees) async throws {
         if try await read({ try Meta.guarantees(in: $0) }) == guarantees { return }
         try await apply { db in try Meta.set(guarantees, in: db) }

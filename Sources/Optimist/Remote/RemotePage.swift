@@ -3,29 +3,29 @@
 public import Foundation
 public import OptimistWire
 
-/// Whole transactions of the server, in their order.
+/// A page of the server's transactions, complete and in order.
 public struct RemotePage: Sendable {
     /// The cursor of the request.
     public var from: String
     /// The cursor after this page.
     public var cursor: String
-    /// Whether the remote had more changes when it made the page.
+    /// Whether there were more changes when the remote made the page.
     public var hasMore: Bool
-    /// The cursor of the remote's last transaction when it made the page: each row is as it was then. If `hasMore` is
-    /// true, rows that had changed again by then come in later pages. Nil: the remote does not say.
+    /// The cursor of the remote's last transaction when it made the page: rows are as they were then. If `hasMore` is
+    /// true, later pages contain rows that had changed again by that time. Nil if unknown.
     public var head: String?
-    /// The rows that changed. The living rows of a table come in the order of their last transactions, and so do its
-    /// deleted ones.
+    /// The changed rows. For each table, live rows are in the order of their last transactions, and so are deleted
+    /// rows.
     public var rows: [Row]
-    /// Tables of the request that the remote keeps from this device, and why. The page says nothing about them. A remote
-    /// that withholds all of them throws ``RemoteFailure/withheld(_:)`` instead. Default: none.
+    /// Requested tables that the remote withholds, and why. The page does not cover them. If all are withheld, the
+    /// remote throws ``RemoteFailure/withheld(_:)`` instead. Default: none.
     public var withheld: [String: WithheldReason] = [:]
-    /// The epochs of the remote's database, oldest first, if the cursor belongs to an earlier epoch. Default: none.
+    /// The epochs of the remote's database, oldest first, if the cursor is from an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
     /// The remote's time of day when it answered. Nil: it does not say.
     public var serverTime: Date?
 
-    /// Makes a page with rows and cursors only.
+    /// Creates a page with only rows and cursors.
     public init(from: String, cursor: String, hasMore: Bool, rows: [Row]) {
         self.from = from
         self.cursor = cursor
@@ -35,19 +35,19 @@ public struct RemotePage: Sendable {
 }
 
 extension RemotePage {
-    /// What a device asks for in a pull.
+    /// A request for a page.
     public struct Request: Sendable, Hashable {
-        /// The tables to receive, all of them in ``RemoteAccount/tables``.
+        /// The requested tables, all from ``RemoteAccount/tables``.
         public var tables: [String]
-        /// The cursor after which the device asks for changes: ``RemoteAccount/initialCursor``, or one that the remote gave.
+        /// The cursor to start after: ``RemoteAccount/initialCursor``, or a cursor from the remote.
         public var cursor: String
-        /// The highest number of rows wanted, at least 1. The remote may send fewer, or more if it must keep a transaction whole.
+        /// The maximum number of rows, at least 1. The remote may send fewer, or more to keep a transaction complete.
         public var limit: Int
-        /// Every id under which the device counts or has counted, if its tables have counters. For these ids, the page
-        /// tells in `RowPatch.mine` how much of each sum the device itself has counted. Default: none.
+        /// All ids under which the device counts or has counted, if its tables have counters. For these ids,
+        /// `RowPatch.mine` in the page states how much of each sum the device itself has counted. Default: none.
         public var origins: [String]
 
-        /// Makes a request.
+        /// Creates a request.
         public init(tables: [String], cursor: String, limit: Int, origins: [String] = []) {
             self.tables = tables
             self.cursor = cursor
@@ -56,7 +56,7 @@ extension RemotePage {
         }
     }
 
-    /// A row as the server has it.
+    /// The server's state of a row.
     public struct Row: Sendable, Hashable {
         /// The table of the row.
         public var table: String
@@ -67,13 +67,13 @@ extension RemotePage {
 
         /// The row's columns, or its deletion.
         public enum Content: Sendable, Hashable {
-            /// The row is alive. The patch has every column that was ever written.
+            /// The row exists. The patch has every column that was ever written.
             case row(RowPatch)
             /// The row was deleted.
             case deleted(Tombstone)
         }
 
-        /// Makes a row of a page.
+        /// Creates a row of a page.
         public init(table: String, id: String, content: Content) {
             self.table = table
             self.id = id

@@ -2,25 +2,23 @@
 
 public import OptimistWire
 
-/// Some rows on their way to the server.
+/// A set of rows to send to the server.
 public struct RemotePush: Sendable, Hashable {
-    /// The number of the push. Each new push with rows increases the device's number by one.
+    /// The number of the push. It increases by one with each new push that has rows.
     public var number: Int64
-    /// The id of the device, 1 to 64 ASCII letters and digits.
+    /// The device's id: 1 to 64 ASCII letters and digits.
     public var device: String
-    /// The rows to send, each once.
+    /// The rows to send, each at most once.
     public var rows: [Row]
-    /// Ranges of ``rows`` that the server applies together: either all rows of a range or none. Default: the server
-    /// applies each row on its own.
+    /// Ranges of ``rows`` that the server applies atomically. Default: none, each row is applied individually.
     public var groups: [Range<Int>]
-    /// Every id under which the device counts or has counted, if its tables have counters. For these ids, answers tell
-    /// how much of each sum the device itself has counted. Default: none.
+    /// All ids under which the device counts or has counted, if its tables have counters. The answer states how much of
+    /// each sum was counted under these ids. Default: none.
     public var origins: [String]
-    /// How long the oldest pending row has waited, in whole seconds, for the server's operator. Default: nil, and the server is
-    /// not told.
+    /// The age of the oldest pending row in whole seconds, for the server's operator. Default: nil, not reported.
     public var oldestPendingSeconds: Int64?
 
-    /// Makes a push, by default without groups and counters.
+    /// Creates a push, by default without groups and counters.
     public init(
         number: Int64, device: String, rows: [Row], groups: [Range<Int>] = [], origins: [String] = [],
         oldestPendingSeconds: Int64? = nil
@@ -41,12 +39,12 @@ extension RemotePush {
         public var table: String
         /// The row's lower-case UUID.
         public var id: String
-        /// What the device asks the server to do with the row.
+        /// The change to make to the row.
         public var change: Change
 
-        /// What the device asks the server to do with the row. Patches carry a generation and the clocks of their columns.
+        /// A change to a row. Patches carry a generation and the clocks of their columns.
         public enum Change: Sendable, Hashable {
-            /// Create the row. If the server already has it, the server merges the columns.
+            /// Create the row. If it exists, merge the columns.
             case create(RowPatch)
             /// Merge these columns into the row.
             case update(RowPatch)
@@ -54,7 +52,7 @@ extension RemotePush {
             case delete(Tombstone)
         }
 
-        /// Makes a row of a push.
+        /// Creates a row of a push.
         public init(table: String, id: String, change: Change) {
             self.table = table
             self.id = id

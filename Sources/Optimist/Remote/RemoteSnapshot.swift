@@ -2,29 +2,27 @@
 
 public import Foundation
 
-/// A part of a snapshot: living rows of one table in the order of their ids. Each row is as it is when the remote makes
-/// the part.
+/// A part of a snapshot: live rows of one table in the order of their ids, as they are when the remote makes the part.
 ///
-/// If a row of the part is a deleted one, sync fails with a ``RemoteFailure/protocolError(_:)``.
+/// A deleted row in it makes sync fail with a ``RemoteFailure/protocolError(_:)``.
 public struct RemoteSnapshot: Sendable {
-    /// The cursor that the remote noted before it made the first part. The device pulls everything after this cursor
-    /// once it has the whole snapshot.
+    /// The remote's cursor before it made the first part. After the complete snapshot, the device pulls all changes
+    /// after this cursor.
     public var at: String
     /// The rows, in the order of their ids.
     public var rows: [RemotePage.Row]
-    /// The last id of this part. The next part begins after it. Nil: this is the last part.
+    /// The last id of this part, after which the next part begins. Nil for the last part.
     public var next: String?
-    /// The cursor of the remote's last transaction when it made the part: each row is as it was then. Nil: the remote
-    /// does not say.
+    /// The cursor of the remote's last transaction when it made the part: rows are as they were then. Nil if unknown.
     public var head: String?
-    /// How many rows the table has, roughly, for showing progress. Nil: unknown.
+    /// The approximate number of rows in the table, to show progress. Nil if unknown.
     public var total: Int?
-    /// The epochs of the remote's database, oldest first, if `at` belongs to an earlier epoch. Default: none.
+    /// The epochs of the remote's database, oldest first, if `at` is from an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
     /// The remote's time of day when it answered. Nil: it does not say.
     public var serverTime: Date?
 
-    /// Makes a part with rows and cursors only.
+    /// Creates a part with only rows and cursors.
     public init(at: String, rows: [RemotePage.Row], next: String?) {
         self.at = at
         self.rows = rows
@@ -33,21 +31,21 @@ public struct RemoteSnapshot: Sendable {
 }
 
 extension RemoteSnapshot {
-    /// A device's request for a part of a snapshot.
+    /// A request for a part of a snapshot.
     public struct Request: Sendable, Hashable {
-        /// The table.
+        /// The requested table.
         public var table: String
-        /// The cursor that the first answer noted. The device gives it for every later part and for the tables that follow.
-        /// Nil: the remote notes a new cursor.
+        /// The cursor from the first answer, sent with every later part and with the tables that follow. Nil to make
+        /// the remote record a new cursor.
         public var at: String?
-        /// The id after which this part begins. Nil: the part begins at the first row.
+        /// The id after which this part begins. Nil for the first part.
         public var after: String?
-        /// The highest number of rows wanted, at least 1.
+        /// The maximum number of rows, at least 1.
         public var limit: Int
         /// As in ``RemotePage/Request/origins``. Default: none.
         public var origins: [String]
 
-        /// Makes a request, by default for the first part of a snapshot.
+        /// Creates a request, by default for the first part of a snapshot.
         public init(
             table: String, at: String? = nil, after: String? = nil, limit: Int, origins: [String] = []
         ) {

@@ -6,12 +6,12 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistWire
 
-/// What an HTTP answer, or its absence, means to the sync engine. It follows the table of errors in the protocol.
+/// Classifies HTTP answers and errors for the sync engine, by the table of errors in the protocol.
 package enum AnswerClass {
-    /// The failure that an answer as a whole stands for. Nil: the answer carries method responses.
+    /// Returns the failure of an entire answer. Nil if it carries method responses.
     ///
-    /// - Parameter date: The answer's own `Date`. A date in `Retry-After` is measured against it. Nil: a date in
-    ///   `Retry-After` is ignored.
+    /// - Parameter date: The answer's `Date`, which a date in `Retry-After` is relative to. If nil, such a date is
+    ///   ignored.
     package static func failure(status: Int, retryAfter: String?, date: String? = nil, body: [UInt8]) -> RemoteFailure?
     {
         if (200..<300).contains(status) { return nil }
@@ -35,10 +35,10 @@ package enum AnswerClass {
         }
     }
 
-    /// The failure that an answer to a request for the event stream stands for. Nil: the answer is an event stream.
+    /// Returns the failure of a request for the event stream. Nil if the answer is an event stream.
     ///
-    /// A refused stream says nothing about the account: a proxy may refuse long answers. Pushes and pulls show whether
-    /// the server refuses the account.
+    /// A refused stream does not mean that the account is refused: a proxy may refuse long answers. Pushes and pulls
+    /// show whether the account is refused.
     static func failure(ofStream head: HTTPResponse) -> RemoteFailure? {
         if head.status == .noContent { return .noPokes }
         let failure = failure(
@@ -52,7 +52,7 @@ package enum AnswerClass {
         return .unreachable("The server answers \(type) where its event stream should be.")
     }
 
-    /// The failure that an error of the session stands for.
+    /// Returns the failure for an error of the session.
     static func failure(_ error: any Error) -> RemoteFailure {
         if let error = error as? TransportError, error.phase == .notSent { return .notSent("\(error.kind)") }
         guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
@@ -65,7 +65,7 @@ package enum AnswerClass {
         }
     }
 
-    /// The failure that a method-level error of a pull stands for.
+    /// Returns the failure for a method-level error of a pull.
     static func failure(ofMethod error: JSONObject) -> RemoteFailure {
         switch error["type"]?.string {
         case "cannotCalculateChanges": .cursorLost
@@ -76,12 +76,12 @@ package enum AnswerClass {
         }
     }
 
-    /// Row errors that the protocol calls final. Every other error means: try again later (V1).
+    /// Row errors that the protocol defines as final. All others are retried (V1).
     private static let final: Set<String> = [
         "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable",
     ]
 
-    /// The verdict that a row's error stands for.
+    /// Returns the verdict for a row's error.
     ///
     /// - Parameter seq: The account's last transaction after the push.
     static func verdict(_ error: SetError, on change: RemotePush.Row.Change, at seq: Int64) -> RemotePush.Verdict {
@@ -105,8 +105,8 @@ package enum AnswerClass {
         }
     }
 
-    /// A number of seconds as a duration from zero to a limit. The number is clamped first, because numbers far beyond
-    /// the limit do not fit in a duration.
+    /// Limits a number of seconds to a duration from zero to `limit`. It clamps the number first, because a far larger
+    /// number would overflow a duration.
     private static func bounded(_ seconds: Double, by limit: Duration) -> Duration {
         .seconds(min(max(seconds, 0), limit / .seconds(1)))
     }

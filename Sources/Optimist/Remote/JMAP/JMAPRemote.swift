@@ -6,7 +6,7 @@ import OptimistCore
 public import OptimistSession
 @_spi(Internals) import OptimistWire
 
-/// A server that speaks JMAP with the row-sync capability, such as `optimist serve`: the default remote.
+/// The default remote: a server that speaks JMAP with the row-sync capability, such as `optimist serve`.
 public final class JMAPRemote: Remote {
     private struct Connection {
         var resource: SessionResource
@@ -18,20 +18,20 @@ public final class JMAPRemote: Remote {
     private let connection = Mutex<Connection?>(nil)
     private let connecting = SharedWork<RemoteAccount>()
 
-    /// How often the server is asked to send a sign of life. The stream ends if the server sends nothing for twice as long.
+    /// How often the server should send a sign of life. The stream ends after twice that time without data.
     private static let ping = Duration.seconds(30)
-    /// A large request gets the time that it needs at this rate, because a group that was written together is never divided.
+    /// Large requests get extra time at this rate, because a group of rows that were written together cannot be split.
     private static let leastBytesPerSecond = 32_000
 
     /// - Parameters:
-    ///   - session: Signs the requests. The remote makes one attempt per request, because the engine repeats them.
-    ///   - schemaVersion: The version of the schema that the app was built with. Default: 1.
+    ///   - session: Signs the requests. Each request is attempted once, because the engine retries.
+    ///   - schemaVersion: The schema version that the app was built with. Default: 1.
     public init(session: Session, schemaVersion: Int = 1) {
         self.session = session
         self.schemaVersion = schemaVersion
     }
 
-    /// The account that the session knows.
+    /// The session's account.
     public var signInState: SignInState {
         switch session.state {
         case .restoring, .locked: .unknown
@@ -41,11 +41,10 @@ public final class JMAPRemote: Remote {
         }
     }
 
-    /// The name of an account and its server. The port is left out, because it tells how to reach the server, not which
-    /// server it is.
+    /// The name of an account and its server. It omits the port, which does not identify the server.
     private func name(of account: String) -> String { "\(session.server.host() ?? "")#\(account)" }
 
-    /// Both guarantees: cursors are ordered, and pages also bring what this device has pushed, as Protocol.md says.
+    /// Both guarantees, as Protocol.md requires.
     public var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
 
     public func connect() async throws -> RemoteAccount {
@@ -118,7 +117,7 @@ public final class JMAPRemote: Remote {
         return connection
     }
 
-    /// Fetches the session resource. It follows redirects on the same host only: the session refuses every other origin.
+    /// Fetches the session resource. Follows redirects on the same host only: the session refuses other origins.
     private func discover() async throws -> SessionResource {
         var target = "/.well-known/jmap"
         for _ in 0..<4 {
@@ -134,7 +133,7 @@ public final class JMAPRemote: Remote {
             }
             try Self.check(head, body)
             guard let json = try? JSON(parsing: body) else {
-                // The answer is cut off, or is the sign-in page of a captive network.
+                // The answer is truncated, or is the sign-in page of a captive network.
                 throw RemoteFailure.unreachable("a session that cannot be read")
             }
             guard let resource = SessionResource(json: json) else {
@@ -157,7 +156,7 @@ public final class JMAPRemote: Remote {
         let answer = try await translatingErrors { try await session.send(request) }
         let (head, body) = (answer.head, answer.body)
         try Self.check(head, body)
-        // A refusal wraps a row in one object more than the request that brought it.
+        // A refusal nests a row one object deeper than the request.
         guard let json = try? JSON(parsing: body, maxDepth: RowSync.Limit.jsonDepth + 8),
             let response = Response(json: json)
         else {

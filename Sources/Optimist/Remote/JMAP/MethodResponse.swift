@@ -7,13 +7,13 @@ import Foundation
 struct MethodResponse {
     fileprivate let invocation: Invocation
 
-    /// The type of the method-level error. Nil: the response is not an error.
+    /// The type of the method-level error. Nil for other responses.
     var error: String? { invocation.name == "error" ? invocation.arguments["type"]?.string ?? "" : nil }
 
-    /// Whether the server serves this table only to a newer version of the app.
+    /// Whether the server serves this table only to newer versions of the app.
     var isTooOld: Bool { error == "schemaTooOld" }
 
-    /// - Throws: The ``RemoteFailure`` that the method-level error stands for.
+    /// - Throws: The ``RemoteFailure`` for a method-level error.
     func arguments() throws -> JSONObject {
         if error != nil { throw AnswerClass.failure(ofMethod: invocation.arguments) }
         return invocation.arguments
@@ -21,7 +21,7 @@ struct MethodResponse {
 }
 
 extension Response {
-    /// - Throws: ``RemoteFailure/unreachable(_:)`` if the response has no answer to the call.
+    /// - Throws: ``RemoteFailure/unreachable(_:)`` if the response does not answer the call.
     func answer(_ callID: String, of table: String) throws -> MethodResponse {
         guard let invocation = methodResponses.first(where: { $0.callID == callID }) else {
             throw RemoteFailure.unreachable("an answer without \(table)")
@@ -29,7 +29,7 @@ extension Response {
         return MethodResponse(invocation: invocation)
     }
 
-    /// The server's time of day when it answered.
+    /// The server's time when it answered.
     var date: Date? {
         guard let serverTime, UTCDate.isValid(serverTime) else { return nil }
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: serverTime.utf8.count > 20).parse(serverTime)
@@ -41,7 +41,7 @@ extension RemoteEpoch {
 }
 
 extension [RemoteEpoch] {
-    /// Reads `[{"epoch": "e1", "firstSeq": 0}, …]`. Empty if the JSON has another form.
+    /// Parses `[{"epoch": "e1", "firstSeq": 0}, …]`. Empty for any other JSON.
     init(json: JSON?) {
         let epochs = (json?.array ?? []).map { epoch -> RemoteEpoch? in
             guard let name = epoch["epoch"]?.string, let firstSeq = epoch["firstSeq"]?.int else { return nil }

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Turns the URLs of a server's session resource into targets for the client that fetched it.
+/// Resolves the URLs in a server's session resource for the client that fetched it.
 enum OwnTarget {
-    /// Returns the target to request from the session in place of a URL.
+    /// Returns the target for a URL.
     ///
-    /// A server behind a TLS proxy may not know about the proxy, and then its URLs begin with `http`. If such a URL has
-    /// the session's own host, the client reaches it as the session reaches the host. Every other URL stays as it is:
-    /// the session refuses URLs of other servers.
+    /// A server behind a TLS proxy may not know about the proxy and return `http` URLs. If such a URL has the session's
+    /// host, this returns its path, so that the client uses the session's scheme. Every other URL is returned
+    /// unchanged: the session refuses URLs of other servers.
     static func target(of url: String, for server: URL) -> String {
         let prefix = "http://"
         guard server.scheme?.lowercased() == "https", url.lowercased().hasPrefix(prefix) else { return url }

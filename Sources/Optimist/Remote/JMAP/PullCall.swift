@@ -2,7 +2,7 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// A pull of several tables as one JMAP request, and its answer as a page. Pure.
+/// A pull of several tables as one JMAP request and page. Pure.
 package struct PullCall {
     let tables: [String]
     package let request: Request
@@ -21,7 +21,7 @@ package struct PullCall {
             }, schemaVersion: schemaVersion, origins: origins)
     }
 
-    /// Reads the page. If the tables do not all end at one state, the page cannot be read.
+    /// Parses the page. All tables must end at the same state.
     ///
     /// - Throws: ``RemoteFailure``.
     package func page(from response: Response) throws -> RemotePage {

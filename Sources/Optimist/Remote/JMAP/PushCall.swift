@@ -2,10 +2,10 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// A push as one JMAP request, and its answer as verdicts. Pure.
+/// A push as one JMAP request, and its answer. Pure.
 package struct PushCall {
     private let push: RemotePush
-    /// The tables in the order of their first row: one /set for each.
+    /// The tables in the order of their first rows, each with one `/set` call.
     private let tables: [String]
     package let request: Request
 
@@ -32,9 +32,9 @@ package struct PushCall {
             oldestPendingSeconds: push.oldestPendingSeconds)
     }
 
-    /// Reads the verdicts, one for each row in the order of the push. The engine retries a row that the answer does not name.
+    /// Parses the verdicts, one per row in the order of the push. A row that is missing from the answer is retried.
     ///
-    /// - Throws: ``RemoteFailure`` when the answer concerns the push as a whole.
+    /// - Throws: ``RemoteFailure`` if the answer concerns the entire push.
     package func answer(from response: Response) throws -> RemotePush.Answer {
         var push = RemotePush.Answer(try verdicts(from: response))
         push.serverTime = response.date

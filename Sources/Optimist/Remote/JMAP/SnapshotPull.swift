@@ -2,7 +2,7 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// A part of a snapshot as one JMAP request, and its answer. Pure.
+/// A request for a part of a snapshot as one JMAP request, and its answer. Pure.
 package struct SnapshotPull {
     let table: String
     package let request: Request
@@ -15,7 +15,7 @@ package struct SnapshotPull {
             schemaVersion: schemaVersion, origins: asked.origins)
     }
 
-    /// - Throws: ``RemoteFailure``: `noSnapshots` if the server does not support snapshots.
+    /// - Throws: ``RemoteFailure``, `noSnapshots` if the server does not support snapshots.
     package func page(from response: Response) throws -> RemoteSnapshot {
         let answer = try response.answer("0", of: table)
         if answer.isTooOld { throw RemoteFailure.withheld([table: .upgradeRequired]) }
