@@ -5,14 +5,14 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// Makes rows pending that no capture trigger saw: rows that existed before their table was synced, rows that a
-/// migration inserted, and rows that one of the app's own triggers inserted while a page was applied.
+/// Makes rows pending that no capture trigger recorded: rows from before their table was synced, rows inserted by a
+/// migration, and rows inserted by the app's triggers while a page was applied.
 struct Adoption {
     let layout: TableLayout
     let db: Database
 
-    /// Whether the app's own triggers may insert rows while a page is applied. If so, the store looks for such rows at
-    /// each opening.
+    /// Whether the app's triggers may insert rows while a page is applied. If so, the store looks for such rows at each
+    /// opening.
     static func isNeeded(for layouts: [TableLayout], in db: Database) throws -> Bool {
         let names = Set(layouts.map { $0.name.lowercased() })
         let triggers = try String.fetchAll(
@@ -25,15 +25,15 @@ struct Adoption {
         }
     }
 
-    /// Makes rows pending that have no entry, or whose entry says that they are deleted.
+    /// Makes rows pending that do not have an entry, or whose entry marks them as deleted.
     ///
     /// - Parameters:
-    ///   - stamp: Names the group of the rows.
-    ///   - isOfMigrations: Whether the app's migrations made the rows, and no user. Each device has such rows, so they lose to
-    ///     everything that a user wrote.
-    /// - Returns: Whether there were any.
-    /// - Throws: `OptimistError` with code `invalidTable` if the id of one of them is not a UUID in the table's form:
-    ///   the server could not identify that row.
+    ///   - stamp: The stamp of the rows' group.
+    ///   - isOfMigrations: Whether migrations made the rows, not a user. Every device makes such rows, so they lose to
+    ///     every user edit.
+    /// - Returns: Whether there were such rows.
+    /// - Throws: `OptimistError` with code `invalidTable` if an id is not a UUID in the table's form, so that the
+    ///   server could not identify the row.
     func adopt(_ stamp: Stamp, isOfMigrations: Bool) throws -> Bool {
         let strangers = """
             FROM \(layout.quotedName) t WHERE NOT EXISTS \
@@ -43,7 +43,7 @@ struct Adoption {
             (SELECT 1 FROM optimist_edit e WHERE e.tbl = r.tbl AND e.id = r.id))
             """
         try requireUUIDs(strangers)
-        // A file that went back adopts these rows again. With the earliest stamp, that cannot win over counts made since.
+        // A restored file adopts these rows again. The earliest stamp keeps them from winning over later counts.
         let earliest = EditClock.ofMigrations.stamp
         for column in layout.counters {
             try db.execute(

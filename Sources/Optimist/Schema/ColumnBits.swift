@@ -3,14 +3,14 @@
 import GRDB
 import OptimistCore
 
-/// The bits of a synced table's columns in the masks of the engine's tables.
+/// The bits of a synced table's columns in the engine's masks.
 ///
-/// A column gets its bit once and keeps it. A column that a migration has removed keeps its bit as a negative number, in case it
-/// comes back. When every bit has been given, a new column takes the bit of a removed one, which then has the bit 0.
+/// A column keeps its bit. A removed column keeps its bit as a negative number, in case it is added again. When
+/// all bits are used, a new column takes the bit of a removed one, which then has bit 0.
 struct ColumnBits {
     let table: String
     let number: Int64
-    /// The columns that the table has now.
+    /// The table's current columns.
     let columns: Set<String>
     let db: Database
     private var known: [String: Int64]
@@ -22,19 +22,19 @@ struct ColumnBits {
         known = Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 
-    /// The columns with a bit that the table no longer has.
+    /// Columns with a bit that the table no longer has.
     var gone: [(name: String, bit: Int64)] {
         known.filter { $0.value > 0 && !columns.contains($0.key) }.map { ($0.key, $0.value) }.sorted { $0.bit < $1.bit }
     }
 
-    /// Notes that a column was removed. It keeps its bit.
+    /// Marks a column as removed. It keeps its bit.
     mutating func remove(_ column: String) throws {
         try db.execute(
             sql: "UPDATE optimist_column SET bit = -bit WHERE tbl = ? AND name = ?", arguments: [number, column])
         known[column] = known[column].map { -$0 }
     }
 
-    /// The bit of a column that the table has. A column without a bit gets one.
+    /// Returns the bit of a current column. A new column gets one.
     ///
     /// - Throws: `OptimistError` with code `invalidTable` if the table has too many columns.
     func bit(of column: String) throws -> Int64 {
@@ -46,17 +46,17 @@ struct ColumnBits {
                 INSERT INTO optimist_column(tbl, name, bit) VALUES (?, ?, ?)
                 ON CONFLICT(tbl, name) DO UPDATE SET bit = excluded.bit
                 """, arguments: [number, column, bit])
-        // The server has no value for the column. Most masks that are not negative already leave it out.
+        // The server does not have values for the column. Non-negative masks usually omit the bit already.
         try db.execute(
             sql: "UPDATE optimist_remote SET known = known & ~?1 WHERE tbl = ?2 AND known & ?1 <> 0",
             arguments: [Int64(1) << bit, number])
-        // The server's values went away with the column, so the device receives the table again.
+        // The server's values were dropped with the column, so the device receives the table again.
         if former != nil { try Store.startResync(of: table, mayBeForgotten: false, in: db) }
         return bit
     }
 
-    /// A bit that no other column has. If each bit has been given, a removed column loses its bit. No edit has that bit: see
-    /// ``GoneColumns``. Rejections and the journal name columns, and not bits.
+    /// Returns a free bit. If there is none, a removed column loses its bit. No edit has that bit: see ``GoneColumns``.
+    /// Rejections and the journal refer to columns by name.
     private func free() throws -> Int64 {
         let rows = try Row.fetchAll(
             db, sql: "SELECT name, abs(bit) FROM optimist_column WHERE tbl = ? ORDER BY abs(bit)", arguments: [number])

@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// The rules for columns' values that the app's code states, kept in the file for tools that do not see the code.
+/// The column rules from the app's code, stored in the file for tools that do not see the code.
 struct ColumnRulesNote {
     /// The rules by table and column.
     private(set) var rules: [String: [String: ColumnRules]] = [:]
@@ -14,7 +14,7 @@ struct ColumnRulesNote {
         }
     }
 
-    /// Reads the note that a store kept. Empty for a file that no store has opened.
+    /// Reads the saved rules. Empty if no store has opened the file.
     init(in db: Database) throws {
         for (table, columns) in try Meta.note(.columnRules, in: db) {
             for (column, members) in columns.object ?? [:] {
@@ -23,7 +23,7 @@ struct ColumnRulesNote {
         }
     }
 
-    /// Writes the note, unless the file already has the same one.
+    /// Saves the rules, unless the file has the same ones.
     func keep(in db: Database) throws {
         let members = rules.mapValues { columns in
             JSON.object(JSONObject(columns.sorted { $0.key < $1.key }.map { ($0.key, .object($0.value.json)) }))

@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension EngineSchema {
-    /// The engine's tables in a new file. A file of an earlier version comes to the same tables step by step, so a new version
-    /// changes these and adds a step.
+    /// The engine's tables in a new file. A new version changes these and adds a step that changes older files in the
+    /// same way.
     static let tables = """
         CREATE TABLE optimist_table(
             number INTEGER PRIMARY KEY,

@@ -3,21 +3,21 @@
 import GRDB
 import OptimistCore
 
-/// The engine's own tables. They are in the same file as the app's tables, and their names start with `optimist_`.
+/// The engine's tables, in the same file as the app's. Their names start with `optimist_`.
 ///
-/// `optimist_remote` holds what the server last said of each row. `optimist_edit` holds, for rows with unsent changes,
-/// which columns are unsent and what the server holds of them. It never holds an unsent value.
+/// `optimist_remote` stores the server's last known state of each row. For rows with unsent changes, `optimist_edit`
+/// stores which columns are unsent and the server's values of these columns. It never stores unsent values.
 enum EngineSchema {
-    /// Brings a file to the next version.
+    /// Upgrades a file to the next version.
     typealias Step = @Sendable (Database) throws -> Void
 
-    /// The steps for the files of versions 1, 2 and so on. A released version's step is never changed.
+    /// The steps from versions 1, 2 and so on. The step of a released version never changes.
     private static let steps: [Step] = []
 
-    /// The version that this code writes. The store refuses a file with a higher version.
+    /// The version that this code writes. The store refuses files with a higher version.
     static let version = steps.count + 1
 
-    /// - Parameter steps: Default: those of this version.
+    /// - Parameter steps: Default: the steps of this version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let (present, version) = (try Meta.int(.version, in: db).map(Int.init), steps.count + 1)
@@ -27,12 +27,12 @@ enum EngineSchema {
             try db.execute(sql: tables)
         }
         try createStateView(in: db, beside: try definitions(in: db))
-        // Opening a file that is up to date writes nothing, because each commit costs a durable write.
+        // Opening an up-to-date file writes nothing, because each commit costs a durable write.
         if present != version { try Meta.set(.version, to: Int64(version), in: db) }
     }
 
-    /// The columns of a view of states (Q2), for rows `r`. A row's edit takes precedence over a parked version, because
-    /// the parked version may wait for nothing but the answer to the edit.
+    /// The columns of a state view (Q2), for rows `r`. A row's edit takes precedence over a parked version, which may
+    /// only wait for the answer to the edit.
     ///
     /// - Parameter table: The number of the row's table, as SQL.
     private static func stateColumns(of table: String) -> String {
@@ -54,8 +54,8 @@ enum EngineSchema {
             """
     }
 
-    /// Whether the pages that the device has received reach the server's last word on a row. Null: the server has not said
-    /// anything of the row, the table is still being received for the first time, or the cursors do not tell.
+    /// Whether the received pages include the server's last known transaction on a row. Null if the server has never
+    /// had the row, during the table's first sync, or if cursors are not ordered.
     private static func isEchoed(in table: String) -> String {
         """
         (SELECT CASE WHEN coalesce((SELECT value FROM optimist_meta WHERE name = 'guarantees'), 1) & 1 AND o.seq > 0
@@ -64,15 +64,15 @@ enum EngineSchema {
         """
     }
 
-    /// Tells observations, such as live queries that read states, that the running transaction may have changed the
-    /// state of rows. SQLite does not report changes to tables without rowids.
+    /// Notifies observations, such as live queries on states, that the running transaction may have changed states.
+    /// SQLite does not report changes to WITHOUT ROWID tables.
     static func notifyChanges(by author: CaptureContext.Author, in db: Database) throws {
         try db.notifyChanges(in: Table("optimist_edit"))
-        // The user's writes never change a state through this table.
+        // User writes never change a state through this table.
         if author == .server { try db.notifyChanges(in: Table("optimist_remote")) }
     }
 
-    /// The file's engine tables, views and triggers: their SQL statements by name.
+    /// The SQL of the file's engine tables, views and triggers, by name.
     static func definitions(in db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(
             db,
@@ -84,8 +84,8 @@ enum EngineSchema {
 
     private static func stateView(of table: String) -> String { "optimist_state_\(table)" }
 
-    /// Creates the view `optimist_state_TABLE` of the rows of the app's table, for joins with that table by `id`.
-    /// SQLite then looks up each row, whereas it would scan the view of all tables.
+    /// Creates the view `optimist_state_TABLE` for joins with the app's table by `id`. SQLite looks up single rows in
+    /// it, but would scan the view of all tables.
     static func createStateView(
         of layout: TableLayout, in db: Database, beside definitions: [String: String]
     ) throws {
@@ -94,8 +94,8 @@ enum EngineSchema {
             as: "SELECT \(stateColumns(of: "\(layout.number)")) FROM \"\(layout.name)\" r")
     }
 
-    /// Replaces the views of single tables by empty ones while the app's migrations run: SQLite alters no table while a
-    /// view names a table that is missing for a moment. The app's own views can still name these views.
+    /// Replaces the views of single tables by empty ones for the app's migrations, because SQLite cannot alter tables
+    /// while a view refers to a missing one. The app's own views can still refer to these views.
     static func emptyStateViews(in db: Database) throws {
         let present = try definitions(in: db)
         for name in present.keys where name.hasPrefix(stateView(of: "")) {
@@ -109,7 +109,7 @@ enum EngineSchema {
         try db.execute(sql: "DROP VIEW IF EXISTS \"\(stateView(of: table))\"")
     }
 
-    /// Creates the view of all tables, which has deleted rows too.
+    /// Creates the view of all tables, which includes deleted rows.
     private static func createStateView(in db: Database, beside definitions: [String: String]) throws {
         func isNotIn(_ table: String) -> String {
             "NOT EXISTS (SELECT 1 FROM \(table) o WHERE o.tbl = r.tbl AND o.id = r.id)"
@@ -128,7 +128,7 @@ enum EngineSchema {
             "optimist_state", in: db, beside: definitions, as: parts.joined(separator: "\nUNION ALL\n"))
     }
 
-    /// Creates a view, unless the file already has it in the same form.
+    /// Creates a view, unless the file has it in the same form.
     private static func createView(
         _ name: String, in db: Database, beside definitions: [String: String], as selection: String
     ) throws {

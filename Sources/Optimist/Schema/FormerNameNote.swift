@@ -3,9 +3,9 @@
 import GRDB
 import OptimistWire
 
-/// The former names of tables and columns that the app's code states, kept in the file for tools that do not see the code.
+/// The former table and column names from the app's code, stored in the file for tools that do not see the code.
 struct FormerNameNote: Equatable {
-    /// The rules by the table's current name. Only the former names of the rules are kept.
+    /// The rules by the table's current name, with former names only.
     private(set) var rules: [String: SyncRules] = [:]
 
     init(_ rules: [String: SyncRules] = [:]) { self.rules = rules }
@@ -19,7 +19,7 @@ struct FormerNameNote: Equatable {
         }
     }
 
-    /// Reads the note that a store kept. Empty for a file that no store has opened.
+    /// Reads the saved names. Empty if no store has opened the file.
     init(in db: Database) throws {
         for (table, names) in try Meta.note(.formerNames, in: db) {
             let columns = names["columns"]?.object?.compactMap { member in member.value.string.map { (member.key, $0) }
@@ -30,7 +30,7 @@ struct FormerNameNote: Equatable {
         }
     }
 
-    /// Writes the note, unless the file already has the same one.
+    /// Saves the names, unless the file has the same ones.
     func keep(in db: Database) throws {
         let members = rules.mapValues { rules -> JSON in
             let columns = rules.formerColumns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }

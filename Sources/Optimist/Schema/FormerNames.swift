@@ -3,13 +3,13 @@
 import GRDB
 import OptimistWire
 
-/// Updates the engine's tables after a migration of the app has renamed a table or a column (L1).
+/// Updates the engine's tables after a migration renamed a table or a column (L1).
 ///
-/// The engine identifies tables by number and columns by bit, so most entries stay as they are. It rewrites records
-/// that name a column: clocks and base values, parked rows, rejections, the journal.
+/// The engine identifies tables by number and columns by bit, so most entries stay. It rewrites the records that
+/// contain column names: clocks and base values, parked rows, rejections and the journal.
 struct FormerNames {
     private let db: Database
-    /// The numbers of the tables that the engine knows.
+    /// The numbers of the known tables.
     private var numbers: [String: Int64]
 
     init(_ db: Database) throws {
@@ -18,8 +18,8 @@ struct FormerNames {
         numbers = Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 
-    /// - Parameter records: The synced records, whose ``SyncRules`` state the former names.
-    /// - Returns: The numbers of the tables that the engine knows, by their names now.
+    /// - Parameter records: The synced records. Their ``SyncRules`` declare the former names.
+    /// - Returns: The numbers of the known tables by their current names.
     mutating func follow(_ records: [any SyncedRecord.Type]) throws -> [String: Int64] {
         for record in records {
             let (name, rules) = (record.databaseTableName, record.syncRules)
@@ -38,7 +38,7 @@ struct FormerNames {
 
     private mutating func followTable(_ name: String, _ formerNames: [String]) throws {
         if numbers[name] != nil { return }
-        // SQLite and the app may write the same table in other capitals.
+        // SQLite and the app may spell the table's name in a different case.
         let same = numbers.keys.filter { $0.lowercased() == name.lowercased() }.sorted()
         for former in same + formerNames {
             guard let number = numbers[former] else { continue }
@@ -58,7 +58,8 @@ struct FormerNames {
 
     // MARK: - Columns
 
-    /// Finds the former name that the file knows. A column may have been renamed several times since the file was last opened.
+    /// Follows a rename from the former name that the file has. A column may have been renamed several times since the
+    /// file was last opened.
     private func followColumn(_ name: String, _ table: Int64, _ rules: SyncRules) throws {
         guard try !isKnown(name, table) else { return }
         let former = try rules.formerNames(ofColumn: name).first { try isKnown($0, table) }
@@ -71,7 +72,7 @@ struct FormerNames {
             arguments: [table, column]) ?? false
     }
 
-    /// The places that name columns, as members of a JSON object.
+    /// The JSON objects whose members are column names.
     private static let objects: [(table: String, column: String, path: String)] = [
         ("optimist_remote", "clocks", "$"), ("optimist_edit", "stamps", "$"), ("optimist_edit", "base", "$"),
         ("optimist_parked", "row", "$"), ("optimist_parked", "row", "$.\"@hlc\""),
@@ -102,7 +103,7 @@ struct FormerNames {
         }
     }
 
-    /// Forgets a removed column when another column takes its name, because the values kept under the name belong to
+    /// Forgets a removed column when another column takes its name, because the values stored under the name belong to
     /// the removed one.
     private func forgetRemoved(_ name: String, in table: Int64) throws {
         let bit = try Int64.fetchOne(

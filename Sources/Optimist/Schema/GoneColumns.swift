@@ -3,19 +3,20 @@
 import GRDB
 import OptimistCore
 
-/// Updates the engine's tables after a migration of the app has removed columns from a synced table (L1).
+/// Updates the engine's tables after a migration removed columns from a synced table (L1).
 ///
-/// If the column was renamed and the app does not say so, its unsent edits would be lost. The engine then refuses the table.
+/// If the column was renamed without the app declaring it, its unsent edits would be lost, so the engine refuses the
+/// table.
 struct GoneColumns {
     let table: String
     let number: Int64
     let rules: SyncRules
     let db: Database
 
-    /// Forgets the unsent edits of columns that the table no longer has, if the app says that they are removed.
+    /// Drops the unsent edits of missing columns that the app declares as removed.
     ///
-    /// - Throws: `OptimistError` with code `invalidTable` if a row has an unsent edit in a column that is gone without a word.
-    ///   The values are still in the copy that ``MigrationCapture`` made.
+    /// - Throws: `OptimistError` with code `invalidTable` if a row has an unsent edit in a missing column that the app
+    ///   does not declare as removed. The copy of ``MigrationCapture`` still has the values.
     func settle(_ bits: inout ColumnBits) throws {
         let gone = bits.gone
         if gone.isEmpty { return }
@@ -49,13 +50,13 @@ struct GoneColumns {
                 base = json_remove(base, ?3), stamps = json_remove(stamps, ?3)
                 WHERE tbl = ?1 AND (dirty | sent | unread) & ?2 <> 0
                 """, arguments: [number, Int64(1) << bit, "$.\"\(column)\""])
-        // If the column comes back, counting continues from what the server has confirmed.
+        // If the column is added again, counting continues from the confirmed total.
         try db.execute(
             sql: "UPDATE optimist_counter SET total = confirmed WHERE tbl = ? AND bit = ?", arguments: [number, bit])
     }
 
-    /// Makes rows clean that have no other unsent column. If only such an edit kept a row that the server has deleted,
-    /// the device receives the table again, and the row goes.
+    /// Clears the edits of rows without other unsent columns. If the server has deleted such a row, the device receives
+    /// the table again, which removes the row.
     private func cleanEmpty() throws {
         var entries = try RowEntryTable(db)
         let empty = try DatabaseValue.fetchAll(

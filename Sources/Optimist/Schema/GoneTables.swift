@@ -2,23 +2,24 @@
 
 import GRDB
 
-/// Updates the engine's tables after a migration of the app has dropped a synced table (L1).
+/// Updates the engine's tables after a migration dropped a synced table (L1).
 ///
-/// If the table comes back, the device receives it from its beginning. So the engine forgets the table's cursor and the server's
-/// word on its rows. Deletions that are unsent stay, as do rejections and the journal: they hold what the user wrote.
+/// If the table is created again, the device receives it from the beginning. The engine therefore forgets the table's
+/// cursor and the server's state of its rows. Unsent deletions, rejections and the journal stay, because they are the
+/// user's edits.
 struct GoneTables {
     private let db: Database
 
     init(_ db: Database) { self.db = db }
 
-    /// Forgets the tables that the file no longer has.
+    /// Forgets tables that the file no longer has.
     ///
-    /// - Parameter known: The numbers of the tables that the engine knows. Renamed tables were followed.
+    /// - Parameter known: The known tables' numbers, after renames.
     func settle(_ known: [String: Int64]) throws {
         for (name, number) in known where try !db.tableExists(name, in: "main") { try forget(number) }
     }
 
-    /// Forgets what is known of a table's rows. A second call changes nothing.
+    /// Forgets the state of a table's rows. Idempotent.
     func forget(_ number: Int64) throws {
         try db.execute(sql: "DELETE FROM optimist_edit WHERE tbl = ? AND generation & 1", arguments: [number])
         try db.execute(

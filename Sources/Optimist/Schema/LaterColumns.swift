@@ -2,12 +2,11 @@
 
 import GRDB
 
-/// The columns that an app's migrations have added to tables which were there before. An app of an earlier version does not send
-/// them.
+/// The columns that migrations added to existing tables. Earlier versions of the app do not send them.
 struct LaterColumns {
     private var first: [String: Set<String>] = [:]
 
-    /// Runs the migrations one by one in a database in memory.
+    /// Runs the migrations one by one in an in-memory database.
     ///
     /// - Throws: What the migrations throw.
     init(_ synced: [any SyncedRecord.Type], migrate: (inout DatabaseMigrator) -> Void) throws {
@@ -25,7 +24,7 @@ struct LaterColumns {
         }
     }
 
-    /// The problems of added columns that a row of an earlier app cannot fill.
+    /// Returns the added columns that a row from an earlier app cannot fill.
     func problems(of record: any SyncedRecord.Type, in db: Database) throws -> [TableProblem] {
         let (table, rules) = (record.databaseTableName, record.syncRules)
         guard let first = first[table], try db.tableExists(table, in: "main") else { return [] }

@@ -2,13 +2,13 @@
 
 import GRDB
 
-/// Finds what the app's migrations write into synced rows, so that these writes reach the server like any other.
+/// Captures the migrations' changes to synced rows, so that they reach the server like any other edit.
 ///
-/// Triggers would block a migration that alters what they name, so the store removes them while migrations run. Instead, it
-/// copies each synced table before the migrations and compares it afterwards: it replays the differences on the copy, under
-/// the same triggers. The copies are tables of the file, so nothing is lost if the process ends in between.
+/// Triggers would block a migration that alters the tables they refer to, so the store removes them while migrations
+/// run. Instead, it copies each synced table before the migrations and afterwards replays the differences on the copy,
+/// under the same triggers. The copies are tables of the file, so a crash in between loses nothing.
 ///
-/// > Source: Documentation/Decisions/0009-migrations-are-writes.md, on why they are not ignored.
+/// > Source: Documentation/Decisions/0009-migrations-are-writes.md.
 struct MigrationCapture {
     private let db: Database
 
@@ -16,14 +16,14 @@ struct MigrationCapture {
 
     static func copy(of table: Int64) -> String { "optimist_before_\(table)" }
 
-    /// The table with the names of the tables that the file had before the migrations.
+    /// Holds the names of the tables from before the migrations.
     private static let formerTables = "optimist_before"
-    /// Matches the triggers that mark the tables which the migrations have not dropped.
+    /// Matches the triggers that mark tables. A dropped table loses its mark.
     static let marks = "optimist_mark_*"
     private static func mark(of table: Int64) -> String { "optimist_mark_\(table)" }
 
-    /// Copies the synced tables, and notes which tables the file has. Copies and notes of earlier migrations that did not finish
-    /// stay as they are.
+    /// Copies the synced tables and records the file's tables. Keeps the copies and records of unfinished earlier
+    /// migrations.
     func begin() throws {
         let isFirst = try !db.tableExists(Self.formerTables)
         if isFirst {
@@ -48,10 +48,11 @@ struct MigrationCapture {
         }
     }
 
-    /// Captures the changes made since, in the running transaction, and drops the copies. It ignores added rows: they
-    /// have no entry, and ``Adoption`` makes them pending.
+    /// Captures the changes since then in the running transaction, and drops the copies. Ignores added rows, which have
+    /// no entry: ``Adoption`` makes them pending.
     ///
-    /// - Returns: The tables, by number, whose added rows the migrations made: they made the table too, or it was synced before.
+    /// - Returns: The numbers of the tables whose added rows the migrations made: tables that they created, and tables
+    ///   that were synced before.
     func finish(_ layouts: [TableLayout]) throws -> Set<Int64> {
         let notes = try Row.fetchAll(
             db,
@@ -77,14 +78,14 @@ struct MigrationCapture {
         return made
     }
 
-    /// The tables that the migrations made.
+    /// The tables that the migrations created.
     private func madeTables(_ layouts: [TableLayout]) throws -> Set<Int64> {
         let former = try Set(String.fetchAll(db, sql: "SELECT lower(name) FROM \(Self.formerTables)"))
         return Set(layouts.filter { !former.contains($0.name.lowercased()) }.map(\.number))
     }
 
-    /// Whether the file no longer has a table that was synced. Its rows may then be in a table that the migrations made: an undeclared
-    /// rename. They keep the time of the opening, because users wrote them.
+    /// Whether a synced table is missing. Its rows may be in a table that the migrations created, by an undeclared
+    /// rename. They then keep the time of the opening, because users wrote them.
     private func hasGone(of names: Set<String>, _ layouts: [TableLayout]) throws -> Bool {
         let known = try Row.fetchAll(db, sql: "SELECT number, name FROM optimist_table")
         return try known.contains { row in
@@ -92,8 +93,8 @@ struct MigrationCapture {
         }
     }
 
-    /// Whether a table that had rows has none. If migrations have dropped it and made it again, the app wants the table as it is
-    /// on the server: no user has deleted the rows.
+    /// Whether a table with rows is empty now. If migrations dropped and recreated it, the app wants the server's rows:
+    /// no user has deleted them.
     private func isEmptied(_ layout: TableLayout) throws -> Bool {
         try Bool.fetchOne(
             db,

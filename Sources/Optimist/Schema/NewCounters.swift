@@ -3,16 +3,16 @@
 import GRDB
 import OptimistWire
 
-/// Turns plain columns into counters when a new version of the app declares them so (M3).
+/// Turns plain columns into counters when a new version of the app declares them as such (M3).
 ///
-/// The app wrote their unsent values as plain values. From now on the engine treats each one as a count of this device: the
-/// difference from zero in a row that the server does not have, and otherwise the difference from the server's value.
+/// The app wrote their unsent values as plain values. The engine turns each into a count of this device: the difference
+/// from the server's value, or from zero if the server does not have the row.
 struct NewCounters {
     private let db: Database
-    /// The columns that were counters before, by table.
+    /// The previous counters by table.
     private let former: [String: Set<String>]
 
-    /// Reads the former counters. Call it before the tables' new rules are stored.
+    /// Reads the previous counters. Call this before the tables' new rules are stored.
     init(_ db: Database) throws {
         self.db = db
         let rows = try Row.fetchAll(db, sql: "SELECT name, counters FROM optimist_table")

@@ -6,13 +6,13 @@ import OptimistCore
 @_spi(Internals) public import OptimistWire
 
 extension Schema {
-    /// Reads from an app's database what a server needs to know about its tables.
+    /// Exports a server schema from an app's database.
     ///
-    /// Foreign keys determine what deleting a row does to the rows that refer to it. Without `ON DELETE` they restrict
-    /// the deletion, as SQLite does. Unique indexes get the policy `reject`. The export contains the synced tables. If
-    /// no store has opened the database, it contains every table whose primary key is the single column `id`. Column
-    /// types follow the declared types. A column that is NOT NULL without a default is required. Rules for columns' values
-    /// are those of the app that last opened the database: see ``SyncRules/columns``.
+    /// Foreign keys determine the effect of deleting a row on rows that refer to it; without `ON DELETE`, they restrict
+    /// the deletion, as in SQLite. Unique indexes get the policy `reject`. The export contains the synced tables or, if
+    /// no store has opened the database, every table whose primary key is the single column `id`. Column types follow
+    /// the declared types. A column that is NOT NULL without a default is required. Column rules are those of the app
+    /// that last opened the database: see ``SyncRules/columns``.
     ///
     /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`.
     @_spi(Internals) public init(exporting url: URL, id: String, version: Int = 1) throws {
@@ -68,8 +68,8 @@ extension TypeSchema {
         try read(rulesOf: table, in: db)
     }
 
-    /// Reads the rules that the app's code gives the table, from the note that its store keeps. A table that no store
-    /// has opened has no such note.
+    /// Reads the table's rules from the app's code, as a store last saved them. A table that no store has opened does
+    /// not have any.
     private mutating func read(rulesOf table: String, in db: Database) throws {
         guard try db.tableExists("optimist_table") else { return }
         let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"

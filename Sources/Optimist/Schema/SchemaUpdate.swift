@@ -3,25 +3,25 @@
 public import Foundation
 @_spi(Internals) public import OptimistWire
 
-/// A server's schema, brought up to date with an app's database.
+/// A server's schema, updated from an app's database.
 ///
-/// The database adds tables, columns, unique indexes and, from ``SyncRules``, former names. What the schema already
-/// says stays, because a database cannot express everything: types, sizes, which columns are required, what happens on
-/// collisions. Tables and columns that the database does not have stay too, because older apps may have them.
+/// The update adds tables, columns, unique indexes and, from ``SyncRules``, former names. Existing declarations stay,
+/// because a database cannot express everything: types, sizes, required columns, collision policies. Tables and columns
+/// that the database does not have also stay, because older apps may have them.
 @_spi(Internals) public struct SchemaUpdate: Sendable {
-    /// The schema for the server. Its version is one higher than before if anything else changed.
+    /// The updated schema. Its version is one higher if anything changed.
     public private(set) var schema: Schema
-    /// The changes made, and the remaining differences between schema and database, as one sentence each.
+    /// The changes made and the remaining differences, one sentence each.
     public private(set) var notes: [String] = []
 
     private let version: Int
 
     /// - Parameters:
-    ///   - schema: The schema that the server has now, or one written by hand.
-    ///   - url: The app's database, which is only read.
-    ///   - version: The version of the result. Default: one more than before if anything changed.
-    /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`; `SchemaError` if the result contradicts
-    ///   itself, for example if its version is not later than that of a former name.
+    ///   - schema: The server's current schema, or a handwritten one.
+    ///   - url: The app's database, which is opened read-only.
+    ///   - version: The version of the result. Default: one higher if anything changed.
+    /// - Throws: `OptimistError` with code `notADatabase` or `invalidTable`; `SchemaError` if the result is
+    ///   inconsistent, for example if its version is not later than that of a former name.
     public init(of schema: Schema, exporting url: URL, version: Int? = nil) throws {
         let exported = try Schema(exporting: url, id: schema.id)
         let former = try StoreFile(url: url).reading { try FormerNameNote(in: $0) }
@@ -50,7 +50,7 @@ public import Foundation
 
     // MARK: - Names
 
-    /// Gives a type its current name in the app.
+    /// Renames a type to its current name in the app.
     private mutating func follow(_ table: String, _ rules: SyncRules, beside exported: Schema) {
         guard schema.types[table] == nil,
             let name = rules.formerNames.first(where: { schema.types[$0] != nil && exported.types[$0] == nil })
@@ -65,7 +65,7 @@ public import Foundation
         notes.append("\(table) was \(name) until version \(version).")
     }
 
-    /// Gives a column its current name in the app.
+    /// Renames a column to its current name in the app.
     private mutating func follow(
         _ column: String, _ rules: SyncRules, in type: inout TypeSchema, _ table: String, beside exported: TypeSchema
     ) {
@@ -119,7 +119,7 @@ public import Foundation
 }
 
 extension ColumnSchema {
-    /// What a database can tell about a column, in words.
+    /// Describes the properties of a column that a database can express.
     fileprivate var words: String {
         guard let target else { return type.rawValue }
         return "a reference to \(target)" + (onDelete.map { " with \($0.rawValue)" } ?? "")

@@ -3,15 +3,14 @@
 public import GRDB
 
 extension Store {
-    /// Finds everything that would keep the synced tables from syncing as an app might expect. Returns an empty array if there
-    /// is nothing.
+    /// Returns all problems that would keep the tables from syncing as expected.
     ///
     /// - Parameters:
-    ///   - synced: The record types, as the store is opened with them.
+    ///   - synced: The record types to open the store with.
     ///   - reader: The database after the app's migrations.
-    ///   - migrate: Registers the app's migrations, as for the store. They run in a database in memory, so that columns which
-    ///     a later version of the app added are checked too: rows of older apps come without them. Default: nil, and no column
-    ///     counts as added.
+    ///   - migrate: Registers the app's migrations, as for the store. They run in an in-memory database to check
+    ///     columns that a later version of the app added, which rows from older apps lack. Default: nil, which skips
+    ///     this check.
     /// - Throws: `DatabaseError`, or what the migrations throw.
     public static func validate(
         _ synced: [any SyncedRecord.Type], in reader: any DatabaseReader,

@@ -5,9 +5,9 @@ import OptimistCore
 import OptimistWire
 
 extension TableLayout {
-    /// Reads the layout of a record's table, and assigns bits to the columns that have none yet.
+    /// Reads the layout of a record's table, and assigns bits to new columns.
     ///
-    /// - Throws: `OptimistError` with code `invalidTable`, whose message says what to change.
+    /// - Throws: `OptimistError` with code `invalidTable` and a message that says what to change.
     init(of record: any SyncedRecord.Type, among synced: [any SyncedRecord.Type], in db: Database) throws {
         let name = record.databaseTableName
         let references = try References(of: name, among: synced.map { $0.databaseTableName }, in: db)
@@ -35,8 +35,7 @@ extension TableLayout {
             rules: rules)
     }
 
-    /// The number of a table. Registers the table if it is new, and stores the rules that tools need when they do not
-    /// see the app's code.
+    /// Returns a table's number. Registers a new table, and stores the rules for tools that do not see the app's code.
     private static func number(of name: String, _ rules: SyncRules, in db: Database) throws -> Int64 {
         let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
         let counters = rules.counters.isEmpty ? nil : names
@@ -52,7 +51,7 @@ extension TableLayout {
         return known?[0] ?? db.lastInsertedRowID
     }
 
-    /// How a table stores its ids. Foreign keys to the table use the same form.
+    /// Returns how a table and the foreign keys to it store ids.
     private static func idForm(
         of table: String, among synced: [any SyncedRecord.Type], in db: Database
     ) throws -> UUIDForm {
@@ -61,7 +60,7 @@ extension TableLayout {
         return record.map { UUIDForm(idsOf: $0, declared: declared) } ?? UUIDForm(declared: declared)
     }
 
-    /// The columns that store values: generated columns are left out.
+    /// Returns the columns except generated ones.
     static func storedColumns(of table: String, in db: Database) throws -> [ColumnInfo] {
         let hidden = try db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 0")
         let generated = try String.fetchSet(hidden, arguments: [table])

@@ -3,7 +3,7 @@
 import GRDB
 
 extension TableProblem {
-    /// The problems of a table's foreign keys.
+    /// Returns the problems of a table's foreign keys.
     static func problems(
         of references: References, _ name: String, among synced: [any SyncedRecord.Type]
     ) -> [TableProblem] {
@@ -16,7 +16,7 @@ extension TableProblem {
             + references.others.filter { known.contains($0.table) }.map { unknownToServer(name, $0) }
     }
 
-    /// A foreign key to a table that is not synced, whose rows never reach another device.
+    /// A foreign key to an unsynced table, whose rows never reach another device.
     private static func toLocal(_ name: String, _ columns: [String], _ parent: String) -> TableProblem {
         TableProblem(
             name, columns.joined(separator: ", "), isFatal: false,
@@ -25,8 +25,8 @@ extension TableProblem {
         )
     }
 
-    /// A foreign key between synced tables that the server has no words for. A deletion would take the row along here, and the
-    /// server would keep it.
+    /// A foreign key between synced tables that the server cannot express. A deletion would cascade to the row here,
+    /// but not on the server.
     private static func unknownToServer(_ name: String, _ key: References.Other) -> TableProblem {
         let what =
             key.columns == ["id"] ? "the id is a foreign key to \(key.table)" : "it is a foreign key to \(key.table)"

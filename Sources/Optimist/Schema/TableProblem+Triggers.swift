@@ -3,8 +3,8 @@
 import GRDB
 
 extension TableProblem {
-    /// The app's triggers of a synced table that write to synced tables, also while the engine applies what it received. Nothing
-    /// captures such a write, so the device would differ from the server.
+    /// Returns the app's triggers that write to synced tables even while the engine applies received rows. The engine
+    /// does not capture such writes, so the device would differ from the server.
     ///
     /// > Source: Documentation/Gotchas.md, on triggers and `optimist_applying()`.
     static func triggers(
@@ -29,9 +29,9 @@ extension TableProblem {
 
     private static func asks(_ sql: String) -> Bool { sql.contains("optimist_applying") }
 
-    /// The tables that a trigger's statements write to.
+    /// Returns the tables that a trigger writes to.
     ///
-    /// - Parameter sql: The trigger in lower case.
+    /// - Parameter sql: The trigger's SQL in lower case.
     private static func written(by sql: String) -> Set<String> {
         let all = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
         let words = Array(all.drop { $0 != "begin" })

@@ -3,16 +3,15 @@
 import GRDB
 import OptimistWire
 
-/// A problem with syncing a table, as a sentence that says what to change.
+/// A problem with syncing a table, described by a sentence that says what to change.
 ///
 /// > Source: SQLite, "CREATE TABLE", on primary keys and generated columns; Documentation/Gotchas.md.
 public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     /// The table.
     public let table: String
-    /// The column at fault, or several separated by commas. Nil: the table as a whole.
+    /// The column at fault, or several separated by commas. Nil for the entire table.
     public let column: String?
-    /// Whether the store refuses to open because of the problem. If false, the table syncs, but perhaps not as the app
-    /// expects.
+    /// Whether the store refuses to open. If false, the table syncs, but perhaps not as the app expects.
     public let isFatal: Bool
     public let description: String
 
@@ -23,7 +22,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         description = "\(table)\(column.map { ".\($0)" } ?? ""): \(sentence)"
     }
 
-    /// Checks a record's table as it is in the database.
+    /// Returns all problems of a record's table.
     ///
     /// - Parameters:
     ///   - references: The table's foreign keys.
