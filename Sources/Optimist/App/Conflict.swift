@@ -109,6 +109,6 @@ extension Store {
     private static func unknownConflict(_ id: Conflict.ID) -> OptimistError {
         OptimistError(
             .unknownConflict,
-            "There is no conflict \(id): it was restored or forgotten already, or too many came after.")
+            "There is no conflict \(id): it was already restored or forgotten, or displaced by later ones.")
     }
 }

@@ -49,7 +49,7 @@ import OptimistWire
             guard try db.tableExists("optimist_meta") else {
                 throw OptimistError(
                     .notADatabase,
-                    "\(url.lastPathComponent) is a database, but no store of Optimist's has written it yet.")
+                    "\(url.lastPathComponent) is a database, but no Optimist store has opened it yet.")
             }
             let version = Int(try Meta.int(.version, in: db) ?? 0)
             if version == EngineSchema.version { return try DatabaseInspection(db, version: version, limit: limit) }

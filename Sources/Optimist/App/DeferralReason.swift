@@ -23,19 +23,20 @@ public struct DeferralReason: Sendable, Hashable {
         case "schemaTooNew":
             column.map { "The server does not know the column \"\($0)\" yet." }
                 ?? "The server does not know this version of the app yet."
-        case "schemaTooOld": "The server takes this table from a newer version of the app only."
+        case "schemaTooOld": "The server accepts this table only from a newer version of the app."
         case "valueTooNew":
             column.map { "The server's schema is older than the app's, and does not allow this value of \"\($0)\"." }
                 ?? "The server's schema is older than the app's, and does not allow this row."
         case "unknownMethod": "The server does not have this table."
-        case "rateLimit": "The server asks to wait."
-        case "blocked": "The row waits for one that it refers to."
-        case "groupFailed": "The server did not take what was written together with the row."
-        case "lifeUnknown": "The server does not know the row that this changes. It is received anew first."
-        case "held": "The server refuses every request with this row."
-        case "restarted": "The server has started again. The device first asks what the server has."
-        case "invalidID": "The row's id is not a UUID, so the server cannot know it."
-        default: "The server does not take the row for now (\(code))."
+        case "rateLimit": "The server asked this device to wait."
+        case "blocked": "The row waits for a row that it refers to."
+        case "groupFailed": "The server did not accept the rows that were written together with this one."
+        case "lifeUnknown":
+            "The server does not know this version of the row, so the device receives the row again first."
+        case "held": "The server refuses every request that contains this row."
+        case "restarted": "The server has restarted. The device first checks what the server has."
+        case "invalidID": "The row's id is not a UUID, so the server cannot store it."
+        default: "The server does not accept the row for now (\(code))."
         }
     }
 

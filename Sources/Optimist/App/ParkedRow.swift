@@ -78,10 +78,10 @@ extension ParkedRow.Reason: CustomStringConvertible {
     /// A sentence for developers. Never compare it: switch on the case.
     public var description: String {
         switch self {
-        case .missingParent(let table, let id): "It refers to \(table):\(id), which is not here."
+        case .missingParent(let table, let id): "It refers to \(table):\(id), which is not on this device."
         case .valueTaken(let message), .constraint(let message): message
-        case .deletionTooSoon: "Rows that refer to it may have another owner by now."
-        case .unsentChange: "What is unsent of the row must be answered first."
+        case .deletionTooSoon: "Rows that refer to it may have moved to another parent."
+        case .unsentChange: "The server must answer the row's unsent change first."
         }
     }
 }

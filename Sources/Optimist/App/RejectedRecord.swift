@@ -83,7 +83,7 @@ extension Store {
         else {
             throw OptimistError(
                 .invalidTable,
-                "The record is not that of the rejected row. Retry it with the row \(rejection.rowID) of \(rejection.table)."
+                "The record is a different row. Retry with the row \(rejection.rowID) of \(rejection.table)."
             )
         }
         guard rejection.kind != .delete else { throw OptimistError.refusedDeletion }
@@ -127,7 +127,7 @@ extension Store {
 extension OptimistError {
     fileprivate static let refusedDeletion = OptimistError(
         .refusedDeletion,
-        "The server refused a deletion, so there is no row to write again. To keep the row, discard the rejection.")
+        "The server refused a deletion, so there is no record to write again. To keep the row, discard the rejection.")
 
     fileprivate static func unknownValues(
         of columns: [String], _ rowID: String, _ table: String, _ cause: (any Error)?
@@ -135,7 +135,8 @@ extension OptimistError {
         let names = columns.isEmpty ? "" : " (\(columns.joined(separator: ", ")))"
         return OptimistError(
             .invalidTable,
-            "Not all values of the row \(rowID) of \(table) are known\(names), so they make no record.", cause: cause)
+            "Some values of the row \(rowID) of \(table) are unknown\(names), so it cannot become a record.",
+            cause: cause)
     }
 }
 

@@ -94,6 +94,6 @@ extension Store {
     }
 
     static func unknown(_ id: Rejection.ID) -> OptimistError {
-        OptimistError(.unknownRejection, "There is no rejection \(id): it was retried or discarded already.")
+        OptimistError(.unknownRejection, "There is no rejection \(id): it was already retried or discarded.")
     }
 }

@@ -45,7 +45,7 @@ extension RowExplanation: CustomStringConvertible {
         if isSettled { return settled }
         let sentences = [
             serversWord == .accountDeleted ? settled : nil, pending.map(Self.sentence),
-            parked.map { "Received, and not shown: \($0.reason)" },
+            parked.map { "Received but not shown: \($0.reason)" },
         ]
         let refused = rejections.map { "Refused at \($0.date.ISO8601Format()) (\($0.code)): \($0.message)" }
         return (sentences.compactMap(\.self) + refused).joined(separator: " ")
@@ -53,14 +53,14 @@ extension RowExplanation: CustomStringConvertible {
 
     private var settled: String {
         switch serversWord {
-        case .nothing: "Nothing of the row is unsent, and the server has not said anything of it."
-        case .deleted: "The row is deleted, on the server too."
-        case .accountDeleted: "The account was deleted: the server has nothing of it. The row stays on this device."
-        case .awaited: "The server has the row, and this device has yet to receive it."
-        case .alive(lacking: []): "The server has the row as it is here."
+        case .nothing: "The row has no unsent changes, and the server has never had it."
+        case .deleted: "The row is deleted here and on the server."
+        case .accountDeleted: "The account and its data on the server were deleted. The row stays on this device."
+        case .awaited: "The server has the row, but this device has not received it yet."
+        case .alive(lacking: []): "The row is the same on the server."
         case .alive(let columns):
-            "The server has the row, but no value of \(columns.joined(separator: ", ")): a migration filled that here, and "
-                + "it is sent when it is edited."
+            "The server has the row, but no value for \(columns.joined(separator: ", ")): a migration filled it in here, "
+                + "and only an edit sends it."
         }
     }
 
@@ -71,7 +71,7 @@ extension RowExplanation: CustomStringConvertible {
             case .update: "Edits of \(row.columns.keys.sorted().joined(separator: ", ")) are"
             case .delete: "Its deletion is"
             }
-        let state = row.isInFlight ? "on the way" : row.isUnanswered ? "sent and not answered" : "not sent yet"
+        let state = row.isInFlight ? "being sent" : row.isUnanswered ? "sent but not answered" : "not sent yet"
         let why = row.waitReason.map { " \($0.message)" } ?? row.blockedBy.map { " It waits for \($0)." } ?? ""
         let next = row.nextAttempt.map { " It is sent again at \($0.ISO8601Format())." } ?? ""
         return "\(what) \(state), since \(row.since.ISO8601Format()).\(why)\(next)"
@@ -90,7 +90,7 @@ extension Store {
         guard let layout = layout(named: Record.databaseTableName), let wire = layout.idForm.wire(id) else {
             throw OptimistError(
                 .invalidTable,
-                "\(Record.databaseTableName) does not sync here. Name its record type when you open the store.")
+                "\(Record.databaseTableName) does not sync here. Pass its record type when you open the store.")
         }
         let ref = RowRef(table: layout.number, id: id)
         return try await read { db in

@@ -37,7 +37,7 @@ extension Store {
     ) async throws {
         let isBound = try await change { owner in
             guard present() == signedIn else {
-                throw RemoteFailure.unreachable("another account has signed in, or out, meanwhile")
+                throw RemoteFailure.unreachable("the signed-in account has changed")
             }
             return owner.bind(to: account, as: signedIn)
         }

@@ -21,8 +21,8 @@ extension Store {
                     throw OptimistError(
                         .invalidTable,
                         """
-                        \(layout.name) has a unique index on \(columns.joined(separator: ", ")) that the server's schema does \
-                        not have. Add it there as "@unique", as `optimist schema` writes it, or drop the index.
+                        \(layout.name) has a unique index on \(columns.joined(separator: ", ")) that the server's schema \
+                        lacks. Add it there as "@unique", as `optimist schema` does, or drop the index.
                         """)
                 }
             }

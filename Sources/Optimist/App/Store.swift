@@ -116,7 +116,7 @@ public final class Store: Sendable {
         let strangers = rowValidation.types.subtracting(synced.map { $0.databaseTableName }).sorted()
         if strangers.isEmpty { return }
         let names = strangers.joined(separator: ", ")
-        throw OptimistError(.invalidTable, "There are checks for \(names), and no table of that name is synced.")
+        throw OptimistError(.invalidTable, "There are checks for \(names), but no table with that name syncs.")
     }
 
     deinit {
@@ -143,7 +143,7 @@ public final class Store: Sendable {
     var isClosed: Bool { closing.withLock { $0 } }
 
     private func requireOpen() throws {
-        if isClosed { throw OptimistError(.storeClosed, "The store is closed. Open the file with another store.") }
+        if isClosed { throw OptimistError(.storeClosed, "The store is closed. Open the file with a new store.") }
     }
 
     /// Watches for commits of other processes, so that live queries show them and the engine sends them.

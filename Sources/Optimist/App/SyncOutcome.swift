@@ -39,8 +39,8 @@ extension SyncOutcome: CustomStringConvertible {
     public var description: String {
         let why =
             switch end {
-            case .done: "Sent and received what there was."
-            case .outOfTime: "The time was over."
+            case .done: "Sync has finished."
+            case .outOfTime: "The time was up."
             case .offline: "The server cannot be reached."
             case .deviceTrouble(let message), .failed(let message): message
             case .paused(let reason): reason.message

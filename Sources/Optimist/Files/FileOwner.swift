@@ -64,8 +64,8 @@ struct FileOwner: Equatable, Sendable {
     static let isOthers = OptimistError(
         .otherAccount,
         """
-        This file holds the data of another account than the one that is signed in. Open a file of its own for each \
-        account: AccountFiles names them.
+        This file belongs to another account than the one signed in. Open a separate file for each account: \
+        AccountFiles names them.
         """, remedy: .signIn)
 }
 

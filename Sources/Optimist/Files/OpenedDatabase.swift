@@ -61,7 +61,7 @@ struct OpenedDatabase {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard inForce == level else {
-            throw OptimistError(.notDurable, "SQLite does not take the durability that was asked for (\(level)).")
+            throw OptimistError(.notDurable, "SQLite did not accept the requested durability (\(level)).")
         }
     }
 }

@@ -29,9 +29,9 @@ struct StoreFile {
     private var erasing: OptimistError {
         OptimistError(
             .erasingMigrator,
-            "The migrator sets eraseDatabaseOnSchemaChange, which would erase \(url.lastPathComponent) together with changes "
-                + "that no server has yet. Nothing was erased: leave the option out. While you develop, delete the app and "
-                + "install it again.")
+            "The migrator sets eraseDatabaseOnSchemaChange, which would erase \(url.lastPathComponent) and changes that "
+                + "the server does not have yet. Nothing was erased. Remove the option. During development, delete and "
+                + "reinstall the app.")
     }
 
     private func look(_ migrator: DatabaseMigrator?) throws {
@@ -54,8 +54,8 @@ struct StoreFile {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw OptimistError(
                 .notADatabase,
-                "\(url.lastPathComponent) is not a database, or its key is another. It was left as it is: move it away, or "
-                    + "open another file.",
+                "\(url.lastPathComponent) is not a database, or is encrypted with another key. It was left as it "
+                    + "was. Move it away, or open another file.",
                 cause: error)
         }
     }
@@ -75,8 +75,8 @@ struct StoreFile {
         else { return }
         throw OptimistError(
             .newerVersion,
-            "\(url.lastPathComponent) was written by a newer version of Optimist (format \(version), known are up to "
-                + "\(EngineSchema.version)). It was left as it is: update the app.",
+            "\(url.lastPathComponent) was written by a newer version of Optimist (format \(version), this app supports "
+                + "up to \(EngineSchema.version)). It was left as it was. Update the app.",
             remedy: .update)
     }
 
@@ -84,7 +84,7 @@ struct StoreFile {
         guard try migrator.hasBeenSuperseded(db) else { return }
         throw OptimistError(
             .newerVersion,
-            "\(url.lastPathComponent) was written by a newer version of the app. It was left as it is: update the app.",
+            "\(url.lastPathComponent) was written by a newer version of the app. It was left as it was. Update the app.",
             remedy: .update)
     }
 }

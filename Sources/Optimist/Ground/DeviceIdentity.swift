@@ -12,7 +12,7 @@ enum DeviceIdentity {
         let sql =
             "SELECT device FROM optimist_node WHERE number = (SELECT value FROM optimist_meta WHERE name = 'node')"
         guard let device = try String.fetchOne(db, sql: sql) else {
-            throw OptimistError(.damagedMetadata, "The database has no device id. Nothing was deleted.")
+            throw OptimistError(.damagedMetadata, "The database does not have a device id. No data was deleted.")
         }
         return device
     }

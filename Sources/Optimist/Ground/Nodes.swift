@@ -19,7 +19,7 @@ struct Nodes {
 
     func device(_ number: Int64) throws -> String {
         guard let device = try naming.first([number.databaseValue], { $0.text(0) }) ?? nil else {
-            throw OptimistError(.damagedMetadata, "A clock names a device that is not listed. Nothing was deleted.")
+            throw OptimistError(.damagedMetadata, "A clock refers to an unknown device. No data was deleted.")
         }
         return device
     }

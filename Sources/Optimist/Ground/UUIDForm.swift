@@ -28,7 +28,7 @@ enum UUIDForm: Sendable, Equatable {
     var words: String {
         switch self {
         case .bytes: "as 16 bytes"
-        case .text: "as text in lower case"
+        case .text: "as lower-case text"
         }
     }
 

@@ -39,9 +39,9 @@ struct UniqueIndexes {
         let on = names.isEmpty ? "" : " on \(names.joined(separator: ", "))"
         problems.append(
             """
-            the unique index\(on) \(reasons.joined(separator: " and ")), and the server compares the bytes of columns in \
-            all rows: devices would never agree. Make it a plain unique index, as of a column that holds what is compared, \
-            or one that is not unique.
+            the unique index\(on) \(reasons.joined(separator: " and ")), but the server compares the bytes of columns in \
+            all rows, so devices would never agree. Make it a plain unique index, for example on a column with the \
+            normalized value, or make it not unique.
             """)
     }
 }

@@ -65,7 +65,8 @@ struct ColumnBits {
         if last < TableLayout.maxColumns { return last + 1 }
         guard let gone = given.first(where: { $0.bit > 0 && !columns.contains($0.name) }) else {
             throw OptimistError(
-                .invalidTable, "\(table): a synced table has at most \(TableLayout.maxColumns) columns beside id.")
+                .invalidTable,
+                "\(table): a synced table can have at most \(TableLayout.maxColumns) columns in addition to id.")
         }
         try db.execute(
             sql: "UPDATE optimist_column SET bit = 0 WHERE tbl = ? AND name = ?", arguments: [number, gone.name])

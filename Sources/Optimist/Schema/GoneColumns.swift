@@ -37,9 +37,9 @@ struct GoneColumns {
         throw OptimistError(
             .invalidTable,
             """
-            \(table).\(column): the column is gone, and \(count == 1 ? "a row has" : "\(count) rows have") unsent edits in \
-            it. Nothing was given up. If a migration renamed the column, name it in SyncRules.formerColumns: \
-            ["its new name": "\(column)"]. If it was removed, name it in SyncRules.removedColumns.
+            \(table).\(column): the column is missing, and \(count == 1 ? "a row has" : "\(count) rows have") unsent edits \
+            in it. No edit was lost. If a migration renamed the column, add it to SyncRules.formerColumns: \
+            ["its new name": "\(column)"]. If a migration removed it, add it to SyncRules.removedColumns.
             """)
     }
 

@@ -32,7 +32,8 @@ extension Schema {
             }
             guard !schema.types.isEmpty else {
                 throw OptimistError(
-                    .invalidTable, "\(url.lastPathComponent) has no table whose primary key is the one column \"id\".")
+                    .invalidTable,
+                    "\(url.lastPathComponent) does not have a table whose primary key is the single column \"id\".")
             }
             return schema
         }

@@ -42,7 +42,7 @@ public import Foundation
             self.schema.types[table] = merge(table, known, definition, rules)
         }
         for table in self.schema.types.keys.sorted() where exported.types[table] == nil {
-            notes.append("The database has no table \(table). It stays in the schema.")
+            notes.append("The database does not have the table \(table). It stays in the schema.")
         }
         self.schema.version = version ?? (self.schema == schema ? schema.version : schema.version + 1)
         try self.schema.check()
@@ -96,14 +96,14 @@ public import Foundation
                 let takes = present.rules.isEmpty && present.type == definition.type
                 if takes { type.columns[column]?.rules = definition.rules }
                 notes.append(
-                    "\(table).\(column) \(takes ? "has rules now" : "keeps its rules, which the app's code has not").")
+                    "\(table).\(column) \(takes ? "has rules now" : "keeps its rules, which differ from the app's").")
             }
             if present.words == definition.words { continue }
             notes.append(
-                "\(table).\(column) stays \(present.words). By the database it is \(definition.words).")
+                "\(table).\(column) stays \(present.words). In the database it is \(definition.words).")
         }
         for column in type.columns.keys.sorted() where exported.columns[column] == nil {
-            notes.append("The database has no column \(table).\(column). It stays in the schema.")
+            notes.append("The database does not have the column \(table).\(column). It stays in the schema.")
         }
         let indexes = Set(type.uniqueIndexes.map { Set($0.columns) })
         for index in exported.uniqueIndexes where !indexes.contains(Set(index.columns)) {
@@ -112,7 +112,7 @@ public import Foundation
         }
         if exported.editWins, !type.editWins {
             type.editWins = true
-            notes.append("In \(table) a later edit brings a deleted row back.")
+            notes.append("In \(table), a later edit now restores a deleted row.")
         }
         return type
     }

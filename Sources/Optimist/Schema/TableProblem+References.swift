@@ -21,7 +21,7 @@ extension TableProblem {
         TableProblem(
             name, columns.joined(separator: ", "), isFatal: false,
             says:
-                "it refers to \(parent), which is not synced: on another device the row that it refers to is missing, and this one is parked. Add the record of \(parent) to the synced ones."
+                "it refers to \(parent), which is not synced. Other devices lack the referenced rows and park these rows. Add the record type of \(parent) to the synced ones."
         )
     }
 
@@ -33,7 +33,7 @@ extension TableProblem {
         return TableProblem(
             name, key.columns.joined(separator: ", "),
             says:
-                "\(what), and the server knows references of one column, beside the id, to an id: devices would never agree on what a deletion takes along. Give the row an id of its own and a column that refers to \(key.table).id, UNIQUE where there is one row for each."
+                "\(what), but the server only supports references from a single column other than the id to an id. Devices would never agree on the effect of a deletion. Give the row a separate id and a column that refers to \(key.table).id, declared UNIQUE for a one-to-one relation."
         )
     }
 }

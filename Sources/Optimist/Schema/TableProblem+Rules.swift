@@ -13,7 +13,7 @@ extension TableProblem {
             guard let column = columns.first(where: { $0.name == counter }) else {
                 return [
                     TableProblem(
-                        name, counter, says: "a counter needs a column. Create it, or leave it out of syncRules.")
+                        name, counter, says: "a counter needs a column. Create it, or remove it from syncRules.")
                 ]
             }
             return problems(ofCounter: column, name, isUnique: unique.contains(counter))
@@ -26,7 +26,7 @@ extension TableProblem {
     ) -> [TableProblem] {
         record.syncRules.columns.sorted { $0.key < $1.key }.flatMap { name, rules -> [TableProblem] in
             guard let column = columns.first(where: { $0.name == name }), name != "id" else {
-                return [TableProblem(table, name, says: "a rule needs a column. Leave it out of syncRules.")]
+                return [TableProblem(table, name, says: "a rule needs a column. Remove it from syncRules.")]
             }
             let type = record.syncRules.counters.contains(name) ? .counter : ValueForm.columnType(declared: column.type)
             return rules.faults(for: type).map { TableProblem(table, name, says: "it \($0)") }
@@ -48,13 +48,14 @@ extension TableProblem {
                 TableProblem(
                     table, column.name, isFatal: false,
                     says:
-                        "a counter's default counts once for each row that is inserted without a value. Use DEFAULT 0.")
+                        "a counter's default is added for each row inserted without a value. Use DEFAULT 0.")
             )
         }
         if isUnique {
             problems.append(
                 TableProblem(
-                    table, column.name, says: "a counter cannot be UNIQUE: its value is a sum that no device decides."))
+                    table, column.name,
+                    says: "a counter cannot be UNIQUE: its value is a sum that no single device determines."))
         }
         return problems
     }
@@ -62,7 +63,7 @@ extension TableProblem {
     private static func names(of record: any SyncedRecord.Type, _ table: String) -> [TableProblem] {
         let rules = record.syncRules
         return (rules.formerNames + rules.formerColumns.values.sorted()).filter { !Schema.isName($0) }.map {
-            TableProblem(table, says: "the former name \"\($0)\" needs to be letters, digits and underscores.")
+            TableProblem(table, says: "the former name \"\($0)\" may contain only letters, digits and underscores.")
         }
     }
 }

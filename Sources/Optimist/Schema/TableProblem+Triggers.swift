@@ -22,7 +22,7 @@ extension TableProblem {
             TableProblem(
                 table, isFatal: false,
                 says:
-                    "the trigger \(trigger[0] as String) also writes to synced tables while received rows are applied, and that is not sent. Give it the condition WHEN NOT optimist_applying()."
+                    "the trigger \(trigger[0] as String) also writes to synced tables while the engine applies received rows, and these writes are not sent. Add the condition WHEN NOT optimist_applying()."
             )
         }
     }

@@ -40,7 +40,8 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             return [
                 TableProblem(
                     name,
-                    says: "the name needs to be letters, digits and underscores, without the prefix \"optimist_\".")
+                    says: "the name may contain only letters, digits and underscores, without the prefix \"optimist_\"."
+                )
             ]
         }
         return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
@@ -56,13 +57,13 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             problems.append(
                 TableProblem(
                     name,
-                    says: "the primary key needs to be the one column \"id\" with a UUID: t.primaryKey(\"id\", .blob).")
+                    says: "the primary key must be the single column \"id\" with a UUID: t.primaryKey(\"id\", .blob).")
             )
         }
         if case .uppercaseString = record.databaseUUIDEncodingStrategy(for: "id") {
             problems.append(
                 TableProblem(
-                    name, "id", says: "UUIDs as text need to be in lower case: use the strategy .lowercaseString."))
+                    name, "id", says: "UUIDs stored as text must be in lower case: use the strategy .lowercaseString."))
         }
         return problems
     }
@@ -74,13 +75,14 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         var problems: [TableProblem] = []
         if columns.count > TableLayout.maxColumns + 1 {
             problems.append(
-                TableProblem(name, says: "a synced table has at most \(TableLayout.maxColumns) columns beside id."))
+                TableProblem(
+                    name, says: "a synced table can have at most \(TableLayout.maxColumns) columns in addition to id."))
         }
         for column in columns {
             if !Schema.isName(column.name) {
                 problems.append(
                     TableProblem(
-                        name, column.name, says: "a column's name needs to be letters, digits and underscores."))
+                        name, column.name, says: "a column's name may contain only letters, digits and underscores."))
             }
             if ValueForm.columnType(declared: column.type) == .date,
                 !ValueForm.DateForm.supports(record.databaseDateEncodingStrategy(for: column.name))
@@ -100,7 +102,8 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             TableProblem(
                 name, columns.joined(separator: ", "), isFatal: false,
                 says:
-                    "UNIQUE, so the server decides which of two devices was first: its schema needs it as \"@unique\".")
+                    "UNIQUE, so the server decides which device was first: declare it in the server's schema as \"@unique\"."
+            )
         }
     }
 }

@@ -25,10 +25,10 @@ struct RowExplanationTests {
         #expect("\(fresh)".hasPrefix("Its creation is not sent yet, since 20"))
         let batch = try #require(try await store.nextPush(PushLimit()))
         let sent = try await store.explain(todo)
-        #expect(sent.pending?.isInFlight == true && "\(sent)".hasPrefix("Its creation is on the way, since"))
+        #expect(sent.pending?.isInFlight == true && "\(sent)".hasPrefix("Its creation is being sent, since"))
         try await store.apply([.accepted(seq: 1)], of: batch)
         let synced = try await store.explain(todo)
-        #expect(synced.isSynced && "\(synced)" == "The server has the row as it is here.")
+        #expect(synced.isSynced && "\(synced)" == "The row is the same on the server.")
     }
 
     @Test func `a deferred row is explained with its reason and next attempt, and another row without them`()
@@ -43,7 +43,7 @@ struct RowExplanationTests {
         #expect("\(late)".contains("The server does not know the column \"content\" yet. It is sent again at 20"))
         let unknown = try await store.explain(other)
         #expect(!unknown.isSynced && unknown.pending == nil && unknown.serversWord == .nothing)
-        #expect("\(unknown)" == "Nothing of the row is unsent, and the server has not said anything of it.")
+        #expect("\(unknown)" == "The row has no unsent changes, and the server has never had it.")
     }
 
     @Test func `a refused row is explained with the refusal's code and message`() async throws {
@@ -63,14 +63,14 @@ struct RowExplanationTests {
         try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let filled = try await device.store.explain(Shop.ColouredItem(id: item.id))
         #expect(!filled.isSynced && filled.serversWord == .alive(lacking: ["colour"]))
-        #expect("\(filled)".hasPrefix("The server has the row, but no value of colour: a migration filled that here"))
+        #expect("\(filled)".hasPrefix("The server has the row, but no value for colour: a migration filled it in here"))
         try await device.execute("UPDATE item SET colour = 'red'")
         try await device.sync(with: server)
         #expect(try await device.store.explain(Shop.ColouredItem(id: item.id)).isSynced)
         try await device.execute("DELETE FROM item")
         try await device.sync(with: server)
         let deleted = try await device.store.explain(Shop.ColouredItem(id: item.id))
-        #expect(deleted.isSynced && "\(deleted)" == "The row is deleted, on the server too.")
+        #expect(deleted.isSynced && "\(deleted)" == "The row is deleted here and on the server.")
     }
 
     @Test func `a row of a deleted account is not synced until the account returns`() async throws {
@@ -80,7 +80,7 @@ struct RowExplanationTests {
         try await store.noteAccountDeleted()
         let gone = try await store.explain(todo)
         #expect(gone.serversWord == .accountDeleted && !gone.isSynced)
-        #expect("\(gone)" == "The account was deleted: the server has nothing of it. The row stays on this device.")
+        #expect("\(gone)" == "The account and its data on the server were deleted. The row stays on this device.")
         try phone.reopen()
         #expect(try await store.explain(todo).serversWord == .accountDeleted, "after a relaunch too")
         try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }

@@ -20,7 +20,7 @@ struct AnswerClassTests {
         arguments: [
             (200, "text/event-stream", nil), (200, "Text/Event-Stream; charset=utf-8", nil), (200, nil, nil),
             (204, nil, .noPokes), (403, nil, .unreachable("The server refuses this account.")),
-            (200, "text/html", .unreachable("The server answers text/html where its event stream should be.")),
+            (200, "text/html", .unreachable("The server sent text/html instead of its event stream.")),
             (502, "text/html", .unreachable("HTTP 502")),
         ] as [(Int, String?, RemoteFailure?)])
     func `R7 S8 a refused event stream, or a response that is not one, stops the stream alone`(

@@ -86,6 +86,6 @@ struct ColumnBitsTests {
                 }
             }
         }
-        #expect(error?.message == "wide: a synced table has at most 62 columns beside id.")
+        #expect(error?.message == "wide: a synced table can have at most 62 columns in addition to id.")
     }
 }

@@ -86,8 +86,8 @@ struct SchemaUpdateTests {
             #expect(same.schema == Self.edited)
             #expect(
                 same.notes == [
-                    "picture.taken stays date. By the database it is string.",
-                    "The database has no table gone. It stays in the schema.",
+                    "picture.taken stays date. In the database it is string.",
+                    "The database does not have the table gone. It stays in the schema.",
                 ])
 
             try open(file, [Photo.self, Mark.self, Tag.self], [Self.first, Self.second])

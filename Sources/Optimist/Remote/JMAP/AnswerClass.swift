@@ -49,7 +49,7 @@ package enum AnswerClass {
         guard let type = head.headerFields[.contentType], !type.lowercased().hasPrefix("text/event-stream") else {
             return nil
         }
-        return .unreachable("The server answers \(type) where its event stream should be.")
+        return .unreachable("The server sent \(type) instead of its event stream.")
     }
 
     /// Returns the failure for an error of the session.

@@ -50,7 +50,7 @@ public final class JMAPRemote: Remote {
     public func connect() async throws -> RemoteAccount {
         let resource = try await discover()
         guard let account = resource.primaryAccount else {
-            throw RemoteFailure.forbidden("The server has no account for this session.")
+            throw RemoteFailure.forbidden("The server does not have an account for this session.")
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         let schema = resource.accounts[account]
@@ -137,7 +137,8 @@ public final class JMAPRemote: Remote {
                 throw RemoteFailure.unreachable("a session that cannot be read")
             }
             guard let resource = SessionResource(json: json) else {
-                throw RemoteFailure.protocolError("The server's session cannot be read. Is it a server of this app?")
+                throw RemoteFailure.protocolError(
+                    "The server's session resource cannot be read. Is this the app's server?")
             }
             return resource
         }
