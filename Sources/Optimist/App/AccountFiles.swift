@@ -17,7 +17,7 @@ public struct AccountFiles: Sendable, Hashable {
     /// - Parameter folder: The folder of the files. It must exist before a store opens a file in it.
     public init(at folder: URL) { self.folder = folder }
 
-    /// The file for what the user writes before the first sign-in.
+    /// The file for rows written before the first sign-in.
     public var unclaimed: URL { folder.appending(path: "unclaimed.sqlite") }
 
     /// Returns the file of an account. Different accounts or servers have different files, even on a disk that ignores
@@ -32,17 +32,17 @@ public struct AccountFiles: Sendable, Hashable {
         return folder.appending(path: Self.name(host.lowercased() + port) + "~" + Self.name(account) + ".sqlite")
     }
 
-    /// Gives the rows written before the first sign-in to an account, unless the account already has a file. When a
-    /// store opens the account's file, these rows are pending, and are then sent.
+    /// Gives the unclaimed file to an account, unless the account already has a file. The account's store then sends
+    /// its rows.
     ///
     /// Neither file may be open. An interrupted call can be repeated.
     ///
     /// - Parameters:
     ///   - account: The account's id.
     ///   - server: The account's server.
-    ///   - configuration: The configuration that the app opens its store with, for example with the key of an encrypted
-    ///     file. Default: nil, GRDB's default.
-    /// - Returns: Whether a file was claimed. If there was none, or if the account already has a file, nothing changes.
+    ///   - configuration: The store's configuration, for example with the key of an encrypted file. Default: nil,
+    ///     GRDB's default.
+    /// - Returns: Whether a file was claimed. If not, nothing changes.
     /// - Throws: `DatabaseError`, or Foundation's error if the file cannot be moved.
     @discardableResult
     public func claim(
@@ -51,8 +51,7 @@ public struct AccountFiles: Sendable, Hashable {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
-        // Checkpoints the log into the file, so that only one file needs to be moved. The timeout is for a store that
-        // is still closing.
+        // Leaves only one file to move. The timeout is for a store that is still closing.
         var configuration = configuration ?? Configuration()
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)
@@ -79,8 +78,8 @@ public struct AccountFiles: Sendable, Hashable {
         }
     }
 
-    /// Returns a distinct file name for each text: lower-case letters, digits, dots and hyphens stay, and every other
-    /// byte becomes `_` and two hexadecimal digits. A name too long for a disk ends in a digest.
+    /// Returns a distinct name for each text: bytes other than lower-case letters, digits, dots and hyphens become `_`
+    /// and two hexadecimal digits. A name that would be too long ends in a digest.
     private static func name(_ text: String) -> String {
         let name = text.utf8.reduce(into: "") { name, byte in
             switch byte {

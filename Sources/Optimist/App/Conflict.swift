@@ -5,10 +5,10 @@ public import GRDB
 import OptimistCore
 public import OptimistWire
 
-/// An edit of the user that lost, because another device's edit was later or because the row was deleted.
+/// A user's edit that lost to a later edit of another device, or to a deletion.
 ///
-/// This includes an edit that the server had accepted, if the other device had not seen it. An edit that another device
-/// saw and then replaced is not a conflict, and neither is an equal value.
+/// The server may have accepted the edit before, but the other device had not seen it. An edit that was seen and then
+/// replaced is not a conflict, and neither is an equal value.
 ///
 /// The store keeps the last 1,000 conflicts until the app restores or forgets them.
 public struct Conflict: Identifiable, Hashable, Sendable {
@@ -37,7 +37,6 @@ public struct Conflict: Identifiable, Hashable, Sendable {
 
     /// Returns the conflicts of a store's database, oldest first. Can be used in ``Store/observe(_:)``.
     ///
-    /// - Parameter db: A connection within a read or a write.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database) throws -> [Conflict] {
         try Row.fetchAll(
@@ -69,7 +68,6 @@ extension Store {
     ///
     /// If the row is gone, it is recreated with all its values. Otherwise only the edited columns are written.
     ///
-    /// - Parameter conflict: A conflict of this store.
     /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError` if the row
     ///   cannot be written, for example because a row that it refers to is gone; otherwise as
     ///   ``Store/write(allOrNothing:_:)``. The conflict then stays.
@@ -92,7 +90,6 @@ extension Store {
 
     /// Forgets a conflict and the user's values in it.
     ///
-    /// - Parameter conflict: A conflict of this store.
     /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError`.
     public func forget(_ conflict: Conflict) async throws {
         let id = conflict.id

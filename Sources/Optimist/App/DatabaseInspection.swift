@@ -5,9 +5,9 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// A read-only inspection of a device's database, independent of the app's code.
+/// The contents of a device's database, read without the app's code.
 @_spi(Internals) public struct DatabaseInspection: Sendable {
-    /// The version of the engine's tables.
+    /// The format version of the engine's tables.
     public let version: Int
     /// The device's id in the protocol: 1 to 64 ASCII letters and digits.
     public let device: String
@@ -30,7 +30,7 @@ import OptimistWire
     /// Received rows that the device cannot apply yet, oldest first.
     public let parked: [ParkedRow]
 
-    /// Reads a file without disturbing a running app: it is opened read-only. If a process died while it created the
+    /// Reads a file in read-only mode, which does not disturb a running app. If a process died while it created the
     /// file, SQLite first rolls back the partial write.
     ///
     /// - Parameters:
@@ -57,7 +57,7 @@ import OptimistWire
         }
     }
 
-    /// Returns an upgraded copy of an older file, in an unnamed temporary file.
+    /// Upgrades a copy of an older file, in an unnamed temporary file.
     private static func upgraded(_ db: Database) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(path: "")
         try copy.writeWithoutTransaction { copy in

@@ -47,7 +47,6 @@ public struct DeferralReason: Sendable, Hashable {
         ["code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message)]
     }
 
-    /// A reason and the table that it concerns.
     struct Place: Hashable {
         var table: String
         var reason: DeferralReason

@@ -3,8 +3,8 @@
 /// Rows that the engine is about to remove from this device because the server no longer has them: more than half of a
 /// table, and more than 100 rows.
 ///
-/// This happens if the user lost access, or if the account was emptied while this device was away for longer than the
-/// server remembers deleted rows.
+/// This happens if the user lost access, or if the account was emptied during an absence longer than the server
+/// remembers deleted rows.
 public struct MassRemoval: Sendable, Hashable {
     /// What happens to the rows. Rows with unsent changes stay in both cases.
     public enum Decision: Sendable, Hashable {
@@ -15,7 +15,6 @@ public struct MassRemoval: Sendable, Hashable {
         case keep
     }
 
-    /// The engine asks the app only if a table loses more rows than this.
     static let leastRows = 100
 
     /// The number of rows to remove, by table.
@@ -29,7 +28,7 @@ public struct MassRemoval: Sendable, Hashable {
         self.total = total
     }
 
-    /// Whether an answer to this question also answers `other`, because no table loses more rows there.
+    /// Whether an answer also covers `other`, which does not remove more rows of any table.
     func covers(_ other: MassRemoval) -> Bool { other.rows.allSatisfy { $0.value <= rows[$0.key] ?? 0 } }
 
     /// Whether the engine must ask the app.

@@ -16,8 +16,8 @@ public struct ParkedRow: Hashable, Sendable {
         /// A constraint of the table, such as `CHECK` or `NOT NULL`, or a trigger of the app refuses the row with this
         /// message. A newer version of the app may accept it.
         case constraint(String)
-        /// The server has deleted the row. Before this device does so, later pages must show whether rows that the
-        /// deletion would cascade to have moved to another parent.
+        /// The server has deleted the row. Its deletion could cascade to rows that have moved to another parent, which
+        /// later pages will show.
         case deletionTooSoon
         /// This device has deleted or recreated the row, or is resending such a change that the server lost. The server
         /// has not answered yet.
@@ -36,15 +36,12 @@ public struct ParkedRow: Hashable, Sendable {
     /// Returns the parked rows of a store's database, in the order of the server's transactions. Can be used in
     /// ``Store/observe(_:)``.
     ///
-    /// - Parameters:
-    ///   - db: A connection within a read or a write.
-    ///   - limit: The maximum number of rows. Default: all.
+    /// - Parameter limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [ParkedRow] {
         try fetch(db, limit: limit)
     }
 
-    /// - Parameter only: The row to return. Nil for all.
     static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [ParkedRow] {
         try Row.fetchAll(
             db,

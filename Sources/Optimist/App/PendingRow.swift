@@ -26,9 +26,10 @@ public struct PendingRow: Hashable, Sendable {
     public let columns: [String: Date]
     /// When the row became pending, by the device's clock.
     public let since: Date
-    /// Whether some of the row's changes were sent, in this launch or an earlier one, and are unanswered.
+    /// Whether changes of the row were sent, in this launch or an earlier one, and are unanswered.
     public let isUnanswered: Bool
-    /// Whether some of the row's changes are unanswered and a push is under way. An earlier push may have carried them.
+    /// Whether a push is under way while some of the row's changes are unanswered. An earlier push may have carried
+    /// them.
     public let isInFlight: Bool
     /// The row that this one waits for, as `Type:id`, if any.
     public let blockedBy: String?
@@ -40,15 +41,12 @@ public struct PendingRow: Hashable, Sendable {
 
     /// Returns the pending rows of a store's database, oldest first.
     ///
-    /// - Parameters:
-    ///   - db: A connection within a read or a write.
-    ///   - limit: The maximum number of rows. Default: all.
+    /// - Parameter limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         try fetch(db, limit: limit)
     }
 
-    /// - Parameter only: The row to return. Nil for all.
     static func fetch(_ db: Database, _ only: RowRef? = nil, limit: Int = .max) throws -> [PendingRow] {
         let names = try columnNames(db)
         let isPushing = try Meta.int(.inFlight, in: db) != nil
@@ -120,7 +118,6 @@ extension Date {
         ISO8601Format(ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// The time of a stamp.
     init(_ stamp: Stamp) { self.init(timeIntervalSince1970: Double(stamp.milliseconds) / 1000) }
 }
 

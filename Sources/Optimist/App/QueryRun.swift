@@ -5,8 +5,8 @@ import GRDB
 import Logging
 import OptimistCore
 
-/// One run of a live query. GRDB repeats the query after each commit that changes what it reads. While the query fails,
-/// a timer repeats it too, because some failures end without a commit.
+/// One run of a live query. GRDB repeats the query after commits that may change its result. While it fails, a timer
+/// repeats it too, because some failures end without a commit.
 final class QueryRun<Value: Sendable>: Sendable {
     private struct State {
         var observation: AnyDatabaseCancellable?

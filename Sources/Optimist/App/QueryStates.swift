@@ -9,10 +9,9 @@ extension Store {
     /// never equal. A slow consumer skips states, but always gets the last one. The sequence ends when its task is
     /// cancelled.
     ///
-    /// A failure is a state too, for example when a newer app has written a value that this one cannot decode:
-    /// ``QueryState/failure`` says why, and ``QueryState/value`` is the last result. The store logs each failure once,
-    /// without user data. The query runs again after each commit that changes what it reads, and with a backoff from
-    /// 0.5 s to 60 s.
+    /// A failure is also a state, for example when this app cannot decode a newer app's value: ``QueryState/failure``
+    /// says why, and ``QueryState/value`` is the last result. The store logs each failure once, without user data. The
+    /// query runs again after commits that may change its result, and with a backoff from 0.5 s to 60 s.
     ///
     /// - Parameter fetch: Runs on a reader thread, never on the caller's. A thrown error becomes the state's failure.
     public func observe<Value: Equatable & Sendable>(
@@ -22,7 +21,7 @@ extension Store {
     }
 }
 
-/// The results and failures of a query. A slow consumer gets only the newest.
+/// The results and failures of a query.
 public struct QueryStates<Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// A state of the query.
     public typealias Element = QueryState<Value>

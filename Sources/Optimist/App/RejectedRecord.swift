@@ -9,9 +9,6 @@ extension Rejection {
     ///
     /// Other columns have the server's values or, if the server did not send them, the store's current values.
     ///
-    /// - Parameters:
-    ///   - type: The record type of the row's table.
-    ///   - store: The rejection's store.
     /// - Returns: Nil if the row is in another table, or if the user deleted it.
     /// - Throws: `OptimistError` with code `invalidTable` if the values do not form a record; `DatabaseError`.
     public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
@@ -21,9 +18,6 @@ extension Rejection {
 
     /// The row as the server has it.
     ///
-    /// - Parameters:
-    ///   - type: The record type of the row's table.
-    ///   - store: The rejection's store.
     /// - Returns: Nil if the row is in another table, or if the server has no row or did not send it.
     /// - Throws: As ``mine(as:in:)``.
     public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
@@ -35,12 +29,9 @@ extension Rejection {
 extension Conflict {
     /// The row as the user wrote it. Other columns have the store's current values.
     ///
-    /// - Parameters:
-    ///   - type: The record type of the row's table.
-    ///   - store: The conflict's store.
-    /// - Returns: Nil if the row is in another table. Also nil if the row is gone and the user's values do not form a
-    ///   record; ``Store/restore(_:)`` can then still recreate the row with all its values.
-    /// - Throws: `OptimistError` with code `invalidTable` if the values do not form a record; `DatabaseError`.
+    /// - Returns: Nil if the row is in another table, or if the values do not form a record, for example because the row
+    ///   is gone. ``Store/restore(_:)`` can then still recreate the row with all its values.
+    /// - Throws: `DatabaseError`.
     public func mine<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         do { return try await store.record(type, of: table, rowID, [mine]) } catch let error as OptimistError {
             guard error.code == .invalidTable else { throw error }
@@ -50,11 +41,8 @@ extension Conflict {
 
     /// The row with the values that replaced the user's.
     ///
-    /// - Parameters:
-    ///   - type: The record type of the row's table.
-    ///   - store: The conflict's store.
     /// - Returns: Nil if the row is in another table, or if it was gone.
-    /// - Throws: As ``mine(as:in:)``.
+    /// - Throws: `OptimistError` with code `invalidTable` if the values do not form a record; `DatabaseError`.
     public func theirs<Record: SyncedRecord>(as type: Record.Type, in store: Store) async throws -> Record? {
         guard let theirs else { return nil }
         return try await store.record(type, of: table, rowID, [theirs])
@@ -64,18 +52,15 @@ extension Conflict {
 extension Store {
     /// Writes a rejected row again with a record's values, as a new user edit, and forgets the rejection.
     ///
-    /// This writes the columns of the refused edit, and other columns in which the record differs from
-    /// ``Rejection/mine(as:in:)``. A column that the server changed after the app read the record thus keeps the
-    /// server's value, if the refusal included it. Dependents are written again with their own values. Counters ignore
-    /// the record: the user's refused counts are added again.
+    /// This writes the columns of the refused edit, and other columns that differ from ``Rejection/mine(as:in:)``.
+    /// Columns that the server changed after the app read the record thus keep the server's values, if the refusal
+    /// included them. Dependents keep their own values. Counters ignore the record: the refused counts are added again.
     ///
-    /// - Parameters:
-    ///   - rejection: A rejection of this store, for an insert or an update.
-    ///   - record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
-    /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion:
-    ///   ``retry(_:with:)-(_,JSONObject)`` deletes the row again, and to keep the row, discard the rejection and write
-    ///   the record. Code `invalidTable` if the record is a different row; otherwise as
-    ///   ``retry(_:with:)-(_,JSONObject)``. The rejection then stays.
+    /// - Parameter record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
+    /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion
+    ///   (``retry(_:with:)-(_,JSONObject)`` deletes the row again; to keep the row, discard the rejection and write the
+    ///   record), `invalidTable` if the record is a different row; otherwise as ``retry(_:with:)-(_,JSONObject)``. The
+    ///   rejection then stays.
     public func retry<Record: SyncedRecord>(_ rejection: Rejection, with record: Record) async throws {
         let columns = try record.databaseDictionary
         guard Record.databaseTableName == rejection.table, let layout = layout(named: rejection.table),
@@ -115,7 +100,6 @@ extension Store {
         }
     }
 
-    /// The row's values in the app's table, overlaid with `changes` in order.
     private func values(of layout: TableLayout, _ id: DatabaseValue, _ changes: [JSONObject]) async throws -> JSONObject
     {
         var values = try await read { try AppTable(layout: layout, db: $0).values(id) ?? [:] }

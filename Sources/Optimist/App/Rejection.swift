@@ -65,16 +65,15 @@ public struct Rejection: Identifiable, Hashable, Sendable {
 }
 
 extension Rejection {
-    /// Returns the rejections of a store's database, oldest first, with rows taken back together as one rejection. Can
-    /// be used in ``Store/observe(_:)``.
+    /// Returns the rejections of a store's database, oldest first, each with its dependents. Can be used in
+    /// ``Store/observe(_:)``.
     ///
-    /// - Parameter db: A connection within a read or a write.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database) throws -> [Rejection] { try RejectionTable(db).all() }
 }
 
 extension Store {
-    /// Returns the rejections, oldest first, with rows taken back together as one rejection.
+    /// Returns the rejections, oldest first, each with its dependents.
     ///
     /// - Throws: `DatabaseError`.
     public func rejections() async throws -> [Rejection] {
@@ -83,7 +82,6 @@ extension Store {
 
     /// Forgets a rejection and the user's values in it.
     ///
-    /// - Parameter rejection: A rejection of this store.
     /// - Throws: `OptimistError` with code `unknownRejection` if it was already retried or discarded; `DatabaseError`.
     public func discard(_ rejection: Rejection) async throws {
         let id = rejection.id

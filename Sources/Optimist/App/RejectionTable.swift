@@ -10,9 +10,8 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    /// Stores a refusal and replaces an equal earlier one: the engine resends a row that it cannot take back once a
-    /// day, and the user may repeat the same write. The new rejection gets a new number, so that a receipt can see that
-    /// it is later.
+    /// Stores a refusal in place of an equal earlier one: the engine resends a row that it cannot take back once a day,
+    /// and the user may repeat a write. A new number shows receipts that this refusal is later.
     ///
     /// - Parameters:
     ///   - server: The server's values. Nil if the server does not have the row, or if they are unknown.
@@ -52,7 +51,6 @@ struct RejectionTable {
         return number
     }
 
-    /// - Parameter number: The rejection to read. Nil for all.
     func all(_ number: Int64? = nil) throws -> [Rejection] {
         let rows = try Row.fetchAll(
             db,
@@ -84,7 +82,6 @@ struct RejectionTable {
         return rejections
     }
 
-    /// Renames a column in the stored rejections.
     func rename(_ former: String, to name: String, ofTable number: Int64) throws {
         try db.execute(
             sql: """

@@ -9,7 +9,7 @@ import OptimistWire
 public struct RowExplanation: Hashable, Sendable {
     /// The row's unsent edit. Nil if the server has accepted or refused everything.
     public let pending: PendingRow?
-    /// Received content that the app's table does not show yet. Nil if there is none.
+    /// Received content that the app's table does not show yet.
     public let parked: ParkedRow?
     /// The row's refused edits, oldest first.
     public let rejections: [Rejection]
@@ -32,15 +32,15 @@ public struct RowExplanation: Hashable, Sendable {
         case alive(lacking: [String])
     }
 
-    /// Whether the app's table shows the server's state of the row, as far as this device knows. False if the server
-    /// has never had the row.
+    /// Whether the app's table shows the server's row, as far as this device knows. False if the server has never had
+    /// it.
     public var isSynced: Bool { isSettled && (serversWord == .deleted || serversWord == .alive(lacking: [])) }
 
     private var isSettled: Bool { pending == nil && parked == nil && rejections.isEmpty }
 }
 
 extension RowExplanation: CustomStringConvertible {
-    /// A description for developers: what is pending, since when, and what happens next. Never compare it.
+    /// A description for developers. Never compare it.
     public var description: String {
         if isSettled { return settled }
         let sentences = [

@@ -19,12 +19,11 @@ public struct SyncCounts: Sendable, Hashable {
 }
 
 extension SyncCounts {
-    /// - Parameter layouts: The synced tables. Rows of a table that no longer syncs wait until it syncs again, and do
-    ///   not count.
+    /// - Parameter layouts: The synced tables. Rows of other tables wait and do not count.
     static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()
-        // SQLite can count all pending rows in an index alone, but that index does not contain the table.
+        // SQLite can count all pending rows in an index, but that index does not contain the table.
         let isAll = try count("SELECT count(*) FROM optimist_table") == layouts.count
         let synced = isAll ? "" : "AND +tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
         counts.pending = try count("SELECT count(*) FROM optimist_edit WHERE 1 \(synced)")

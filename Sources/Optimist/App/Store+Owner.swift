@@ -3,7 +3,7 @@
 import GRDB
 import OptimistCore
 
-/// The file's owner, and who may write to it (L2).
+/// The file's owner (L2).
 extension Store {
     var signedIn: SignInState { whoIsSignedIn.withLock { $0 }.ask() }
 
@@ -18,7 +18,6 @@ extension Store {
         if known.noticing(signedIn) != known { try await change { $0.notice(signedIn) } }
     }
 
-    /// Stores that the signed-in account was deleted.
     func noteAccountDeleted() async throws {
         if owner.withLock({ $0.isDeleted }) { return }
         try await change { $0.noticeDeletion() }

@@ -13,8 +13,7 @@ extension Store {
                 """)
     }
 
-    /// Notifies live queries that this transaction may have changed some tables. A query with an unchanged result emits
-    /// nothing.
+    /// Notifies live queries that this transaction may have changed some tables.
     static func notifyChanges(in tables: [String], _ db: Database) throws {
         for table in tables { try db.notifyChanges(in: Table(table)) }
     }

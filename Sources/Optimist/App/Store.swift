@@ -37,10 +37,9 @@ public final class Store: Sendable {
     private let unreported: [String]
     /// Nil if SQLite runs its own checkpoints, for example in a deterministic run.
     let checkpoints: Checkpoints?
-    /// The number of queued app writes.
     private let waiting = Mutex(0)
     private let shared: Mutex<SharedFile>
-    /// How far the server's clock is ahead of the device's, in milliseconds.
+    /// The server's time minus the device's, in milliseconds.
     let clockOffset: Mutex<Int64>
     /// The time at which the clock was last restarted, in milliseconds since 1970. A confirmed stamp cannot move the
     /// clock back further.
@@ -57,8 +56,8 @@ public final class Store: Sendable {
     ///   - synced: The record types whose tables sync.
     ///   - durability: Default: `full`.
     ///   - configuration: GRDB's configuration for every connection, for example with the key of an encrypted database.
-    ///     Its `prepareDatabase` closures run before the store uses a connection. The store sets `busyMode` itself.
-    ///     With a custom configuration, SQLite runs its own checkpoints within commits. Default: nil.
+    ///     Its `prepareDatabase` closures run first. The store sets `busyMode`. With a custom configuration, SQLite
+    ///     runs checkpoints within commits. Default: nil.
     ///   - protection: When the operating system allows access to the file. Default: `system`.
     ///   - rowValidation: The app's row checks, which its server runs too. A write that fails a check throws. Every
     ///     checked table must sync. Default: none.
@@ -82,7 +81,7 @@ public final class Store: Sendable {
         try file.check(against: migrator)
         try protection.prepare(url)
         let capture = CaptureContext(clock: HybridClock())
-        // Checkpoints use a separate connection, without the app's configuration.
+        // Checkpoints use a connection without the app's configuration.
         let makesOwn = dependencies.blockingExecutor == nil && configuration == nil
         checkpoints = makesOwn ? Checkpoints(url, dependencies) : nil
         let opened: OpenedDatabase
@@ -146,7 +145,6 @@ public final class Store: Sendable {
         if isClosed { throw OptimistError(.storeClosed, "The store is closed. Open the file with a new store.") }
     }
 
-    /// Watches for commits of other processes, so that live queries show them and the engine sends them.
     private func watchOthers() {
         guard let notices = fileNotices() else { return }
         let task = dependencies.spawn { [weak self] in
@@ -166,7 +164,7 @@ public final class Store: Sendable {
     /// changed. Cancelling the caller does not undo a write that has begun.
     ///
     /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses a row, that row and
-    /// the pending rows that refer to it become a ``Rejection``, and the engine sends the other rows again.
+    /// the pending rows that refer to it become a ``Rejection``, and the engine resends the others.
     ///
     /// - Parameters:
     ///   - allOrNothing: Whether one refused row makes the server refuse all rows of this write, and all rows still

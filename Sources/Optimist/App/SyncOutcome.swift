@@ -50,9 +50,7 @@ extension SyncOutcome: CustomStringConvertible {
 }
 
 extension SyncOutcome {
-    /// - Parameters:
-    ///   - phase: The phase once no push or pull was running. Nil if the time was up first.
-    ///   - status: The status at the end.
+    /// - Parameter phase: The phase once no push or pull was running. Nil if the time was up first.
     init(_ phase: SyncStatus.Phase?, _ status: SyncStatus) {
         let end: End =
             switch phase ?? status.phase {

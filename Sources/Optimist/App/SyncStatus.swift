@@ -4,21 +4,20 @@
 public struct SyncStatus: Sendable, Hashable {
     /// What the engine is doing.
     public var phase: Phase
-    /// The numbers of pending, rejected and parked rows on this device.
+    /// The pending, rejected and parked rows on this device.
     public var counts: SyncCounts
     /// The progress of the first sync or of a resync, in any phase. Nil if this device has received everything.
     public var progress: SyncProgress?
-    /// The tables that the server withholds from this device, and why. Their rows stay on this device and their unsent
-    /// rows stay pending. All other tables sync.
+    /// The tables that the server withholds from this device, and why. Their rows stay here, unsent rows stay pending,
+    /// and all other tables sync.
     public var withheld: [String: WithheldReason]
     /// The rows that the server does not accept for now, and why: one element per table and reason, the most urgent
     /// first.
     public var deferred: [DeferredRows]
-    /// Whether this device has caught up with the server since the engine last connected. False while the engine is
-    /// stopped, offline or paused, and after that until a pull has received everything.
+    /// Whether this device has caught up since the engine last connected. False while the engine is stopped, offline or
+    /// paused, and then until a pull has received everything.
     ///
-    /// Together with ``SyncCounts/lastSync`` it shows how fresh the rows are: while it is false, "as of 10:42,
-    /// updating".
+    /// While it is false, show the age of the rows with ``SyncCounts/lastSync``: "as of 10:42, updating".
     public var isCaughtUp: Bool
 
     /// The tables that the server serves only to a newer version of the app.
@@ -44,8 +43,7 @@ public struct SyncStatus: Sendable, Hashable {
         case offline
         /// This device's disk is full or failing. The engine retries. The message is safe to show.
         case deviceTrouble(message: String)
-        /// Sync waits for the app, for example because no user is signed in. Switch on the reason's code and show its
-        /// message.
+        /// Sync waits for the app, for example because no user is signed in.
         case paused(reason: PauseReason)
         /// Sync has stopped, because going on could do harm. No data was deleted. The message is safe to show.
         case failed(message: String)
@@ -67,7 +65,7 @@ public struct SyncStatus: Sendable, Hashable {
 }
 
 extension SyncStatus.Phase {
-    /// Whether the engine has no connection, so that this device may have missed changes.
+    /// Whether the engine is disconnected, so that this device may have missed changes.
     var isDisconnected: Bool {
         switch self {
         case .stopped, .offline, .paused, .failed: true

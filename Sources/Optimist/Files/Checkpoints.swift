@@ -8,8 +8,8 @@ import OptimistCore
 
 /// Checkpoints the write-ahead log in the background.
 ///
-/// SQLite would run the checkpoint within the commit that finds the log too long. One of the app's writes would then
-/// wait while SQLite copies everything that a first sync has written.
+/// SQLite itself would run it within a commit, and one of the app's writes would wait while SQLite copies all pages of
+/// a first sync.
 ///
 /// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint does not wait for readers or writers, nor they for it.
 final class Checkpoints: Sendable {
@@ -17,7 +17,6 @@ final class Checkpoints: Sendable {
     private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
     private let path: String
     private let dependencies: Dependencies
-    /// The task that waits for a pause in the writes.
     private let watch = Mutex<Task<Void, Never>?>(nil)
 
     init(_ url: URL, _ dependencies: Dependencies) {
@@ -79,8 +78,8 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Waits until a long log is copied. A continuous writer calls this between commits. The app's writes do not wait.
-    /// The next commit restarts the log, unless a connection reads it.
+    /// Waits for the checkpoint of a long log. A continuous writer calls this between commits, and the app's writes do
+    /// not wait. The next commit then restarts the log, unless a connection reads it.
     func catchUp() async {
         guard log.withLock({ $0.isBehind }) else { return }
         await untilIdle()
@@ -109,12 +108,10 @@ final class Checkpoints: Sendable {
         log.withLock { $0.isOver = true }
     }
 
-    /// Whether a checkpoint waits for the writes to pause.
     var isWatching: Bool { log.withLock { $0.isWatched } }
 
     func waitUntilIdle() { queue.sync {} }
 
-    /// Waits for all checkpoints that are due.
     func untilIdle() async {
         await withCheckedContinuation { done in queue.async { done.resume() } }
     }
@@ -135,10 +132,9 @@ final class Checkpoints: Sendable {
     }
 }
 
-/// Tracks the length of the write-ahead log in pages and decides when to checkpoint. Pure.
+/// The length of the write-ahead log in pages, and when to checkpoint it. Pure.
 struct WriteAheadLog: Sendable {
     enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
-    /// The state of the log when the pause has passed.
     enum Look: Sendable { case writing, rest, copied }
 
     /// The log length that makes a checkpoint worthwhile when the writes pause: it costs far less than the tens of
@@ -156,22 +152,17 @@ struct WriteAheadLog: Sendable {
     private var length = 0
     private var copied = 0
     private var isCopying = false
-    /// Whether a task waits for a pause in the writes.
     private(set) var isWatched = false
-    /// Whether further checkpoints are prevented.
     var isOver = false
     private var commits = 0
-    /// The number of commits at the last look.
     private var seen = 0
 
-    /// Records a commit and the log length after it.
     mutating func grew(to length: Int) {
         if length < self.length { copied = 0 }
         self.length = length
         commits += 1
     }
 
-    /// Returns whether to start waiting for a pause in the writes.
     mutating func beginWatch() -> Bool {
         guard !isOver, !isWatched, length >= Self.short, copied < length else { return false }
         isWatched = true
@@ -179,7 +170,7 @@ struct WriteAheadLog: Sendable {
         return true
     }
 
-    /// Checks whether the writes have paused. If so, the watch ends, and if pages are left, their checkpoint counts as
+    /// Checks whether the writes have paused. If so, the watch ends, and the checkpoint of remaining pages counts as
     /// started.
     mutating func look() -> Look {
         guard isWatched else { return .copied }
@@ -191,7 +182,7 @@ struct WriteAheadLog: Sendable {
         return copyRest() ? .rest : .copied
     }
 
-    /// Ends the wait for a pause. Returns whether pages are left to copy; their checkpoint then counts as started.
+    /// Ends the wait for a pause. Returns whether pages remain; their checkpoint then counts as started.
     mutating func endWatch() -> Bool {
         guard isWatched else { return false }
         isWatched = false
@@ -207,14 +198,14 @@ struct WriteAheadLog: Sendable {
     /// Whether the engine must wait before it writes more.
     var isBehind: Bool { isCopying && length >= Self.long }
 
-    /// Returns whether pages are left to copy. Their checkpoint then counts as started.
+    /// Returns whether pages remain. Their checkpoint then counts as started.
     mutating func copyRest() -> Bool {
         guard !isOver, !isCopying, copied < length else { return false }
         isCopying = true
         return true
     }
 
-    /// Records the end of a checkpoint that has copied the log up to this page.
+    /// Records the end of a checkpoint, up to a page of the log.
     mutating func copied(_ pages: Int) {
         isCopying = false
         copied = min(pages, length)

@@ -15,10 +15,8 @@ struct FileOwner: Equatable, Sendable {
     private(set) var account: String?
     /// The other account that is signed in, or was at the remote's last report. Nil if there is none.
     private(set) var visitor: String?
-    /// Whether the account that the file syncs with was deleted.
     private(set) var isDeleted = false
 
-    /// Records who is signed in.
     mutating func notice(_ signedIn: SignInState) {
         switch signedIn {
         case .unknown: break
@@ -29,7 +27,6 @@ struct FileOwner: Equatable, Sendable {
         }
     }
 
-    /// Records that the signed-in account was deleted.
     mutating func noticeDeletion() {
         if account != nil, visitor == nil { isDeleted = true }
         notice(.nobody)
@@ -77,7 +74,6 @@ extension FileOwner {
         isDeleted = try Meta.int(.accountDeleted, in: db) != nil
     }
 
-    /// Writes the fields that differ from `before`.
     func save(in db: Database, before: FileOwner) throws {
         if name != before.name { try Meta.set(.owner, to: name, in: db) }
         if account != before.account { try Meta.set(.account, to: account, in: db) }

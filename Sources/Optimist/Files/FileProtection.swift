@@ -33,7 +33,6 @@ extension Store.FileProtection {
         try protect(url)
     }
 
-    /// Protects the file, its write-ahead log and the log's index, if they exist.
     func protect(_ url: URL) throws {
         guard let type else { return }
         for part in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: url.path + part) {

@@ -70,15 +70,15 @@
             }
         }
 
-        /// The listeners of some files, or all listeners if `numbers` is nil.
+        /// - Parameter numbers: Nil for all files.
         private func listeners(of numbers: Set<Int32>?) -> [@Sendable () -> Void] {
             state.withLock { state in
                 state.listeners.filter { numbers?.contains($0.key) ?? true }.flatMap { $0.value.values }
             }
         }
 
-        /// Reads the watch numbers of the files that were written to. Nil if the event queue overflowed, so that any
-        /// file may have been written to.
+        /// Reads the watch numbers of the written files. Nil if the event queue overflowed, so that any file may have
+        /// been written.
         private func drain() -> Set<Int32>? {
             var numbers: Set<Int32> = []
             var buffer = [UInt8](repeating: 0, count: 16_384)

@@ -8,10 +8,10 @@ import OptimistWire
 /// The id under which a launch counts until the server has confirmed that the file was not restored from an older copy
 /// (M3, L3).
 ///
-/// A restored copy has the same device id, and the device may have counted more under that id since the copy was made.
-/// The server keeps one total per id, so it would lose one of the counts. Each launch therefore starts with a separate
-/// id. If the file was restored, the counts stay under that id. If not, the totals move to the device's id. The device
-/// then sends both totals, because another copy of the file may still hold the total that is now zero.
+/// A restored copy has the same device id, and the device may have counted more since the copy was made. The server
+/// keeps one total per id, so it would lose one of the counts. Each launch therefore counts under a separate id. If the
+/// file was restored, the counts stay there. Otherwise they move to the device's id, and the device sends both totals,
+/// because a copy of the file may still hold the total that is now zero.
 ///
 /// In `optimist_node`, `own` is 0 for other devices, 1 for ids that this device has or had, 2 for ids of launches, and
 /// 3 for ids of launches whose totals were moved. Clocks of rows never contain ids of the last two kinds, so these can
@@ -35,7 +35,7 @@ struct LaunchOrigin {
         return last
     }
 
-    /// Keeps all totals under their ids, because the file was restored or is a copy.
+    /// Keeps all totals under their ids, for a restored or copied file.
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
     /// Moves the totals of launches to the device's id. No other launch has counted under the device's id since.
@@ -65,9 +65,9 @@ struct LaunchOrigin {
         try forget()
     }
 
-    /// Deletes zeroed totals that were never sent, and totals that are zero on the server as well. The latest launches
-    /// keep theirs, because the device must resend them if the server is restored from a backup. If that server lost a
-    /// row, all totals of the row stay until it has the row again.
+    /// Deletes zeroed totals that were never sent or are zero on the server as well. The latest launches keep theirs,
+    /// to resend them if the server is restored from a backup. If that server lost a row, the row's totals stay until
+    /// the server has it again.
     private func forget() throws {
         try db.execute(
             sql: """

@@ -5,8 +5,7 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// Opens the file for writing: configures the connections and durability, creates the engine's tables, runs the app's
-/// migrations, and installs the triggers.
+/// Opens the file for writing: creates the engine's tables, runs the app's migrations and installs the triggers.
 struct OpenedDatabase {
     let pool: DatabasePool
     let layouts: [TableLayout]
@@ -54,8 +53,8 @@ struct OpenedDatabase {
     private static func require(_ durability: Store.Durability, of pool: DatabasePool) throws {
         let level = durability == .full ? 2 : 1
         let inForce = try pool.writeWithoutTransaction { db in
-            // A page of a first sync dirties more index pages than fit in SQLite's default cache of 2 MB, and each
-            // would be written several times.
+            // A page of a first sync dirties more index pages than SQLite's default cache of 2 MB holds. Each would be
+            // written several times.
             try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")

@@ -8,8 +8,8 @@ import OptimistWire
 /// ceiling to a second after the current time, so that few writes need to raise it. Once another process has written,
 /// both keep the ceiling exact for a while, so that each starts above the other's last stamp.
 ///
-/// The ceiling is based on the time and not on the last stamp. However many launches start at the ceiling in sequence,
-/// it is never more than a second ahead, unless a stamp is.
+/// The ceiling is based on the time, not on the last stamp, so that a series of launches stays within a second of it,
+/// unless a stamp is further ahead.
 struct SharedFile: Sendable, Equatable {
     /// How far a process that is alone raises the ceiling above the current time, in milliseconds.
     static let lead: Int64 = 1_000
@@ -19,7 +19,7 @@ struct SharedFile: Sendable, Equatable {
     /// How long the ceiling stays exact after another process has written, in milliseconds.
     static let exactness: Int64 = 10_000
 
-    /// SQLite's data version as last seen by this process. It changes when another connection commits.
+    /// SQLite's data version as last seen by this process.
     private(set) var version: Int64
     private(set) var ceiling: Stamp
     private var exactUntil: Int64 = .min
@@ -29,21 +29,19 @@ struct SharedFile: Sendable, Equatable {
         self.ceiling = ceiling
     }
 
-    /// Records a commit of another process.
     mutating func meet(version: Int64, ceiling: Stamp, at milliseconds: Int64) {
         self.version = version
         self.ceiling = ceiling
         exactUntil = milliseconds + Self.exactness
     }
 
-    /// Records that the clock was restarted and the file has this ceiling.
     mutating func restart(at stamp: Stamp) { ceiling = stamp }
 
     /// Returns the ceiling to store at the end of a transaction. Nil if the current one is high enough.
     ///
     /// - Parameters:
     ///   - stamp: The last stamp that the transaction gave or saw.
-    ///   - milliseconds: The clock's current time, in milliseconds since 1970.
+    ///   - milliseconds: The current time, in milliseconds since 1970.
     mutating func raise(for stamp: Stamp, at milliseconds: Int64) -> Stamp? {
         let isExact = milliseconds < exactUntil && milliseconds >= exactUntil - Self.exactness
         if stamp <= ceiling { return nil }

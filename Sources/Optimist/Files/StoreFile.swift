@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// A database file that is not open for writing yet. Checks whether it is a database that this version can use.
+/// A database file, checked before it is opened for writing.
 struct StoreFile {
     let url: URL
     var configuration = Configuration()
@@ -44,7 +44,6 @@ struct StoreFile {
         }
     }
 
-    /// Reads the file on a read-only connection.
     func reading<T>(_ value: (Database) throws -> T) throws -> T {
         do {
             var configuration = configuration

@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes rows of an app's table as wire values, within one transaction.
+/// Access to the rows of an app's table as wire values, within one transaction.
 ///
 /// One instance serves all rows of a page or a push, and prepares each statement once per set of columns.
 final class AppTable {
@@ -17,9 +17,9 @@ final class AppTable {
     private lazy var indexes = Result { try UniqueIndexes(of: layout.name, in: db).columns }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
-    /// The conflict clause for writing received rows. Usually empty, because SQLite would apply it inside the app's
-    /// triggers too. If the table declares a conflict clause, the statement overrides it with ABORT: a received row
-    /// must not replace a row of this device, and must not be dropped silently.
+    /// The conflict clause for received rows. Usually empty, because SQLite would apply it inside the app's triggers
+    /// too. It is ABORT if the table declares a conflict clause: a received row must not replace another row or be
+    /// dropped silently.
     private lazy var orAbort = Result {
         let sql = """
             SELECT 'OR ABORT ' FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE \
@@ -35,15 +35,13 @@ final class AppTable {
         sortedNames = layout.columns.map(\.name).sorted()
     }
 
-    /// Returns a row's values, or nil if it does not exist.
     func values(_ id: DatabaseValue) throws -> JSONObject? {
         try reading.get().first([id]) { row in
             JSONObject(zip(Int32(0)..., layout.columns).map { ($1.name, $1.form.wire(row.value($0))) })
         }
     }
 
-    /// Returns the values of some columns, for example to save them before a change. Nil for an empty mask or a missing
-    /// row.
+    /// Nil for an empty mask or a missing row.
     func values(_ id: DatabaseValue, in mask: Int64) throws -> JSONObject? {
         guard mask != 0, let values = try values(id) else { return nil }
         return JSONObject(layout.columns(in: mask).map { ($0.name, values[$0.name] ?? .null) })
@@ -55,7 +53,6 @@ final class AppTable {
             ?? false
     }
 
-    /// Returns the ids of the rows with these values in these columns.
     func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
         let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
         var ids: [DatabaseValue] = []
@@ -64,7 +61,6 @@ final class AppTable {
         return ids
     }
 
-    /// The columns of each unique index, except the primary key.
     var uniqueIndexes: [[String]] {
         get throws { try indexes.get() }
     }
@@ -164,7 +160,6 @@ final class AppTable {
         return known
     }
 
-    /// Whether the table does not have ids in a closed range.
     func isEmpty(from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM \(layout.quotedName) WHERE id BETWEEN ? AND ?)"),
@@ -193,7 +188,6 @@ final class AppTable {
         return try "\(updateSQL) \(assignments) WHERE id = ?"
     }
 
-    /// The beginning of an UPDATE statement.
     var updateSQL: String {
         get throws { try "UPDATE \(orAbort.get())\(layout.quotedName) SET" }
     }
@@ -215,7 +209,6 @@ struct AppTables {
         return id.isNull ? nil : RowRef(table: table.layout.number, id: id)
     }
 
-    /// The row named `Type:id`.
     func ref(named name: String) -> RowRef? {
         guard let colon = name.firstIndex(of: ":"), let table = self[String(name[..<colon])],
             let id = table.layout.idForm.stored(String(name[name.index(after: colon)...]))

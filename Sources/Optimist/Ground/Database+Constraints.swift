@@ -13,9 +13,8 @@ extension Database {
         return current == 0
     }
 
-    /// Whether there may be deferred foreign keys.
-    ///
-    /// No pragma reports them, but the SQL of such a table contains the word. Names and comments can contain it too.
+    /// Whether there may be deferred foreign keys. No pragma reports them, so this looks for the word in the SQL of
+    /// tables.
     var hasDeferredForeignKeys: Bool {
         get throws {
             try Bool.fetchOne(
@@ -64,7 +63,6 @@ extension Database {
 extension DatabaseError {
     var isConstraint: Bool { resultCode == .SQLITE_CONSTRAINT }
 
-    /// A foreign key is violated at the end of the work.
     static var foreignKey: DatabaseError {
         DatabaseError(resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY, message: "FOREIGN KEY constraint failed")
     }

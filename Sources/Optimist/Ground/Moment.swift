@@ -6,14 +6,12 @@
 ///
 /// > Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days` and `days_from_civil`.
 struct Moment: Equatable {
-    /// A unit of an app's timestamps.
     enum Unit: Int64 {
         case second = 1_000_000_000
         case millisecond = 1_000_000
 
         fileprivate var nanoseconds: Int64 { rawValue }
         fileprivate var perSecond: Int64 { 1_000_000_000 / rawValue }
-        /// The number of decimal digits in a fraction of the unit.
         fileprivate var digits: Int { self == .second ? 9 : 6 }
     }
 

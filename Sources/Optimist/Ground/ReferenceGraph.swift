@@ -51,9 +51,8 @@ struct References {
     }
 }
 
-/// The references between synced tables. Pure.
+/// The references between synced tables.
 struct ReferenceGraph: Sendable {
-    /// A column that refers to a table.
     struct Referrer: Sendable {
         let layout: TableLayout
         let column: TableLayout.Column

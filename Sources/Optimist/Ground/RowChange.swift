@@ -7,7 +7,6 @@ enum RowChange: Equatable, Sendable {
     case none
     /// Insert the row, or replace all its columns.
     case put(JSONObject)
-    /// Set some columns.
     case set(JSONObject)
     case delete
 }

@@ -6,20 +6,18 @@ import GRDBSQLite
 
 /// A statement that the engine runs for many rows, within one transaction.
 ///
-/// GRDB boxes every argument and copies every value of a row, which together took longer than SQLite's insert of a row.
-/// This type binds and reads values in place. GRDB still executes statements that write, so that observations see their
-/// changes.
+/// GRDB boxes every argument and copies every value, which took longer than SQLite's insert of a row. This type binds
+/// and reads values in place. GRDB still executes statements that write, so that observations see their changes.
 final class RowStatement {
     private let statement: Statement
     private var handle: OpaquePointer { statement.sqliteStatement }
 
     init(_ sql: String, in db: Database) throws {
         statement = try db.cachedStatement(sql: sql)
-        // Stops GRDB from checking the bound values.
+        // Keeps GRDB from checking the bound values.
         statement.setUncheckedArguments(StatementArguments())
     }
 
-    /// Runs a statement that returns no rows.
     func execute(_ values: [DatabaseValue]) throws {
         bind(values)
         defer { sqlite3_reset(handle) }
@@ -47,7 +45,6 @@ final class RowStatement {
         }
     }
 
-    /// Returns a closure's value for the first row of a query, or nil if there is no row.
     func first<Value>(_ values: [DatabaseValue], _ value: (RowColumns) throws -> Value) throws -> Value? {
         var first: Value?
         try forEach(values) { if first == nil { first = try value($0) } }

@@ -122,6 +122,5 @@ enum SQLLiteral {
 }
 
 extension [UInt8] {
-    /// The bytes as SQLite stores them.
     var blobValue: DatabaseValue { Data(self).databaseValue }
 }

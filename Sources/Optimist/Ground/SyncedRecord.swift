@@ -7,10 +7,10 @@ public import GRDB
 /// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:migrate:)`` reports other
 /// requirements.
 ///
-/// The view `optimist_state_TABLE` has the sync state of each row: `synced`, `pending`, `inFlight`, `rejected`,
-/// `blocked` or `parked`. Join it by `id`. A row is `synced` as soon as the server has accepted it. The column
-/// `isEchoed` is 0 after that until this device has received the page with the row, and then 1. It is null if the
-/// server has never had the row, during the table's first sync, and if the server's cursors are not ordered.
+/// The view `optimist_state_TABLE`, to join by `id`, has the sync state of each row: `synced` once the server has
+/// accepted the row, or `pending`, `inFlight`, `rejected`, `blocked` or `parked`. Its column `isEchoed` becomes 1 once
+/// this device has received the page with the server's version. It is null if the server has never had the row, during
+/// the table's first sync, and if the server's cursors are not ordered.
 ///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {

@@ -6,7 +6,7 @@ import OptimistWire
 
 /// The layout of a synced table: its number and its columns.
 ///
-/// The engine assigns numbers and bits once and stores them, so that they outlive the app's migrations.
+/// The engine assigns numbers and bits once, so that they outlive the app's migrations.
 struct TableLayout: Sendable, Equatable {
     let number: Int64
     let name: String
@@ -14,7 +14,6 @@ struct TableLayout: Sendable, Equatable {
     /// The columns in table order, without `id` and generated columns.
     let columns: [Column]
     var rules = SyncRules()
-    /// The tables that the foreign keys refer to.
     var parents: Set<String> { Set(columns.compactMap { $0.reference?.table }) }
 
     struct Column: Sendable, Equatable {
@@ -37,13 +36,11 @@ struct TableLayout: Sendable, Equatable {
     /// Bits 1 to 62 stand for columns.
     static let maxColumns = 62
 
-    /// The mask of the life bit and all columns.
     var fullMask: Int64 { columns.reduce(Self.lifeMask) { $0 | $1.mask } }
 
     /// The mask of all columns except counters.
     var plainMask: Int64 { columns.reduce(0) { $1.isCounter ? $0 : $0 | $1.mask } }
 
-    /// The mask of the columns with a value in `values`.
     func mask(of values: JSONObject) -> Int64 {
         columns.reduce(0) { values[$1.name] == nil ? $0 : $0 | $1.mask }
     }
@@ -54,7 +51,7 @@ struct TableLayout: Sendable, Equatable {
 }
 
 extension TableLayout {
-    /// The counter columns. Fast for most tables, which do not have any: the engine asks for every row.
+    /// The counter columns. The engine asks for every row, so this is fast for tables without counters.
     var counters: [Column] { rules.counters.isEmpty ? [] : columns.filter(\.isCounter) }
 }
 

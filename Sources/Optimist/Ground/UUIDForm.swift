@@ -8,8 +8,8 @@ import GRDB
 enum UUIDForm: Sendable, Equatable {
     case bytes, text
 
-    /// How a record stores its ids, according to its UUID strategy or, if that is the default, to the type of its `id`
-    /// or else to the column's declared type.
+    /// How a record stores its ids: by its UUID strategy, else by the type of its `id`, else by the column's declared
+    /// type.
     init(idsOf record: any SyncedRecord.Type, declared: String) {
         let idType = (record as? any Identifiable.Type)?.idType
         switch record.databaseUUIDEncodingStrategy(for: "id") {
@@ -24,7 +24,6 @@ enum UUIDForm: Sendable, Equatable {
         self = type.contains("TEXT") || type.contains("CHAR") ? .text : .bytes
     }
 
-    /// A description for error messages.
     var words: String {
         switch self {
         case .bytes: "as 16 bytes"
@@ -73,7 +72,6 @@ private enum UUIDText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the bytes of a lower-case UUID, or nil if the text is not one.
     static func decode(_ text: String) -> Data? {
         guard RowID.isValid(text) else { return nil }
         var text = text

@@ -13,7 +13,6 @@ extension ValueForm.DateForm {
         }
     }
 
-    /// Whether dates of this GRDB strategy can sync.
     static func supports(_ strategy: DatabaseDateEncodingStrategy) -> Bool {
         switch strategy {
         case .deferredToDate, .timeIntervalSince1970, .secondsSince1970, .millisecondsSince1970: true

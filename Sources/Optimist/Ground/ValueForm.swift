@@ -98,7 +98,6 @@ enum ValueForm: Sendable, Equatable {
         }
     }
 
-    /// Whether a wire string is stored unchanged.
     private var takesTextAsIs: Bool {
         switch self {
         case .string, .bool, .int, .number, .counter: true

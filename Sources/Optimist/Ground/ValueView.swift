@@ -15,7 +15,6 @@ enum ValueView {
     case text(UnsafeRawBufferPointer)
     case blob(UnsafeRawBufferPointer)
 
-    /// An argument of an SQL function.
     init(_ argument: OpaquePointer?) {
         switch sqlite3_value_type(argument) {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(argument))
@@ -31,7 +30,6 @@ enum ValueView {
         }
     }
 
-    /// A column of a statement's current row.
     init(column index: Int32, of statement: OpaquePointer) {
         switch sqlite3_column_type(statement, index) {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(statement, index))

@@ -19,9 +19,9 @@ public protocol Remote: Sendable {
     /// The account that is signed in now. The engine asks at each write of the app, so the answer must be immediate,
     /// without disk or network access.
     ///
-    /// While an account other than the file's is signed in, the store refuses writes to the file's synced tables
-    /// (`OptimistError` with code `otherAccount`). Default: ``SignInState/unknown``. The engine then learns the account
-    /// only from ``connect()``, and attributes writes between a sign-in and that call to the file's account.
+    /// While an account other than the file's is signed in, writes to synced tables throw `OptimistError` with code
+    /// `otherAccount`. Default: ``SignInState/unknown``. The engine then learns the account only from ``connect()``,
+    /// and attributes writes between a sign-in and that call to the file's account.
     var signInState: SignInState { get }
 
     /// The remote's promises about its cursors and pages. Default: none.
@@ -88,8 +88,8 @@ public struct RemoteAccount: Sendable, Hashable {
     /// The remote's schema. If it lacks a unique index of the app, sync fails, because devices could not agree.
     /// Default: nil, unknown.
     public var schema: Schema?
-    /// The number of days for which the remote remembers a deleted row. After that, the device may forget it too.
-    /// Default: nil, unknown, and the device remembers deleted rows forever.
+    /// How many days the remote remembers deleted rows. Afterwards the device may forget them as well. Default: nil,
+    /// unknown, and the device remembers them forever.
     public var tombstoneDays: Int?
 
     /// Creates an account, by default with every table and an unknown schema.
@@ -117,8 +117,8 @@ public enum RemotePoke: Sendable, Hashable {
 public enum RemoteFailure: Error, Sendable, Hashable {
     /// The request definitely did not arrive, for example because there is no network.
     case notSent(String)
-    /// There was no readable answer, because of a timeout, a broken connection or a 5xx status. The remote may have
-    /// processed the request.
+    /// There was no readable answer: a timeout, a broken connection or a 5xx status. The remote may have processed the
+    /// request.
     case unreachable(String)
     /// The remote asks the engine to wait. The engine waits at most an hour.
     case throttled(after: Duration)
@@ -128,8 +128,8 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case forbidden(String)
     /// The push was too large. The engine resends it in halves.
     case tooLarge(isProtocolLimit: Bool)
-    /// The remote refused the entire push, without a reason that the protocol defines. The engine resends it in halves
-    /// to find the row at fault.
+    /// The remote refused the entire push, for a reason unknown to the protocol. The engine resends it in halves to
+    /// find the row at fault.
     case refused(String)
     /// Another copy of the database has used this device's id for a push with a higher number.
     case pushRewound

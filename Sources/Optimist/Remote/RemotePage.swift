@@ -22,7 +22,7 @@ public struct RemotePage: Sendable {
     public var withheld: [String: WithheldReason] = [:]
     /// The epochs of the remote's database, oldest first, if the cursor is from an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
-    /// The remote's time of day when it answered. Nil: it does not say.
+    /// The remote's time when it answered. Nil if unknown.
     public var serverTime: Date?
 
     /// Creates a page with only rows and cursors.
@@ -43,8 +43,8 @@ extension RemotePage {
         public var cursor: String
         /// The maximum number of rows, at least 1. The remote may send fewer, or more to keep a transaction complete.
         public var limit: Int
-        /// All ids under which the device counts or has counted, if its tables have counters. For these ids,
-        /// `RowPatch.mine` in the page states how much of each sum the device itself has counted. Default: none.
+        /// The ids under which the device counts or has counted. `RowPatch.mine` in the page contains the device's
+        /// share of each sum under them. Default: none, if no table has counters.
         public var origins: [String]
 
         /// Creates a request.
@@ -73,7 +73,7 @@ extension RemotePage {
             case deleted(Tombstone)
         }
 
-        /// Creates a row of a page.
+        /// Creates a row.
         public init(table: String, id: String, content: Content) {
             self.table = table
             self.id = id

@@ -19,11 +19,11 @@ extension RemotePush {
         /// Creates an answer with only verdicts.
         public init(_ verdicts: [Verdict]) { self.verdicts = verdicts }
 
-        /// Creates an answer that covers only the first rows of a push, for example if the remote forwards rows one by
-        /// one and lost its connection halfway.
+        /// Creates an answer for the first rows of a push, for example if the remote forwards rows one by one and lost
+        /// its connection halfway.
         ///
-        /// Rows without a verdict stay pending, and the engine resends them immediately. A remote that has no verdicts
-        /// throws ``RemoteFailure/unreachable(_:)`` instead, so that the engine waits before it retries.
+        /// The engine resends the other rows immediately. If there is no verdict at all, throw
+        /// ``RemoteFailure/unreachable(_:)`` instead, so that the engine waits before it retries.
         ///
         /// - Parameters:
         ///   - first: The verdicts of the first rows, in the order of the push. They must end between two groups.
@@ -49,9 +49,8 @@ extension RemotePush {
         case gone(seq: Int64, Tombstone? = nil)
         /// The server will never apply the row.
         case rejected(Refusal)
-        /// The server does not accept the row for now. The row stays pending, and the engine resends it after this
-        /// time, at most a day. If nil, the engine chooses the time. The reason tells the app why the row waits.
-        /// Default: nil, unknown.
+        /// The server does not accept the row for now. The engine resends it after this time, at most a day. If nil,
+        /// the engine chooses the time. The app can show the reason. Default: nil, unknown.
         case retry(after: Duration?, DeferralReason? = nil)
         /// The server did not apply part of the row: it does not know that part's generation, or only knows how that
         /// generation ended.

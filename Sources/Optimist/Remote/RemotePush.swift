@@ -12,8 +12,8 @@ public struct RemotePush: Sendable, Hashable {
     public var rows: [Row]
     /// Ranges of ``rows`` that the server applies atomically. Default: none, each row is applied individually.
     public var groups: [Range<Int>]
-    /// All ids under which the device counts or has counted, if its tables have counters. The answer states how much of
-    /// each sum was counted under these ids. Default: none.
+    /// The ids under which the device counts or has counted. The answer contains the device's share of each sum under
+    /// them. Default: none, if no table has counters.
     public var origins: [String]
     /// The age of the oldest pending row in whole seconds, for the server's operator. Default: nil, not reported.
     public var oldestPendingSeconds: Int64?
@@ -52,7 +52,7 @@ extension RemotePush {
             case delete(Tombstone)
         }
 
-        /// Creates a row of a push.
+        /// Creates a row.
         public init(table: String, id: String, change: Change) {
             self.table = table
             self.id = id

@@ -19,7 +19,7 @@ public struct RemoteSnapshot: Sendable {
     public var total: Int?
     /// The epochs of the remote's database, oldest first, if `at` is from an earlier epoch. Default: none.
     public var epochs: [RemoteEpoch] = []
-    /// The remote's time of day when it answered. Nil: it does not say.
+    /// The remote's time when it answered. Nil if unknown.
     public var serverTime: Date?
 
     /// Creates a part with only rows and cursors.

@@ -10,7 +10,6 @@ import OptimistCore
 struct ColumnBits {
     let table: String
     let number: Int64
-    /// The table's current columns.
     let columns: Set<String>
     let db: Database
     private var known: [String: Int64]
@@ -27,7 +26,6 @@ struct ColumnBits {
         known.filter { $0.value > 0 && !columns.contains($0.key) }.map { ($0.key, $0.value) }.sorted { $0.bit < $1.bit }
     }
 
-    /// Marks a column as removed. It keeps its bit.
     mutating func remove(_ column: String) throws {
         try db.execute(
             sql: "UPDATE optimist_column SET bit = -bit WHERE tbl = ? AND name = ?", arguments: [number, column])

@@ -5,7 +5,6 @@ import OptimistWire
 
 /// The column rules from the app's code, stored in the file for tools that do not see the code.
 struct ColumnRulesNote {
-    /// The rules by table and column.
     private(set) var rules: [String: [String: ColumnRules]] = [:]
 
     init(of records: [any SyncedRecord.Type]) {
@@ -14,7 +13,7 @@ struct ColumnRulesNote {
         }
     }
 
-    /// Reads the saved rules. Empty if no store has opened the file.
+    /// Empty if no store has opened the file.
     init(in db: Database) throws {
         for (table, columns) in try Meta.note(.columnRules, in: db) {
             for (column, members) in columns.object ?? [:] {
@@ -23,7 +22,6 @@ struct ColumnRulesNote {
         }
     }
 
-    /// Saves the rules, unless the file has the same ones.
     func keep(in db: Database) throws {
         let members = rules.mapValues { columns in
             JSON.object(JSONObject(columns.sorted { $0.key < $1.key }.map { ($0.key, .object($0.value.json)) }))

@@ -8,7 +8,6 @@ import OptimistCore
 /// `optimist_remote` stores the server's last known state of each row. For rows with unsent changes, `optimist_edit`
 /// stores which columns are unsent and the server's values of these columns. It never stores unsent values.
 enum EngineSchema {
-    /// Upgrades a file to the next version.
     typealias Step = @Sendable (Database) throws -> Void
 
     /// The steps from versions 1, 2 and so on. The step of a released version never changes.
@@ -17,7 +16,6 @@ enum EngineSchema {
     /// The version that this code writes. The store refuses files with a higher version.
     static let version = steps.count + 1
 
-    /// - Parameter steps: Default: the steps of this version.
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         try db.execute(sql: "CREATE TABLE IF NOT EXISTS optimist_meta(name TEXT PRIMARY KEY NOT NULL, value)")
         let (present, version) = (try Meta.int(.version, in: db).map(Int.init), steps.count + 1)
@@ -68,7 +66,7 @@ enum EngineSchema {
     /// SQLite does not report changes to WITHOUT ROWID tables.
     static func notifyChanges(by author: CaptureContext.Author, in db: Database) throws {
         try db.notifyChanges(in: Table("optimist_edit"))
-        // User writes never change a state through this table.
+        // User writes never change states through this table.
         if author == .server { try db.notifyChanges(in: Table("optimist_remote")) }
     }
 

@@ -19,7 +19,7 @@ struct FormerNameNote: Equatable {
         }
     }
 
-    /// Reads the saved names. Empty if no store has opened the file.
+    /// Empty if no store has opened the file.
     init(in db: Database) throws {
         for (table, names) in try Meta.note(.formerNames, in: db) {
             let columns = names["columns"]?.object?.compactMap { member in member.value.string.map { (member.key, $0) }
@@ -30,7 +30,6 @@ struct FormerNameNote: Equatable {
         }
     }
 
-    /// Saves the names, unless the file has the same ones.
     func keep(in db: Database) throws {
         let members = rules.mapValues { rules -> JSON in
             let columns = rules.formerColumns.sorted { $0.key < $1.key }.map { ($0.key, JSON.string($0.value)) }

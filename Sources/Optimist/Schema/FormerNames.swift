@@ -9,7 +9,6 @@ import OptimistWire
 /// contain column names: clocks and base values, parked rows, rejections and the journal.
 struct FormerNames {
     private let db: Database
-    /// The numbers of the known tables.
     private var numbers: [String: Int64]
 
     init(_ db: Database) throws {
@@ -18,14 +17,12 @@ struct FormerNames {
         numbers = Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 
-    /// - Parameter records: The synced records. Their ``SyncRules`` declare the former names.
     /// - Returns: The numbers of the known tables by their current names.
     mutating func follow(_ records: [any SyncedRecord.Type]) throws -> [String: Int64] {
         for record in records {
             let (name, rules) = (record.databaseTableName, record.syncRules)
             guard try db.tableExists(name, in: "main") else { continue }
             try followTable(name, rules.formerNames)
-            // Most columns were never renamed.
             guard !rules.formerColumns.isEmpty, let number = numbers[name] else { continue }
             for column in try db.columns(in: name, in: "main").map(\.name) where rules.formerColumns[column] != nil {
                 try followColumn(column, number, rules)

@@ -12,14 +12,12 @@ struct GoneTables {
 
     init(_ db: Database) { self.db = db }
 
-    /// Forgets tables that the file no longer has.
-    ///
     /// - Parameter known: The known tables' numbers, after renames.
     func settle(_ known: [String: Int64]) throws {
         for (name, number) in known where try !db.tableExists(name, in: "main") { try forget(number) }
     }
 
-    /// Forgets the state of a table's rows. Idempotent.
+    /// Idempotent.
     func forget(_ number: Int64) throws {
         try db.execute(sql: "DELETE FROM optimist_edit WHERE tbl = ? AND generation & 1", arguments: [number])
         try db.execute(

@@ -78,14 +78,13 @@ struct MigrationCapture {
         return made
     }
 
-    /// The tables that the migrations created.
     private func madeTables(_ layouts: [TableLayout]) throws -> Set<Int64> {
         let former = try Set(String.fetchAll(db, sql: "SELECT lower(name) FROM \(Self.formerTables)"))
         return Set(layouts.filter { !former.contains($0.name.lowercased()) }.map(\.number))
     }
 
     /// Whether a synced table is missing. Its rows may be in a table that the migrations created, by an undeclared
-    /// rename. They then keep the time of the opening, because users wrote them.
+    /// rename. They then get the time of the opening, because users wrote them.
     private func hasGone(of names: Set<String>, _ layouts: [TableLayout]) throws -> Bool {
         let known = try Row.fetchAll(db, sql: "SELECT number, name FROM optimist_table")
         return try known.contains { row in

@@ -9,7 +9,6 @@ import OptimistWire
 /// from the server's value, or from zero if the server does not have the row.
 struct NewCounters {
     private let db: Database
-    /// The previous counters by table.
     private let former: [String: Set<String>]
 
     /// Reads the previous counters. Call this before the tables' new rules are stored.

@@ -69,8 +69,7 @@ extension TypeSchema {
         try read(rulesOf: table, in: db)
     }
 
-    /// Reads the table's rules from the app's code, as a store last saved them. A table that no store has opened does
-    /// not have any.
+    /// Reads the rules that the app's code declares, as saved by a store.
     private mutating func read(rulesOf table: String, in db: Database) throws {
         guard try db.tableExists("optimist_table") else { return }
         let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"

@@ -3,7 +3,6 @@
 import GRDB
 
 extension TableProblem {
-    /// Returns the problems of a table's foreign keys.
     static func problems(
         of references: References, _ name: String, among synced: [any SyncedRecord.Type]
     ) -> [TableProblem] {

@@ -4,7 +4,6 @@ import GRDB
 import OptimistWire
 
 extension TableProblem {
-    /// Returns the problems of a record's ``SyncRules``.
     static func rules(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws -> [TableProblem] {
         if record.syncRules.counters.isEmpty, record.syncRules.columns.isEmpty { return names(of: record, name) }
         let columns = try TableLayout.storedColumns(of: name, in: db)
@@ -20,7 +19,6 @@ extension TableProblem {
         } + names(of: record, name) + rules(of: columns, in: record, name)
     }
 
-    /// Returns the problems of the column rules.
     private static func rules(
         of columns: [ColumnInfo], in record: any SyncedRecord.Type, _ table: String
     ) -> [TableProblem] {

@@ -29,8 +29,6 @@ extension TableProblem {
 
     private static func asks(_ sql: String) -> Bool { sql.contains("optimist_applying") }
 
-    /// Returns the tables that a trigger writes to.
-    ///
     /// - Parameter sql: The trigger's SQL in lower case.
     private static func written(by sql: String) -> Set<String> {
         let all = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)

@@ -22,11 +22,6 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         description = "\(table)\(column.map { ".\($0)" } ?? ""): \(sentence)"
     }
 
-    /// Returns all problems of a record's table.
-    ///
-    /// - Parameters:
-    ///   - references: The table's foreign keys.
-    ///   - synced: The record types of all synced tables.
     static func all(
         of record: any SyncedRecord.Type, _ references: References, among synced: [any SyncedRecord.Type],
         in db: Database

@@ -52,7 +52,6 @@ package enum AnswerClass {
         return .unreachable("The server sent \(type) instead of its event stream.")
     }
 
-    /// Returns the failure for an error of the session.
     static func failure(_ error: any Error) -> RemoteFailure {
         if let error = error as? TransportError, error.phase == .notSent { return .notSent("\(error.kind)") }
         guard let error = error as? OptimistError else { return .unreachable(String(describing: error)) }
@@ -65,7 +64,6 @@ package enum AnswerClass {
         }
     }
 
-    /// Returns the failure for a method-level error of a pull.
     static func failure(ofMethod error: JSONObject) -> RemoteFailure {
         switch error["type"]?.string {
         case "cannotCalculateChanges": .cursorLost
@@ -81,8 +79,6 @@ package enum AnswerClass {
         "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable",
     ]
 
-    /// Returns the verdict for a row's error.
-    ///
     /// - Parameter seq: The account's last transaction after the push.
     static func verdict(_ error: SetError, on change: RemotePush.Row.Change, at seq: Int64) -> RemotePush.Verdict {
         switch error.type {

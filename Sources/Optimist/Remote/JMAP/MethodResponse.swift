@@ -10,7 +10,6 @@ struct MethodResponse {
     /// The type of the method-level error. Nil for other responses.
     var error: String? { invocation.name == "error" ? invocation.arguments["type"]?.string ?? "" : nil }
 
-    /// Whether the server serves this table only to newer versions of the app.
     var isTooOld: Bool { error == "schemaTooOld" }
 
     /// - Throws: The ``RemoteFailure`` for a method-level error.
@@ -29,7 +28,6 @@ extension Response {
         return MethodResponse(invocation: invocation)
     }
 
-    /// The server's time when it answered.
     var date: Date? {
         guard let serverTime, UTCDate.isValid(serverTime) else { return nil }
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: serverTime.utf8.count > 20).parse(serverTime)
