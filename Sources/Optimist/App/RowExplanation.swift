@@ -18,7 +18,7 @@ public struct RowExplanation: Hashable, Sendable {
 
     /// The server's state of a row, as far as this device knows.
     public enum ServersWord: Hashable, Sendable {
-        /// The server has never had the row, or has lost it.
+        /// The server does not have the row, as far as this device knows, or has lost it.
         case nothing
         /// The server has deleted the row.
         case deleted
@@ -32,8 +32,8 @@ public struct RowExplanation: Hashable, Sendable {
         case alive(lacking: [String])
     }
 
-    /// Whether the app's table shows the server's row, as far as this device knows. False if the server has never had
-    /// it.
+    /// Whether the app's table shows the server's row, as far as this device knows. False if the server does not have
+    /// the row.
     public var isSynced: Bool { isSettled && (serversWord == .deleted || serversWord == .alive(lacking: [])) }
 
     private var isSettled: Bool { pending == nil && parked == nil && rejections.isEmpty }
@@ -53,7 +53,7 @@ extension RowExplanation: CustomStringConvertible {
 
     private var settled: String {
         switch serversWord {
-        case .nothing: "The row has no unsent changes, and the server has never had it."
+        case .nothing: "The row has no unsent changes, and the server does not have it."
         case .deleted: "The row is deleted here and on the server."
         case .accountDeleted: "The account and its data on the server were deleted. The row stays on this device."
         case .awaited: "The server has the row, but this device has not received it yet."

@@ -43,7 +43,7 @@ struct RowExplanationTests {
         #expect("\(late)".contains("The server does not know the column \"content\" yet. It is sent again at 20"))
         let unknown = try await store.explain(other)
         #expect(!unknown.isSynced && unknown.pending == nil && unknown.serversWord == .nothing)
-        #expect("\(unknown)" == "The row has no unsent changes, and the server has never had it.")
+        #expect("\(unknown)" == "The row has no unsent changes, and the server does not have it.")
     }
 
     @Test func `a refused row is explained with the refusal's code and message`() async throws {
