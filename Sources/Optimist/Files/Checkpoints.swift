@@ -51,9 +51,14 @@ final class Checkpoints: Sendable {
         switch log.withLock({ $0.next() }) {
         case .nothing: return
         case .copyMeanwhile: queue.async { [self] in finish(copy()) }
-        case .copyNow:
-            finish((try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0)
+        case .copyRest: queue.async { [self] in finish(Self.copy(between: writer)) }
+        case .copyNow: finish(Self.copy(between: writer))
         }
+    }
+
+    /// Checkpoints while no commit can come between. Returns the number of copied pages.
+    private static func copy(between writer: some DatabaseWriter) -> Int {
+        (try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0
     }
 
     /// Copies the rest of the log once the writes pause, so that the next write restarts the log.
@@ -134,7 +139,16 @@ final class Checkpoints: Sendable {
 
 /// The length of the write-ahead log in pages, and when to checkpoint it. Pure.
 struct WriteAheadLog: Sendable {
-    enum Step: Sendable { case nothing, copyMeanwhile, copyNow }
+    enum Step: Sendable {
+        case nothing
+        /// Copies the log in the background, while commits go on.
+        case copyMeanwhile
+        /// Copies the few pages that were added during such a copy, between two commits. The next commit then restarts
+        /// the log.
+        case copyRest
+        /// Copies the log before the app's write returns.
+        case copyNow
+    }
     enum Look: Sendable { case writing, rest, copied }
 
     /// The log length that makes a checkpoint worthwhile when the writes pause: it costs far less than the tens of
@@ -144,6 +158,8 @@ struct WriteAheadLog: Sendable {
     static let pause = Duration.milliseconds(500)
     /// The number of uncopied pages that triggers a checkpoint.
     static let portion = 4_000
+    /// The most pages that are copied between two commits: as many as SQLite copies within one by default.
+    static let rest = 1_000
     /// The log length at which the engine waits for the checkpoint: a log under constant writes never restarts.
     static let long = 16_000
     /// The log length at which the checkpoint runs between two commits, so that the app's writes wait too.
@@ -151,14 +167,17 @@ struct WriteAheadLog: Sendable {
 
     private var length = 0
     private var copied = 0
-    private var isCopying = false
+    /// The copy that runs.
+    private var running: Step?
+    /// Whether a portion was copied, and the pages added during that copy were not.
+    private var hasRest = false
     private(set) var isWatched = false
     var isOver = false
     private var commits = 0
     private var seen = 0
 
     mutating func grew(to length: Int) {
-        if length < self.length { copied = 0 }
+        if length < self.length { (copied, hasRest) = (0, false) }
         self.length = length
         commits += 1
     }
@@ -174,7 +193,7 @@ struct WriteAheadLog: Sendable {
     /// started.
     mutating func look() -> Look {
         guard isWatched else { return .copied }
-        if commits != seen || isCopying {
+        if commits != seen || running != nil {
             seen = commits
             return .writing
         }
@@ -190,24 +209,35 @@ struct WriteAheadLog: Sendable {
     }
 
     mutating func next() -> Step {
-        guard !isOver, !isCopying, length - copied >= Self.portion else { return .nothing }
-        isCopying = true
+        guard !isOver, running == nil else { return .nothing }
+        let step = due
+        if step != .nothing { running = step }
+        return step
+    }
+
+    /// A log whose pages are all copied restarts with the next commit. Under constant writes, a copy in the background
+    /// always leaves some pages, and the log would grow: each commit then waits for new blocks of the file.
+    private var due: Step {
+        let uncopied = length - copied
+        if hasRest, uncopied <= Self.rest { return .copyRest }
+        if uncopied < Self.portion { return .nothing }
         return length >= Self.longest ? .copyNow : .copyMeanwhile
     }
 
     /// Whether the engine must wait before it writes more.
-    var isBehind: Bool { isCopying && length >= Self.long }
+    var isBehind: Bool { running != nil && length >= Self.long }
 
     /// Returns whether pages remain. Their checkpoint then counts as started.
     mutating func copyRest() -> Bool {
-        guard !isOver, !isCopying, copied < length else { return false }
-        isCopying = true
+        guard !isOver, running == nil, copied < length else { return false }
+        running = .copyRest
         return true
     }
 
     /// Records the end of a checkpoint, up to a page of the log.
     mutating func copied(_ pages: Int) {
-        isCopying = false
+        hasRest = running == .copyMeanwhile
+        running = nil
         copied = min(pages, length)
     }
 }

@@ -55,6 +55,26 @@ struct CheckpointTests {
         #expect(log.next() == .copyMeanwhile)
     }
 
+    @Test func `pages that are added during a copy are copied between two commits, so that the log restarts`() {
+        var log = WriteAheadLog()
+        log.grew(to: 4_000)
+        #expect(log.next() == .copyMeanwhile)
+        log.grew(to: 4_900)
+        log.copied(4_000)
+        #expect(log.next() == .copyRest)
+        #expect(log.next() == .nothing, "it is being copied")
+        log.copied(4_900)
+        log.grew(to: 5_000)
+        #expect(log.next() == .nothing, "a reader keeps the log from restarting")
+        log.grew(to: 9_000)
+        #expect(log.next() == .copyMeanwhile)
+        log.grew(to: 10_500)
+        log.copied(9_000)
+        #expect(log.next() == .nothing, "too much was added to copy it between two commits")
+        log.grew(to: 7)
+        #expect(log.next() == .nothing, "it restarted by itself")
+    }
+
     @Test func `a log under constant writes is copied between two commits`() {
         var log = WriteAheadLog()
         log.grew(to: 64_000)
