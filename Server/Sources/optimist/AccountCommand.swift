@@ -7,14 +7,14 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// `optimist account`: what an operator does with the accounts of a server, whether or not it runs.
+/// `optimist account`: the operator's commands for a server's accounts, whether or not the server runs.
 struct AccountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account", abstract: "List, invite, reset, export, sign out and delete the accounts of a server.",
         discussion: """
-            A server that runs takes the order at a socket in its data directory, which only the directory's owner can \
-            open, and its devices hear of it at once. Otherwise the order is carried out in the directory. With --database \
-            it is carried out in the database, and the servers tell the devices.
+            If a server is running, it receives the command through a socket in its data directory that only the owner \
+            of the directory can open, and notifies its devices immediately. Otherwise the command changes the data \
+            directory directly. With --database it changes the database, and the servers notify their devices.
             """,
         subcommands: [
             List.self, Invite.self, Reset.self, Sessions.self, EndSessions.self, Export.self, Delete.self,
@@ -36,9 +36,9 @@ struct AccountCommand: ParsableCommand {
 
     struct Invite: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an invitation, for a server with --sign-up invited.",
-            discussion: "It is good for one account. It is shown once, and the server keeps only a hash of it.")
-        @Option(help: "For how many days it is good.")
+            abstract: "Create an invitation, for a server with --sign-up invited.",
+            discussion: "It allows one account. It is shown once; the server keeps only a hash.")
+        @Option(help: "How many days it is valid.")
         var days = 14
         @OptionGroup var server: AccountOptions
 
@@ -53,10 +53,10 @@ struct AccountCommand: ParsableCommand {
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token with which the password of an account can be reset once, within an hour.",
+            abstract: "Create a token that resets an account's password once, within an hour.",
             discussion: """
-                Give it to the account's owner and nobody else. The app hands it to resetPassword(token:to:). All \
-                sessions of the account end then. It is shown once, and the server keeps only a hash of it.
+                Give it only to the owner of the account. The app passes it to resetPassword(token:to:), which ends \
+                all sessions of the account. The token is shown once; the server keeps only a hash.
                 """)
         @Argument(help: "The account's email address.")
         var email: String
@@ -66,7 +66,7 @@ struct AccountCommand: ParsableCommand {
     }
 
     struct Sessions: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show on which devices an account is signed in.")
+        static let configuration = CommandConfiguration(abstract: "Show the devices where an account is signed in.")
         @Argument(help: "The account's email address.")
         var email: String
         @OptionGroup var server: AccountOptions
@@ -83,7 +83,7 @@ struct AccountCommand: ParsableCommand {
     struct EndSessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sign an account out, on one device or on all.",
-            discussion: "The devices keep what they have, and send it when the account signs in again.")
+            discussion: "The devices keep their data and send unsent edits when the account signs in again.")
         @Argument(help: "The account's email address.")
         var email: String
         @Option(help: "The id of one session. Default: all.")
@@ -99,11 +99,12 @@ struct AccountCommand: ParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print all that the server holds of an account, as lines of JSON.",
+            abstract: "Print everything the server stores about an account, as lines of JSON.",
             discussion: """
-                The lines are the account, each session, each row with the clocks of its columns, and at last {"end": …} with \
-                their numbers. They are of one moment, also while the server runs. Deleted rows are in it until the server \
-                forgets them. Passwords and tokens are not, nor what only devices know: unsent edits, and edits that lost.
+                Prints a line for the account, each session and each row with its column clocks, and last {"end": …} \
+                with the counts. The lines form a consistent snapshot, even while the server runs. They include \
+                deleted rows that the server still remembers, but no passwords, tokens, unsent edits or edits that \
+                lost a conflict.
                 """)
         @Argument(help: "The account's email address.")
         var email: String
@@ -133,10 +134,11 @@ struct AccountCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete an account with its rows and sessions, for good.",
+            abstract: "Delete an account with its rows and sessions, permanently.",
             discussion: """
-                Its devices are signed out, keep what they have, and say that the account is gone. It prints the receipt that \
-                the server keeps. Backups keep what they hold. `optimist vacuum` removes the traces in the file.
+                Its devices are signed out, keep their data and report that the account was deleted. Prints the \
+                receipt that the server keeps. Backups are not changed. `optimist vacuum` removes the remaining traces \
+                from the file.
                 """)
         @Argument(help: "The account's email address.")
         var email: String
@@ -146,7 +148,7 @@ struct AccountCommand: ParsableCommand {
 
         func run() async throws {
             if !yes {
-                say("Everything that the server has of \(email.shown()) is deleted. Type the address again to go on:")
+                say("Everything the server stores about \(email.shown()) will be deleted. Type the address again:")
                 guard readLine() == email else { throw CleanExit.message("Nothing was deleted.") }
             }
             try await server.carryOut(.delete(email: email)) { answer in
@@ -158,7 +160,7 @@ struct AccountCommand: ParsableCommand {
     struct Receipts: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the receipts of deleted accounts.",
-            discussion: "The server keeps one until no device of the account can ask any more.")
+            discussion: "The server keeps a receipt until every device of the account has lost its access.")
         @OptionGroup var server: AccountOptions
 
         func run() async throws {
@@ -168,7 +170,6 @@ struct AccountCommand: ParsableCommand {
 }
 
 extension JSON {
-    /// A receipt as a line shows it.
     fileprivate var receipt: String {
         let state = self["isErased"] == true ? "erased" : "being erased"
         return """
@@ -177,7 +178,6 @@ extension JSON {
             """
     }
 
-    /// A member as a line shows it.
     fileprivate func words(_ name: String) -> String {
         guard let member = self[name] else { return "" }
         return member.string ?? member.description

@@ -11,7 +11,7 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// Which server an order of `optimist account` is for, and how it gets there.
+/// The server that `optimist account` works on.
 struct AccountOptions: ParsableArguments {
     @OptionGroup var options: PlaceOptions
 
@@ -20,9 +20,9 @@ struct AccountOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Carries out an order, and prints what came of it.
+    /// Executes an order and prints the result.
     ///
-    /// - Parameter lines: What a person reads.
+    /// - Parameter lines: Formats the result for people. Not used with `--json`.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
         let orders = OperatorOrders(place: try options.place, shared: shared, command: "account")
         try await orders.carryOut(order) { answer in
@@ -31,14 +31,14 @@ struct AccountOptions: ParsableArguments {
     }
 }
 
-/// How an operator's order gets to a server: into its database or its directory, or to the socket of a server that runs.
+/// Executes an operator's order in a database or a data directory, or through the socket of a running server.
 struct OperatorOrders {
     var place: PlaceOptions.Place
     var shared: DatabaseOptions
-    /// The name of the command that gives the order.
+    /// The name of the command, for errors and logs.
     var command: String
 
-    /// - Parameter show: Gets what came of it.
+    /// - Parameter show: Receives the result.
     func carryOut(_ order: AccountOrder, show: (JSON) -> Void) async throws {
         switch place {
         case .database(let url):
@@ -58,7 +58,7 @@ struct OperatorOrders {
         }
     }
 
-    /// Gives the order to the server that has the directory.
+    /// Sends the order to the server that has locked the directory.
     private static func ask(_ socket: URL, _ order: AccountOrder) async throws -> JSON {
         let path = socket.absoluteURL.path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         var request = HTTPClientRequest(url: "http+unix://\(path)/orders")

@@ -13,14 +13,13 @@ extension PlaceOptions {
     }
 }
 
-/// `optimist backup`: copies a server's data while it runs.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Copy a server's data, also while the server runs.",
+        commandName: "backup", abstract: "Copy a server's data, even while the server runs.",
         discussion: """
-            The copy is the data of one moment: database, keys and schema. It is checked before it gets its name. Who has it \
-            can act as any user, so keep it as you keep the server itself. Of a database it has all but the servers' secret, \
-            and needs pg_dump and pg_restore on this machine.
+            The copy is a consistent snapshot of the database, the keys and the schema. It is checked before it gets \
+            its name. Anyone who has it can act as any user, so protect it like the server itself. The backup of a \
+            database does not contain the servers' secret, and needs pg_dump and pg_restore on this machine.
             """)
 
     @OptionGroup var options: PlaceOptions
@@ -45,13 +44,12 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// `optimist restore`: puts a backup in place.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Put a backup in place, as the data of a server.",
+        commandName: "restore", abstract: "Restore a backup, as the data of a server.",
         discussion: """
-            The data directory must not be there, or must be empty; a database must have no server's tables. Then start the \
-            server: devices compare what they have, and send what is not in the backup.
+            The data directory must be missing or empty; a database must not contain a server's tables. Then start the \
+            server: devices compare their data with the backup, and send the changes that it lacks.
             """)
 
     @OptionGroup var options: PlaceOptions
@@ -67,8 +65,8 @@ struct RestoreCommand: AsyncParsableCommand {
             let place = opening.database.place
             try await explainingErrors(of: "restore", at: place) {
                 let done = try await opening.restore(backup)
-                say("\(place) has \(done.accounts) accounts and \(done.rows) rows, and an epoch has begun.")
-                say("Start the servers with the secret that they had.")
+                say("\(place) has \(done.accounts) accounts and \(done.rows) rows, and a new epoch.")
+                say("Start the servers with the same secret as before.")
             }
         case .directory(let directory):
             let draft = RemovedOnSignal()
@@ -80,14 +78,13 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// `optimist check`: whether a server's data is sound.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check a server's data, also while the server runs.",
+        commandName: "check", abstract: "Check a server's data, even while the server runs.",
         discussion: """
-            Checks the files of all tables and indexes, whether they agree with each other, and whether every row can be \
-            read. It changes nothing. The exit status is 1 if there is a problem. The files of a database are checked by \
-            pg_amcheck, if that is on this machine and the database has the extension amcheck.
+            Checks the files of all tables and indexes, that they agree with each other, and that every row can be \
+            read. It changes nothing. The exit status is 1 if there is a problem. pg_amcheck checks the files of a \
+            database, if it is on this machine and the database has the extension amcheck.
             """)
 
     @OptionGroup var options: PlaceOptions
@@ -117,13 +114,13 @@ struct CheckCommand: AsyncParsableCommand {
     }
 }
 
-/// `optimist vacuum`: removes what is left of deleted data in a server's file.
 struct VacuumCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "vacuum", abstract: "Rewrite a server's database without the traces of what was deleted.",
+        commandName: "vacuum", abstract: "Rewrite a server's database file without the traces of deleted data.",
         discussion: """
-            Stop the server first. Meanwhile it needs as much space again as the database has. Afterwards nothing of a deleted \
-            account is in the directory but its receipt. For a PostgreSQL database use VACUUM FULL.
+            Stop the server first. The rewrite needs free space for a second copy of the database. Afterwards the \
+            directory     contains nothing about a deleted account except its receipt. For a PostgreSQL database use \
+            VACUUM FULL.
             """)
 
     @OptionGroup var options: PlaceOptions

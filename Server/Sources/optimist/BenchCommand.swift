@@ -7,16 +7,16 @@ import OptimistLab
 import OptimistProxy
 import Synchronization
 
-/// `optimist bench --stories`: what Optimist is for, in figures.
+/// `optimist bench --stories`: measures Optimist against the way apps usually work.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Play the five stories in the old way and with Optimist, and compare.",
         discussion: """
-            Starts a server and phones of its own, over networks as bad as people have them, and takes a few minutes. \
-            Benchmarks of single parts are in the package Benchmarks.
+            Starts a server and phones, over simulated mobile networks, and takes a few minutes. Benchmarks of single \
+            parts are in the package Benchmarks.
             """)
 
-    @Flag(help: "The five stories.")
+    @Flag(help: "Play the five stories.")
     var stories = false
 
     @Option(
@@ -24,11 +24,11 @@ struct BenchCommand: AsyncParsableCommand {
         transform: Self.networks)
     var on = [NetworkConditions.Profile.fourG, .threeG, .flaky]
 
-    @Option(help: ArgumentHelp("Where to put a plot.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a plot to this file.", valueName: "file"))
     var svg: String?
 
     func validate() throws {
-        guard stories else { throw ValidationError("Say what to measure: --stories.") }
+        guard stories else { throw ValidationError("Choose what to measure: --stories.") }
     }
 
     func run() async throws {
@@ -50,7 +50,7 @@ struct BenchCommand: AsyncParsableCommand {
     private static func networks(_ text: String) throws -> [NetworkConditions.Profile] {
         try text.split(separator: ",").map { name in
             guard let network = NetworkConditions.Profile(rawValue: name.lowercased()), network != .offline else {
-                throw ValidationError("\(name) is no network for this: online, 4g, 3g or flaky.")
+                throw ValidationError("\(name) is not a network of this command. Use online, 4g, 3g or flaky.")
             }
             return network
         }

@@ -2,18 +2,18 @@
 
 import Foundation
 
-/// An executable or its debugging symbols, ELF or Mach-O of 64 bits.
+/// A 64-bit ELF or Mach-O executable, or its debugging symbols.
 struct BinaryImage {
     let file: URL
     /// The build id or UUID, in lower-case hexadecimal digits.
     let id: String
-    /// Where the image's first byte lies by its own account: what a frame's offset is added to.
+    /// The address of the image's first byte. A frame's offset is added to it.
     let base: UInt64
 
-    /// The head of a file, which holds the notes and load commands.
+    /// The bytes read from the start of a file. They contain the notes and load commands.
     private static let headBytes = 1 << 20
 
-    /// Nil: the file is of another form, or has no id.
+    /// Nil if the file is neither 64-bit ELF nor Mach-O, or does not have an id.
     init?(_ file: URL) {
         guard let handle = try? FileHandle(forReadingFrom: file),
             let data = try? handle.read(upToCount: Self.headBytes), data.count > 64

@@ -6,9 +6,9 @@ import Logging
 import OptimistCore
 import OptimistServer
 
-/// Runs a command. An error becomes a sentence on standard error, and the exit status 1.
+/// Runs a command, prints an error to standard error as a sentence, and exits with status 1.
 ///
-/// - Parameter path: What the command works on, for errors that do not say so themselves.
+/// - Parameter path: The file or place the command works on. It precedes errors of the system, which may not name it.
 func explainingErrors(of command: String, at path: String, _ work: () async throws -> Void) async throws {
     let message: String
     do {
@@ -26,8 +26,7 @@ func explainingErrors(of command: String, at path: String, _ work: () async thro
     throw ExitCode.failure
 }
 
-/// Where commands keep data unless they are told otherwise: `XDG_DATA_HOME` or its default; on a Mac, Application Support.
-/// The home is the one that `HOME` names.
+/// The default location of data: `XDG_DATA_HOME`, or Application Support on a Mac, in the home that `HOME` names.
 enum DataDirectory {
     static var standard: URL {
         let home = directory("HOME") ?? FileManager.default.homeDirectoryForCurrentUser
@@ -38,7 +37,7 @@ enum DataDirectory {
         #endif
     }
 
-    /// The directory that a variable of the environment names. Nil if it names none.
+    /// Returns the directory in an environment variable. Nil if it does not contain an absolute path.
     private static func directory(_ variable: String) -> URL? {
         guard let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") else { return nil }
         return URL(filePath: path, directoryHint: .isDirectory)
@@ -46,22 +45,21 @@ enum DataDirectory {
 }
 
 extension SchemaChange {
-    /// Reads a change as an option gives it.
     static func parse(_ text: String) throws -> SchemaChange {
         if let change = SchemaChange(text) { return change }
         throw ValidationError(
             """
-            \(text) is no change of a schema. Write drop:TABLE, drop:TABLE.COLUMN, retype:TABLE.COLUMN, \
+            \(text) is not a schema change. Use drop:TABLE, drop:TABLE.COLUMN, retype:TABLE.COLUMN, \
             require:TABLE.COLUMN or unique:TABLE.COLUMN.
             """)
     }
 }
 
-/// Reads a day as an option gives it: its noon in UTC.
+/// Parses a day such as `2026-11-28` into its noon in UTC.
 enum AcceptedTime {
     static func parse(_ text: String) throws -> Date {
         guard text.utf8.count == 10, let day = try? Date(text, strategy: .iso8601.year().month().day()) else {
-            throw ValidationError("\(text) is no day. Write it as 2026-11-28.")
+            throw ValidationError("\(text) is not a day. Write it as 2026-11-28.")
         }
         return day.addingTimeInterval(12 * 3600)
     }
@@ -69,10 +67,9 @@ enum AcceptedTime {
     static func text(_ time: Date) -> String { time.formatted(.iso8601.year().month().day()) }
 }
 
-/// Reads a log level as an option gives it.
 enum LogLevel {
     static func parse(_ text: String) throws -> Logger.Level {
-        guard let level = Logger.Level(rawValue: text) else { throw ValidationError("\(text) is no log level.") }
+        guard let level = Logger.Level(rawValue: text) else { throw ValidationError("\(text) is not a log level.") }
         return level
     }
 }

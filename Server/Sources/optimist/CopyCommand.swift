@@ -5,17 +5,16 @@ import Foundation
 import Logging
 import OptimistPostgres
 
-/// `optimist copy`: copies a server's data from its directory into a database that many servers share.
 struct CopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copy a server's data from its directory into a PostgreSQL database.",
         discussion: """
-            Stop the server first. Each account is copied as a whole and compared, and a copy that was interrupted goes on \
-            where it was. The directory keeps its data. Then start the servers with --database and \
-            --secret DIRECTORY/keys.json: devices go on as if nothing had happened.
+            Stop the server first. Each account is copied completely and compared. After an interruption, run the \
+            command again to continue. The directory keeps its data. Then start the servers with --database and \
+            --secret DIRECTORY/keys.json; devices continue without a new sign-in.
             """)
 
-    @Option(help: ArgumentHelp("The data directory of a server that does not run.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The data directory of a stopped server.", valueName: "directory"))
     var from: String
 
     @Option(help: ArgumentHelp("An empty PostgreSQL database.", valueName: "url"))
@@ -30,8 +29,8 @@ struct CopyCommand: AsyncParsableCommand {
                 guard isatty(STDERR_FILENO) != 0 else { return }
                 hint("\(progress.accounts) accounts, \(progress.rows) rows ")
             }
-            say("\(done.accounts) accounts are in \(database.place), each as it is in \(from).")
-            if done.found > 0 { say("\(done.found) of them were there from an earlier run.") }
+            say("\(done.accounts) accounts are in \(database.place), each identical to its original in \(from).")
+            if done.found > 0 { say("An earlier run had copied \(done.found) of them.") }
         }
     }
 }

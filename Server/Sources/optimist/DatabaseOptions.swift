@@ -6,37 +6,37 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 
-/// How servers share a PostgreSQL database: their secret, and their connections.
+/// The options for a PostgreSQL database that servers share: the secret and the number of connections.
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The file with the secret that all servers of a database share: see `optimist secret`.",
-            discussion: "Default: the secret itself, in OPTIMIST_SECRET of the environment.", valueName: "file"))
+            "The file with the secret that all servers of a database share. Create it with `optimist secret`.",
+            discussion: "Default: the secret in the environment variable OPTIMIST_SECRET.", valueName: "file"))
     var secret: String?
 
-    @Option(help: "How many connections to the database a server opens at most.")
+    @Option(help: "The most connections a server opens to the database.")
     var connections = 16
 
     func validate() throws {
         guard (1...1000).contains(connections) else {
-            throw ValidationError("--connections is a number from 1 to 1000.")
+            throw ValidationError("--connections must be a number from 1 to 1000.")
         }
     }
 
     func database(_ url: String) -> PostgresDatabase { PostgresDatabase(url: url, maxConnections: connections) }
 
-    /// Reads the secret from the file, or from the environment if no file is named.
+    /// Reads the secret from the file, or from the environment if `--secret` is not given.
     ///
-    /// - Throws: `OptimistError` with code `wrongSecret` if there is none or it is not valid. Its message says how to
-    ///   give one.
+    /// - Throws: `OptimistError` with code `wrongSecret` if the secret is missing or invalid. The message explains how
+    ///   to provide one.
     func readSecret() throws -> ServerKeys {
         if let secret { return try ServerKeys(at: URL(filePath: secret)) }
         if let text = ProcessInfo.processInfo.environment["OPTIMIST_SECRET"] { return try ServerKeys(secret: text) }
         throw OptimistError(
             .wrongSecret,
             """
-            Servers that share a database need one secret. Make it once with `optimist secret > FILE`, give it to every \
-            server, and name it with --secret FILE or in OPTIMIST_SECRET.
+            Servers that share a database need one secret. Create it once with `optimist secret > FILE`, copy it to \
+            every server, and pass it with --secret FILE or in OPTIMIST_SECRET.
             """)
     }
 }

@@ -5,19 +5,20 @@ import Logging
 import OptimistCore
 import OptimistPostgres
 
-/// `optimist epoch begin`: tells a database that it has gone back to an earlier state.
+/// `optimist epoch begin`: records that a database was restored to an earlier state.
 struct EpochCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "epoch", abstract: "Say that a database has gone back to an earlier state.",
+        commandName: "epoch", abstract: "Record that a database was restored to an earlier state.",
         subcommands: [Begin.self])
 
     struct Begin: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Begin an epoch, after a restore that the servers cannot see.",
+            abstract: "Begin an epoch, after a restore that the servers cannot detect.",
             discussion: """
-                Servers see by themselves that a standby was promoted, or that a backup was restored by replaying its log or \
-                into another cluster. They do not see that the disk itself was put back, and some managed services hide all \
-                of it. Then run this before the servers: devices compare what they have, and send what the database lost.
+                Servers detect that a standby was promoted, or that a backup was restored by replaying its log or into \
+                another cluster. They do not detect that the disk itself was restored, and some managed services hide \
+                every restore. In these cases run this before you start the servers: devices compare their data with \
+                the database, and send what it lost.
                 """)
         @OptionGroup var options: PlaceOptions
         @OptionGroup var shared: DatabaseOptions
@@ -25,7 +26,7 @@ struct EpochCommand: ParsableCommand {
         func run() async throws {
             guard case .database(let url) = try options.place else {
                 throw ValidationError(
-                    "Name the database with --database. A server with a directory begins one at each start.")
+                    "Name the database with --database. A server with a directory begins an epoch at each start.")
             }
             let database = shared.database(url)
             try await explainingErrors(of: "epoch", at: database.place) {

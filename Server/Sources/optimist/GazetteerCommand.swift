@@ -2,13 +2,12 @@
 
 import ArgumentParser
 
-/// `optimist gazetteer`: names of places, from GeoNames' files.
 struct GazetteerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gazetteer", abstract: "Make a file of place names, and look into it.",
+        commandName: "gazetteer", abstract: "Create a file of place names, and query it.",
         discussion: """
-            With such a file `optimist serve --gazetteer FILE` answers GET /places. The data is GeoNames', under \
-            CC BY 4.0: show who sees the names where they are from.
+            With this file, `optimist serve --gazetteer FILE` answers GET /places. The data is from GeoNames, under \
+            CC BY 4.0: credit GeoNames where you show the names.
             """,
         subcommands: [GazetteerImportCommand.self, GazetteerLookupCommand.self])
 }

@@ -4,19 +4,19 @@ import ArgumentParser
 import Foundation
 import OptimistGazetteer
 
-/// `optimist gazetteer lookup`: what `GET /places` would answer.
+/// `optimist gazetteer lookup`: prints the answer of `GET /places`.
 struct GazetteerLookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lookup", abstract: "Name the populated place that is nearest to a point.",
+        commandName: "lookup", abstract: "Find the populated place nearest to a point.",
         discussion: """
-            For example: optimist gazetteer lookup --in gazetteer.sqlite -33.87 151.21 --lang ja. No gazetteer yet? \
-            `optimist gazetteer import --help` says where the data is.
+            For example: optimist gazetteer lookup --in gazetteer.sqlite -33.87 151.21 --lang ja. To create a \
+            gazetteer, see `optimist gazetteer import --help`.
             """)
 
-    @Option(name: .customLong("in"), help: ArgumentHelp("A file of `optimist gazetteer import`.", valueName: "file"))
+    @Option(name: .customLong("in"), help: ArgumentHelp("A file from `optimist gazetteer import`.", valueName: "file"))
     var file: String
 
-    /// Whatever no option takes: a negative number looks like one.
+    /// All arguments that are not options, because a negative number looks like an option.
     @Argument(
         parsing: .allUnrecognized,
         help: ArgumentHelp(
@@ -24,7 +24,7 @@ struct GazetteerLookupCommand: AsyncParsableCommand {
             valueName: "degrees"))
     var point: [String]
 
-    @Option(help: ArgumentHelp("The languages to name it in, such as ja,en. The best one first.", valueName: "tags"))
+    @Option(help: ArgumentHelp("The languages of the names, best first, such as ja,en.", valueName: "tags"))
     var lang = ""
 
     func validate() throws { _ = try coordinate }
@@ -36,7 +36,7 @@ struct GazetteerLookupCommand: AsyncParsableCommand {
                 throw ValidationError("\(point.joined(separator: " ")) is not a latitude and a longitude, in degrees.")
             }
             guard let coordinate = Coordinate(latitude: degrees[0], longitude: degrees[1]) else {
-                throw ValidationError("\(point.joined(separator: " ")) is nowhere on Earth.")
+                throw ValidationError("\(point.joined(separator: " ")) is not a point on Earth.")
             }
             return coordinate
         }

@@ -7,16 +7,16 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// `optimist health`: how often an app crashes, by version, as its devices reported to a server.
+/// `optimist health`: shows how often an app crashes, by version, from the reports its devices sent to a server.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health", abstract: "Show how often an app crashes, by version, and where.",
         discussion: """
-            It reads what a server with --health has kept, in its directory or its database, whether or not the server \
-            runs. Without --remove it changes nothing.
+            Reads the reports that a server with --health has stored in its directory or database, whether or not the \
+            server runs. It changes nothing without --remove.
             """)
 
-    @Option(help: ArgumentHelp("The app. Default: the first of those that are stored.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app. Default: the first app with reports.", valueName: "name"))
     var app: String?
 
     @OptionGroup var options: PlaceOptions
@@ -25,13 +25,13 @@ struct HealthCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A folder with the app's executables or dSYMs, for names of functions. It needs llvm-symbolizer.",
+            "A folder with the app's executables or dSYMs, to show function names. Needs llvm-symbolizer.",
             valueName: "folder"))
     var symbols: String?
 
     @Option(
         help: ArgumentHelp(
-            "Remove an invented signature with its counts, by the id that is listed. It needs --app.", valueName: "id"))
+            "Remove a forged signature with its counts, by the id in the list. Needs --app.", valueName: "id"))
     var remove: String?
 
     @Flag(help: "Print JSON.")
@@ -45,7 +45,7 @@ struct HealthCommand: AsyncParsableCommand {
         if let remove, let app {
             let orders = OperatorOrders(place: try options.place, shared: shared, command: "health")
             return try await orders.carryOut(.removeSignature(app: app, id: remove)) { _ in
-                say("The signature \(remove.shown()) is removed.")
+                say("Removed the signature \(remove.shown()).")
             }
         }
         switch try options.place {

@@ -7,12 +7,12 @@ import OptimistCore
 import OptimistServer
 import OptimistWire
 
-/// `optimist inspect`: what a device's database says of itself.
+/// `optimist inspect`: shows the sync state in a device's database.
 struct InspectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "Show the outbox, rejections, clocks and status of a device's database.",
         discussion:
-            "Opens the file for reading only. It shows which rows and columns are unsent, never what is in them.")
+            "Opens the file read-only. It shows which rows and columns are unsent, never their values.")
 
     @Argument(help: "The database file of an app.")
     var file: String
@@ -36,9 +36,9 @@ extension DatabaseInspection {
         var lines = [
             "device      \(device)",
             "account     \(account ?? "none: it never synced")",
-            "last sync   \(lastSync.map(Self.text) ?? "never")",
+            "account     \(account ?? "none: it has never synced")",
             "last push   \(lastPush)",
-            "clock       \(clockCeiling.map { "not after \(Self.text($0))" } ?? "has not stamped yet")",
+            "clock       \(clockCeiling.map { "not after \(Self.text($0))" } ?? "no timestamps yet")",
             "format      \(version)",
             "",
         ]

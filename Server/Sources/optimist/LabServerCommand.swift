@@ -7,31 +7,31 @@ import OptimistLab
 import OptimistPostgres
 import OptimistServer
 
-/// `optimist lab-server`: one of the server processes of a lab with a shared database. The lab starts it.
+/// `optimist lab-server`: a server process of a lab with a shared database. The lab starts it.
 ///
-/// It prints its port, and ends when its standard input ends, and so with the lab, however that ends.
+/// It prints its port, and exits when its standard input closes. So it never outlives the lab, even after a crash.
 struct LabServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lab-server", abstract: "Serve phones of a lab. The lab runs this itself.", shouldDisplay: false)
+        commandName: "lab-server", abstract: "Serve the phones of a lab. Only the lab runs this.", shouldDisplay: false)
 
     @OptionGroup var shared: DatabaseOptions
 
-    @Option(help: "The port of the lab's own server.")
+    @Option(help: "The port of the lab's main server.")
     var content: Int
 
-    @Option(help: "Names of places.")
+    @Option(help: "Place names.")
     var gazetteer: String
 
-    @Option(help: "The port to listen on. 0: any free one.")
+    @Option(help: "The port to listen on; 0 takes a free one.")
     var port = 0
 
-    @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
+    @Option(help: "The log level: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.warning
 
     func run() async throws {
-        // The URL may have a password, and any user of the machine can read a process's arguments.
+        // The URL may contain a password, and every user of the machine can read a process's arguments.
         guard let url = ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] else {
-            throw ValidationError("The lab names the database in OPTIMIST_DATABASE.")
+            throw ValidationError("The lab passes the database in OPTIMIST_DATABASE.")
         }
         let database = shared.database(url)
         Thread.detachNewThread {

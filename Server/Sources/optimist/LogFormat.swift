@@ -6,12 +6,14 @@ import Logging
 import OptimistServer
 import OptimistWire
 
-/// How a server writes its log: each event is one line.
+/// The format of a server's log, with one line for each event.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable {
-    /// Lines for people: time, level, label, metadata, source and message. A value of the metadata stands in quotes unless it
-    /// is a plain word, so that nothing that a client sends looks like a line or a field of the log.
+    /// Lines for people: time, level, label, metadata, source and message.
+    ///
+    /// Metadata values are quoted unless they are plain words, so that a client cannot forge lines or fields of the
+    /// log.
     case text
-    /// An object of JSON a line, for programs: `time`, `level`, `logger`, `message`, `source`, and the metadata as text under
+    /// JSON objects for programs: `time`, `level`, `logger`, `message`, `source`, and the metadata as strings in
     /// `metadata`.
     case json
 

@@ -3,10 +3,10 @@
 import ArgumentParser
 import Foundation
 
-/// Which data a command is for: that of a directory, or that of a PostgreSQL database.
+/// The location of a server's data: a directory or a PostgreSQL database.
 ///
-/// The options come before the environment, and the environment before the default. The first of them that names a place
-/// decides, whichever kind of place it names.
+/// Options take precedence over the environment, and the environment over the default. The first source that names a
+/// directory or a database decides.
 struct PlaceOptions: ParsableArguments {
     enum Place {
         case directory(URL)
@@ -15,24 +15,25 @@ struct PlaceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the server's data lies.",
-            discussion: "Default: OPTIMIST_DATA of the environment, or a directory of yours.", valueName: "directory"))
+            "The directory with the server's data.",
+            discussion: "Default: OPTIMIST_DATA in the environment, or a folder in your home.", valueName: "directory"))
     var data: String?
 
     @Option(
         help: ArgumentHelp(
             "A PostgreSQL database that any number of servers share, instead of a directory.",
             discussion: """
-                Such as postgres://optimist@db1,db2/optimist?sslmode=verify-full. Default: OPTIMIST_DATABASE of the \
-                environment, unless --data is given. A password may come from PGPASSWORD or a password file.
+                Such as postgres://optimist@db1,db2/optimist?sslmode=verify-full. Default: OPTIMIST_DATABASE in the \
+                environment, unless --data is given. The password may be in PGPASSWORD or a password file.
                 """, valueName: "url"))
     var database: String?
 
     func validate() throws { _ = try place }
 
-    /// The place that the options, the environment or the default names.
+    /// The location from the options, the environment or the default.
     ///
-    /// - Throws: `ValidationError` if one of them names two places, or a database without a URL.
+    /// - Throws: `ValidationError` if one source names both a directory and a database, or if the database is not a
+    ///   URL.
     var place: Place {
         get throws {
             let variables = ProcessInfo.processInfo.environment
@@ -49,7 +50,7 @@ struct PlaceOptions: ParsableArguments {
         guard let database else { return data.map { .directory(URL(filePath: $0, directoryHint: .isDirectory)) } }
         guard data == nil else { throw ValidationError("Name \(dataName) or \(databaseName), not both.") }
         guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
-            throw ValidationError("\(databaseName) is a URL such as postgres://optimist@localhost/optimist.")
+            throw ValidationError("\(databaseName) must be a URL such as postgres://optimist@localhost/optimist.")
         }
         return .database(url: database)
     }

@@ -5,14 +5,14 @@ import Foundation
 import OptimistCore
 import OptimistProxy
 
-/// `optimist proxy`: a bad network between any client and any server.
+/// `optimist proxy`: simulates a bad network between any client and any server.
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy",
-        abstract: "Put a bad network between a client and a server.",
+        abstract: "Simulate a bad network between a client and a server.",
         discussion: """
-            Listens on 127.0.0.1 and forwards to the server. Options given beside a profile change it. With --admin \
-            the network can be changed while it runs:
+            Listens on 127.0.0.1 and forwards to the server. Other options override parts of the profile. With --admin \
+            you can change the network while the proxy runs:
 
               curl localhost:9001/conditions
               curl -X PUT localhost:9001/conditions -H 'content-type: application/json' -d '{"profile": "flaky"}'
@@ -22,13 +22,13 @@ struct ProxyCommand: AsyncParsableCommand {
     @Option(help: "The port to listen on; 0 takes a free one.") var listen = 0
     @Option(help: "The server, as host:port.") var upstream: Endpoint
     @Option(help: "The port of the admin endpoint; 0 takes a free one.") var admin: Int?
-    @Option(help: "The seed of every draw.") var seed: UInt64 = .random(in: .min ... .max)
+    @Option(help: "The seed of all random choices.") var seed: UInt64 = .random(in: .min ... .max)
     @OptionGroup(title: "The network") var network: NetworkOptions
-    @Option(help: ArgumentHelp("Lose so many responses after the server has acted.", valueName: "count"))
+    @Option(help: ArgumentHelp("Drop this many responses after the server has acted.", valueName: "count"))
     var drop = 0
 
     func validate() throws {
-        guard drop >= 0 else { throw ValidationError("--drop takes a count of 0 or more.") }
+        guard drop >= 0 else { throw ValidationError("--drop must be 0 or more.") }
     }
 
     func run() async throws {
@@ -48,16 +48,15 @@ struct ProxyCommand: AsyncParsableCommand {
     }
 }
 
-/// The options that describe a network.
 struct NetworkOptions: ParsableArguments {
     @Option(help: "online, 4g, 3g, flaky or offline.") var profile: NetworkConditions.Profile?
     @Option(help: "Milliseconds added to a round trip.") var latency: Double?
-    @Option(help: "At most so many milliseconds more, drawn anew for each chunk.") var jitter: Double?
+    @Option(help: "The most random milliseconds added to each chunk.") var jitter: Double?
     @Option(help: "Bytes per second, each way; 0 is unlimited.") var bandwidth: Int?
-    @Option(help: "The chance, in percent, that a chunk takes its connection down.") var loss: Double?
+    @Option(help: "The chance, in percent, that a chunk closes its connection.") var loss: Double?
     @Option(help: "The most bytes written at once.") var slice: Int?
-    @Option(help: "Close after so many bytes of response.") var truncate: Int?
-    @Flag(help: "Accept connections, and move nothing.") var stall = false
+    @Option(help: "Close after this many bytes of response.") var truncate: Int?
+    @Flag(help: "Accept connections, but forward nothing.") var stall = false
     @Flag(help: "Reset every connection.") var offline = false
 
     var patch: NetworkConditionsPatch {
@@ -70,7 +69,7 @@ struct NetworkOptions: ParsableArguments {
 
 extension NetworkConditions.Profile: ExpressibleByArgument {}
 
-/// A host and a port, as people write them: `localhost:8080`, `[::1]:8080`.
+/// A host and a port: `localhost:8080`, `[::1]:8080`.
 struct Endpoint: ExpressibleByArgument {
     var host: String
     var port: Int

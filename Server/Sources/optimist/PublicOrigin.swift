@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// An origin as it is written in front of a path: a scheme, a host and perhaps a port.
+/// An origin: a scheme, a host and an optional port, without a path.
 enum PublicOrigin {
     static func isValid(_ text: String) -> Bool {
         guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty,

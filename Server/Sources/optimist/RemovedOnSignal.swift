@@ -4,14 +4,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Removes a directory and ends the program when a user or the system asks it to end.
+/// Removes a directory and ends the program on SIGINT, SIGTERM or SIGHUP.
 final class RemovedOnSignal: Sendable {
     private final class Place: Sendable {
         let directory = Mutex<URL?>(nil)
     }
 
     private let place: Place
-    // Set once here, and kept only so that the sources live on. No code uses it.
+    // Never read. It keeps the sources alive.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     init() {
@@ -19,7 +19,7 @@ final class RemovedOnSignal: Sendable {
         self.place = place
         sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             #if canImport(Darwin)
-                // A source comes after the signal's own action there.
+                // On Darwin, the signal's default action runs before a source.
                 signal(number, SIG_IGN)
             #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -34,6 +34,5 @@ final class RemovedOnSignal: Sendable {
         }
     }
 
-    /// Names the directory.
     func set(_ directory: URL) { place.directory.withLock { $0 = directory } }
 }

@@ -5,10 +5,11 @@ import OptimistCore
 import OptimistServer
 import Subprocess
 
-/// Hands a reset token to a program of the operator's, which sends it to its owner: `optimist serve --reset-hook`.
+/// Passes a password reset to the operator's program, which sends the token to the account's owner: `optimist serve
+/// --reset-hook`.
 ///
-/// The program gets one line of JSON on its standard input: `email`, `token` and `expiresAt`. The token is neither among
-/// its arguments nor in its environment, where other users of the machine could see it.
+/// The program receives one line of JSON on its standard input: `email`, `token` and `expiresAt`. Other users of the
+/// machine could see its arguments and environment, so the token is in neither.
 struct ResetHook: Sendable {
     let program: String
 
@@ -18,7 +19,7 @@ struct ResetHook: Sendable {
         let line = String(decoding: try encoder.encode(reset), as: UTF8.self) + "\n"
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
-                // The shell only becomes the program, whose path it is given as a value and does not read.
+                // The shell only executes the program. The path is an argument, so the shell does not parse it.
                 let result = try await run(
                     .name("sh"), arguments: ["-c", "exec \"$0\"", program], input: .string(line), output: .discarded)
                 guard result.terminationStatus.isSuccess else {
@@ -34,7 +35,7 @@ struct ResetHook: Sendable {
         }
     }
 
-    /// How long the program may take. The next token waits for it.
+    /// The time limit of the program. Later resets wait for it.
     private static let patience = Duration.seconds(60)
 }
 

@@ -3,16 +3,16 @@
 import Foundation
 import OptimistServer
 
-/// Writes a line to standard output at once. `print` keeps it back while the output is a pipe, and a script that waits
-/// for an address would wait for ever.
+/// Writes a line to standard output, unbuffered.
 ///
-/// If the reader of the output has left, as after `| head`, the command ends without a word, with the exit status of a
-/// program that SIGPIPE has ended. If the output cannot be written otherwise, it says so on standard error and ends.
+/// `print` buffers the output to a pipe, so a script that waits for an address would wait forever. If the reader has
+/// closed the pipe, as `| head` does, the command exits silently with the status of SIGPIPE. After any other error it
+/// prints the error to standard error and exits.
 ///
-/// - Parameter line: Characters that control a terminal are written as escapes, except line breaks.
+/// - Parameter line: The text. Control characters are escaped, except line breaks.
 func say(_ line: String) { finish(write("\(line)\n", to: STDOUT_FILENO)) }
 
-/// Writes lines that were escaped before, as ``say(_:)`` does.
+/// Writes lines that are escaped already, like ``say(_:)``.
 func say(_ bytes: [UInt8]) { finish(write(bytes, to: STDOUT_FILENO)) }
 
 /// Ends the command if standard output could not be written.
@@ -21,30 +21,30 @@ private func finish(_ code: Int32) {
     case 0: return
     case EPIPE: exit(128 + SIGPIPE)
     case let code:
-        tell("optimist: Standard output cannot be written: \(String(cString: strerror(code))).")
+        tell("optimist: Cannot write to standard output: \(String(cString: strerror(code))).")
         exit(EXIT_FAILURE)
     }
 }
 
-/// Writes a line to standard output, if that has a reader. A server goes on without a reader.
+/// Writes a line to standard output. A server continues if this fails.
 func mention(_ line: String) { _ = write("\(line)\n", to: STDOUT_FILENO) }
 
-/// Writes a line to standard error, if that has a reader.
+/// Writes a line to standard error, ignoring failures.
 func tell(_ line: String) { _ = write("\(line)\n", to: STDERR_FILENO) }
 
-/// Writes how far a command is to standard error, over what it wrote there before.
+/// Writes the progress of a command to standard error, over the previous progress.
 func hint(_ progress: String) { _ = write(Array("\r\(progress.shown())".utf8), to: STDERR_FILENO) }
 
-/// Writes a text, in which characters that control a terminal are escaped.
+/// Writes a text with its control characters escaped.
 ///
-/// - Returns: The number of the error, or 0.
+/// - Returns: The `errno`, or 0.
 func write(_ text: String, to descriptor: Int32) -> Int32 {
     write(Array(text.shown(keeping: ["\n"]).utf8), to: descriptor)
 }
 
-/// Writes bytes in as few pieces as the system allows, so that lines of several threads do not mix.
+/// Writes bytes in as few calls as possible, so that lines of several threads do not mix.
 ///
-/// - Returns: The number of the error, or 0.
+/// - Returns: The `errno`, or 0.
 private func write(_ all: [UInt8], to descriptor: Int32) -> Int32 {
     var bytes = all[...]
     while !bytes.isEmpty {

@@ -7,14 +7,16 @@ import OptimistServing
 @_spi(Internals) import OptimistTesting
 @_spi(Internals) import OptimistWire
 
-/// The schema that a server with a data directory starts with: from the file that was named, or from `schema.json` in the
-/// directory, or the one that the data remembers. Only a directory without a schema gets a sample.
+/// Finds the schema of a server with a data directory.
+///
+/// It is the named file, else `schema.json` in the directory, else the schema the data was last served with. If the
+/// directory has neither a file nor a remembered schema, a sample is written.
 struct SchemaFile {
     var path: String?
     var directory: URL
 
-    /// - Parameter note: Gets a sentence if `schema.json` is not used.
-    /// - Throws: ``OptimistError`` that names the file and what is wrong with it, or says why the data cannot be read.
+    /// - Parameter note: Receives a sentence if `schema.json` is outdated and therefore ignored.
+    /// - Throws: ``OptimistError`` that names the file and its problem, or why the data cannot be read.
     func read(note: (String) -> Void) throws -> Schema {
         if let path { return try Named(path: path, option: "--schema").read() }
         let remembered = try RememberedSchema.read(in: directory)
@@ -27,19 +29,19 @@ struct SchemaFile {
         guard let remembered, own.isOutdated(by: remembered) else { return own }
         note(
             """
-            \(file.path) has version \(own.version) of "\(own.id)" and is not used: the data was last served with version \
-            \(remembered.version) of "\(remembered.id)".
+            Ignoring \(file.path), which has version \(own.version) of "\(own.id)": the data was last served with \
+            version \(remembered.version) of "\(remembered.id)".
             """)
         return remembered
     }
 
-    /// A schema's file that is there.
+    /// A schema file that a user named.
     struct Named {
         var path: String
-        /// The option that names it.
+        /// The option for the path, for errors.
         var option: String
 
-        /// - Throws: ``OptimistError`` that names the file and all that is wrong with it.
+        /// - Throws: ``OptimistError`` that names the file and all its problems.
         func read() throws -> Schema {
             let text: Data
             do { text = try Data(contentsOf: URL(filePath: path)) } catch {
@@ -63,7 +65,7 @@ struct SchemaFile {
             return "The schema \(path) cannot be read. Name another with \(option)."
         }
 
-        /// Replaces the file in one step.
+        /// Replaces the file atomically.
         func write(_ schema: Schema) throws {
             do { try Data(schema.json.readableText.utf8).write(to: URL(filePath: path), options: .atomic) } catch {
                 throw OptimistError(.unreadableData, "The schema \(path) cannot be written.", cause: error)
@@ -78,19 +80,19 @@ struct SchemaFile {
             try Data(Schema.planner.json.readableText.utf8).write(to: file)
         } catch {
             throw OptimistError(
-                .unreadableData, "\(directory.path) cannot be written to. Choose another directory with --data.",
+                .unreadableData, "Cannot write to \(directory.path). Choose another directory with --data.",
                 cause: error)
         }
     }
 }
 
 extension Schema {
-    /// Whether the data was served since with a later version, or with the schema of another app.
+    /// Whether the data was last served with a later version, or with the schema of another app.
     fileprivate func isOutdated(by served: Schema) -> Bool { id != served.id || version < served.version }
 }
 
 extension JSON {
-    /// The text with a line for each member, for people to edit.
+    /// The JSON with one line per member, for people to edit.
     var readableText: String { readable(indent: "") + "\n" }
 
     private func readable(indent: String) -> String {

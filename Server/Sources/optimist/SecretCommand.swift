@@ -3,13 +3,13 @@
 import ArgumentParser
 import OptimistServer
 
-/// `optimist secret`: makes the secret with which the servers of one database sign tokens, and prints it.
+/// `optimist secret`: creates the secret that the servers of a database sign tokens with, and prints it.
 struct SecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "secret", abstract: "Make a secret for servers that share a database.",
+        commandName: "secret", abstract: "Create a secret for servers that share a database.",
         discussion: """
-            Keep it as a password is kept: whoever has it can sign in as anybody. A server with a data directory makes its \
-            own, in keys.json, and that file can be named with --secret too.
+            Protect it like a password: anyone who has it can sign in as any user. A server with a data directory \
+            creates its secret in keys.json. You can also pass that file with --secret.
             """)
 
     func run() { say(ServerKeys.make()) }

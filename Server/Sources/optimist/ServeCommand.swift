@@ -11,64 +11,65 @@ import OptimistServer
 import ServiceLifecycle
 import UnixSignals
 
-/// `optimist serve`: a sync server. With its data in one directory it needs no configuration.
+/// `optimist serve`: runs a sync server. A server with a data directory needs no configuration.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a sync server.",
         discussion: """
-            Without arguments it listens on this machine only and keeps its data in your data directory. The first \
-            start writes a sample schema there, schema.json: edit it, raise its version, and start again.
+            Without arguments it listens on this machine only, and stores its data in a directory in your home. The \
+            first start writes a sample schema there, schema.json: edit it, raise its version, and start again.
 
-            Settings come from flags, then from the environment, such as OPTIMIST_ADMIN_PORT for --admin-port, then from \
-            the file that --config names: one JSON object with flags' names as keys, such as {"admin-port": 9090}.
+            Flags take precedence over the environment, such as OPTIMIST_ADMIN_PORT for --admin-port, and the \
+            environment over the file of --config: a JSON object with flag names as keys, such as {"admin-port": \
+            9090}.
             """)
 
-    @Option(help: ArgumentHelp("A file with settings. Default: OPTIMIST_CONFIG of the environment.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file with settings. Default: OPTIMIST_CONFIG in the environment.", valueName: "file"))
     var config: String?
 
-    @Flag(help: "Print each setting with its value and where it comes from, and end.")
+    @Flag(help: "Print each setting with its value and source, and exit.")
     var printConfiguration = false
 
     @Option(
         help: """
-            The address to listen on. Put a proxy that speaks TLS before any other than this one, except while you \
-            develop in your own network.
+            The address to listen on. For any other than the default, put a TLS proxy in front, except during \
+            development in your own network.
             """)
     var host = "127.0.0.1"
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Believe X-Forwarded-For and X-Forwarded-Proto: a proxy of yours stands before the server.")
+        help: "Trust X-Forwarded-For and X-Forwarded-Proto, because your proxy is in front of the server.")
     var behindProxy = false
 
-    @Option(help: "Where clients reach the server, such as https://sync.example.org. Default: what requests say.")
+    @Option(help: "The URL clients use, such as https://sync.example.org. Default: from each request.")
     var publicOrigin: String?
 
-    @Option(help: "How many connections one address may have at once. Behind a proxy there is no such limit.")
+    @Option(help: "The most simultaneous connections per client address. Not limited behind a proxy.")
     var connectionsPerAddress = 512
 
     @Option(
         help: ArgumentHelp(
-            "How much memory requests and answers may take up together, at least 256.",
+            "The most memory that requests and responses may use together, at least 256.",
             discussion: """
-                128 MB are for requests that are being carried out. The rest is for bodies and answers that wait for slow \
-                clients. When it is taken, large requests get 503, and small ones are still answered.
+                128 MB are for requests being processed. The rest is for bodies and responses that wait for slow \
+                clients. When it is full, the server answers large requests with 503, but still accepts small ones.
                 """, valueName: "megabytes"))
     var memory = 512
 
     @Option(
         help: ArgumentHelp(
-            "How far a client may fall behind 8 KB a second in reading an answer. Past that its connection is closed.",
+            "How far a client may fall behind 8 KB/s when it reads a response. Then the server disconnects it.",
             valueName: "seconds"))
     var readerPatience = 120
 
-    @Option(help: "The port to listen on. 0: any free one.")
+    @Option(help: "The port to listen on; 0 takes a free one.")
     var port = 8090
 
     @Option(
         help: ArgumentHelp(
-            "A port of 127.0.0.1 with metrics and pages for the operator. 0: any free one. Default: none.",
-            discussion: "Every user of this machine can read there what the users of the app wrote.",
+            "A port on 127.0.0.1 for metrics and the operator's pages; 0 takes a free one. Default: none.",
+            discussion: "Every user of this machine can read the app users' data there.",
             valueName: "port"))
     var adminPort: Int?
 
@@ -76,38 +77,39 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var shared: DatabaseOptions
 
-    @Flag(help: "Make or migrate the tables of the database, and end.")
+    @Flag(help: "Create or migrate the database's tables, and exit.")
     var migrateOnly = false
 
-    @Flag(help: "Give the database another secret than it had: everybody must sign in again.")
+    @Flag(help: "Replace the database's secret. All users must sign in again.")
     var replaceSecret = false
 
     @Option(
         help: ArgumentHelp(
-            "The schema. Default: the one that the data was last served with.",
+            "The schema. Default: the schema the data was last served with.",
             discussion: """
-                A directory may have a later version of it in schema.json, which is then the default. One without a schema \
-                gets a sample there.
+                A later version in schema.json in the data directory becomes the default. A directory without a schema \
+                gets a sample.
                 """, valueName: "file"))
     var schema: String?
 
     @Option(
         help: ArgumentHelp(
-            "A change of the schema that takes something from apps or rows, and is meant.",
+            "Confirm a schema change that removes data or breaks apps.",
             discussion: """
                 May be repeated: drop:TABLE, drop:TABLE.COLUMN, retype:TABLE.COLUMN, require:TABLE.COLUMN, \
-                unique:TABLE.COLUMN+COLUMN. Without it the server refuses such a schema, and prints what to accept.
+                unique:TABLE.COLUMN+COLUMN. Without it the server rejects such a schema, and prints the changes to \
+                accept.
                 """, valueName: "change"), transform: SchemaChange.parse)
     var accept: [SchemaChange] = []
 
-    @Flag(inversion: .prefixedNo, help: "Signing in on one device ends the sessions of the account's other devices.")
+    @Flag(inversion: .prefixedNo, help: "A sign-in on one device ends the account's sessions on all other devices.")
     var oneDevice = false
 
     @Option(
-        help: "Who may make an account: open (anybody), invited (see `optimist account invite`) or closed.",
+        help: "Who may create accounts: open (anyone), invited (see `optimist account invite`) or closed.",
         transform: { text in
             guard let mode = SignUpMode(rawValue: text) else {
-                throw ValidationError("--sign-up is open, invited or closed.")
+                throw ValidationError("--sign-up must be open, invited or closed.")
             }
             return mode
         })
@@ -115,61 +117,61 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A program that sends reset tokens to their owners. It gets a line of JSON on its standard input.",
+            "A program that sends reset tokens to their owners. It receives a line of JSON on standard input.",
             valueName: "program"))
     var resetHook: String?
 
-    @Option(help: "For how many days deleted rows are remembered, for devices that were away.")
+    @Option(help: "How many days the server remembers deleted rows, for devices that are offline.")
     var tombstoneDays = RowSync.Limit.tombstoneDays
 
-    @Option(help: ArgumentHelp("Names of places, from `optimist gazetteer import`.", valueName: "file"))
+    @Option(help: ArgumentHelp("Place names, from `optimist gazetteer import`.", valueName: "file"))
     var gazetteer: String?
 
     @Option(
         help: ArgumentHelp(
-            "Keep the health of this app, which its devices report at /health/reports: see `optimist health`.",
+            "Store this app's health, which its devices report to /health/reports. See `optimist health`.",
             valueName: "app"))
     var health: String?
 
     @Option(
         help: ArgumentHelp(
-            "The present day, to agree to the server's clock after it was more than a day away from the last time in the data.",
+            "Today's date, to accept the server's clock when it is more than a day off the last time in the data.",
             discussion:
-                "Such as 2026-11-28. Without it nothing is swept then, and no session expires. Another day does nothing.",
+                "Such as 2026-11-28. Until then nothing is purged and no session expires. A wrong date has no effect.",
             valueName: "day"),
         transform: AcceptedTime.parse)
     var acceptTime: Date?
 
-    @Option(help: "How much to log: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
+    @Option(help: "The log level: trace, debug, info, notice, warning or error.", transform: LogLevel.parse)
     var logLevel = Logger.Level.notice
 
-    @Option(help: "How to log: text, or json with an object a line.")
+    @Option(help: "The log format: text, or json with one object per line.")
     var logFormat = LogFormat.text
 
     func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+        guard (0...65_535).contains(port) else { throw ValidationError("--port must be a number from 0 to 65535.") }
         guard (0...65_535).contains(adminPort ?? 0) else {
-            throw ValidationError("--admin-port is a number from 0 to 65535.")
+            throw ValidationError("--admin-port must be a number from 0 to 65535.")
         }
-        guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address is at least 1.") }
+        guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address must be at least 1.") }
         guard (256...1_000_000).contains(memory) else {
             throw ValidationError(
-                "--memory is at least 256: 128 MB for requests that are being carried out, the rest for slow clients.")
+                "--memory must be at least 256: 128 MB for requests being processed, the rest for slow clients.")
         }
         guard (1...86_400).contains(readerPatience) else {
-            throw ValidationError("--reader-patience is a number of seconds from 1 to 86400.")
+            throw ValidationError("--reader-patience must be a number of seconds from 1 to 86400.")
         }
         guard health.map({ (1...64).contains($0.utf8.count) }) ?? true else {
-            throw ValidationError("--health is the name of an app, of 1 to 64 bytes.")
+            throw ValidationError("--health must be the name of an app, of 1 to 64 bytes.")
         }
         guard publicOrigin.map(PublicOrigin.isValid) ?? true else {
             throw ValidationError(
-                "--public-origin is a scheme and a host, such as https://sync.example.org, without a path.")
+                "--public-origin must be a scheme and a host, such as https://sync.example.org, without a path.")
         }
         if let resetHook, !FileManager.default.isExecutableFile(atPath: resetHook) {
-            throw ValidationError("--reset-hook names a program with its path: \(resetHook) is none.")
+            throw ValidationError("--reset-hook must be the path of a program: \(resetHook) is not executable.")
         }
-        guard (1...36_500).contains(tombstoneDays) else { throw ValidationError("--tombstone-days is at least 1.") }
+        guard (1...36_500).contains(tombstoneDays) else { throw ValidationError("--tombstone-days must be 1 or more.") }
     }
 
     func run() async throws {
@@ -218,8 +220,8 @@ struct ServeCommand: AsyncParsableCommand {
         throw OptimistError(
             .schemaConflict,
             """
-            The database was never served. Name the schema with --schema FILE. `optimist schema` writes one from an app's \
-            tables.
+            This database does not have a schema yet. Name one with --schema FILE. `optimist schema` exports one from \
+            an app's tables.
             """)
     }
 
@@ -231,7 +233,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve(_ storage: ServerStorage, _ schema: Schema, at place: String) async throws {
         let logger = logger
-        // Once in a process, before the server asks for it.
+        // Once per process, before the server creates metrics.
         if adminPort != nil { MetricsSystem.bootstrap(PrometheusMetrics()) }
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
@@ -254,7 +256,7 @@ struct ServeCommand: AsyncParsableCommand {
             mention(
                 "Optimist serves http://\(host):\(port) with the schema \"\(schema.id)\", version \(schema.version).")
             let room = OptimistServer.maxConnections()
-            mention("It holds at most \(room) connections, which the limit of open files allows (ulimit -n).")
+            mention("It accepts at most \(room) connections, because of the limit on open files (ulimit -n).")
             if let adminPort = try await server.adminPort {
                 mention("The operator's pages are at http://127.0.0.1:\(adminPort)/admin, metrics at /metrics.")
             }

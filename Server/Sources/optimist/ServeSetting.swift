@@ -5,16 +5,16 @@ import Logging
 import OptimistPostgres
 import OptimistServer
 
-/// A setting of `optimist serve` that may also stand in the environment or in a file.
+/// A setting of `optimist serve` that the environment or a file may also contain.
 struct ServeSetting: Sendable {
     enum Kind { case text, number, choice, list }
 
-    /// The name of the flag, without its dashes.
+    /// The name of the flag, without dashes.
     var name: String
     var kind: Kind
-    /// Whether its variable of the environment means the same as its flag.
+    /// Whether an environment variable has the same meaning as the flag.
     var isInEnvironment = true
-    /// The value as `--print-configuration` shows it, without passwords. Nil: it is not set.
+    /// Returns the value for `--print-configuration`, without passwords. Nil if it is not set.
     var value: @Sendable (ServeCommand) -> String?
 
     static let all: [ServeSetting] = [
@@ -34,7 +34,7 @@ struct ServeSetting: Sendable {
             guard case .database(let url)? = try? command.options.place else { return nil }
             return PostgresDatabase(url: url).place
         },
-        // OPTIMIST_SECRET is the secret itself.
+        // OPTIMIST_SECRET is the secret, not the path of a file.
         ServeSetting("secret", .text, isInEnvironment: false) { $0.shared.secret },
         ServeSetting("connections", .number) { "\($0.shared.connections)" },
         ServeSetting("schema", .text) { $0.schema },

@@ -5,12 +5,12 @@ import Configuration
 import Foundation
 import OptimistWire
 
-/// Where `optimist serve` takes its settings from: flags first, then the environment, then a file, then the defaults.
+/// Collects the settings of `optimist serve`: from flags, else the environment, else a file, else the defaults.
 ///
-/// A setting has one name: `--admin-port` is OPTIMIST_ADMIN_PORT in the environment and "admin-port" in the file. The command
-/// parses values from there as flags, so the same values are valid everywhere.
+/// A setting has one name: `--admin-port` is OPTIMIST_ADMIN_PORT in the environment and "admin-port" in the file.
+/// Values are parsed as flags, so the same values are valid in every source.
 struct ServeSettings {
-    /// The place that a value comes from. The first one that has a value is asked.
+    /// The source of a value. Earlier cases take precedence.
     enum Source: Hashable {
         case flag
         case environment(variable: String)
@@ -18,17 +18,17 @@ struct ServeSettings {
         case standard
     }
 
-    /// The source of each setting, by its name.
+    /// The source of each setting, by the setting's name.
     private(set) var sources: [String: Source] = [:]
-    /// What the environment and the file add to the flags, as flags.
+    /// The settings from the environment and the file, as flags.
     private(set) var arguments: [String] = []
 
     /// - Parameters:
     ///   - flags: The arguments of the command.
     ///   - environment: The variables of the process.
-    ///   - file: The path of a file, which must be there. Nil: there is none.
-    /// - Throws: `ValidationError` that names the variable, or the file and the key: a value is not valid, or the file has a
-    ///   key that is no setting, or is no JSON.
+    ///   - file: The path of an existing file, if any.
+    /// - Throws: `ValidationError` that names the variable, or the file and the key, of an invalid value. Also if the
+    ///   file has an unknown key or is not JSON.
     init(flags: [String], environment: [String: String], file: String?) throws {
         let variables = EnvironmentVariablesProvider(environmentVariables: environment).snapshot()
         let settings = try file.map(Self.read)
@@ -51,16 +51,16 @@ struct ServeSettings {
         }
         if let other = try placeThatLost() { (sources[other], added[other]) = (.standard, nil) }
         arguments = ServeSetting.all.flatMap { added[$0.name] ?? [] }
-        // Not a setting of its own: the secret itself, and not the file with it.
+        // OPTIMIST_SECRET is the secret, so `ServeSetting` does not read it as a path.
         if sources["secret"] == .standard, environment["OPTIMIST_SECRET"] != nil {
             sources["secret"] = .environment(variable: "OPTIMIST_SECRET")
         }
     }
 
-    /// A directory and a database are one setting in this: the source that is asked first decides for one of them.
+    /// Resolves data and database as one setting: the source with the higher precedence wins.
     ///
-    /// - Returns: The name of the other one, if a later source names it.
-    /// - Throws: `ValidationError` if one source names both.
+    /// - Returns: The name of the setting to ignore, if a lower source contains it.
+    /// - Throws: `ValidationError` if one source contains both.
     private func placeThatLost() throws -> String? {
         guard let data = sources["data"], let database = sources["database"],
             data != .standard, database != .standard
@@ -77,9 +77,9 @@ struct ServeSettings {
             for (key, value) in try JSON(parsing: data).object?.members ?? [] {
                 guard let setting = ServeSetting.all.first(where: { $0.name == key }) else {
                     throw ValidationError(
-                        "\(path): \"\(key)\" is no setting. The settings are \(names.joined(separator: ", ")).")
+                        "\(path): \"\(key)\" is not a setting. The settings are \(names.joined(separator: ", ")).")
                 }
-                // The provider takes values of some other kinds for absent ones.
+                // The provider treats values of some other types as missing.
                 guard setting.kind.includes(value) else {
                     throw ValidationError("\(path): \"\(key)\" must be \(setting.kind.words).")
                 }
@@ -91,11 +91,11 @@ struct ServeSettings {
             throw ValidationError("\(path) cannot be read: \(error.localizedDescription)")
         } catch {
             throw ValidationError(
-                "\(path) is no file of settings: it is one JSON object, such as {\"port\": 8090}. \(error)")
+                "\(path) is not a settings file, which is one JSON object, such as {\"port\": 8090}. \(error)")
         }
     }
 
-    /// A line for each setting: its name, its value and its source. Secrets are hidden.
+    /// Returns a line for each setting: its name, value and source. The secret is hidden.
     func lines(of command: ServeCommand) -> [String] {
         let rows = ServeSetting.all.map { setting in
             (setting.name, value(of: setting, command), (sources[setting.name] ?? .standard).text(setting.name))
@@ -118,7 +118,7 @@ struct ServeSettings {
 }
 
 extension ServeSettings.Source {
-    /// The place in the order in which sources are asked.
+    /// The position in the order of precedence.
     fileprivate var rank: Int {
         switch self {
         case .flag: 0
@@ -148,14 +148,14 @@ extension ServeSetting {
         [name, "no-\(name)"].contains { argument == "--\($0)" || argument.hasPrefix("--\($0)=") }
     }
 
-    /// The value that a source has, as the flag that says the same. Nil: it has none.
+    /// Returns a source's value as the equivalent flag. Nil if the source does not have a value.
     ///
-    /// - Throws: `ValidationError` if the value is not valid.
+    /// - Throws: `ValidationError` if the value is invalid.
     fileprivate func arguments(
         _ values: any ConfigSnapshot, _ prefix: String?, at source: (String) -> ServeSettings.Source
     ) throws -> (source: ServeSettings.Source, arguments: [String])? {
         let key = AbsoluteConfigKey((prefix.map { [$0] } ?? []) + [name], context: [:])
-        // The variable's name is told with its value, and there is no value to tell it with if that is of another kind.
+        // A value of the wrong type does not carry the variable's name, so derive it here.
         let variable = "OPTIMIST_" + name.uppercased().replacing("-", with: "_")
         let found: ConfigValue?
         do { found = try values.value(forKey: key, type: kind.type).value } catch {
@@ -191,23 +191,23 @@ extension ServeSetting.Kind {
 
     fileprivate var words: String {
         switch self {
-        case .text: "a text"
+        case .text: "a string"
         case .number: "a whole number"
         case .choice: "true or false"
-        case .list: "a list of texts: [\"…\", \"…\"] in a file, separated by commas in the environment"
+        case .list: "a list of strings: [\"…\", \"…\"] in a file, separated by commas in the environment"
         }
     }
 }
 
 extension ConfigContent {
-    /// The flags that say the same.
+    /// The value as the equivalent flags.
     fileprivate func flags(_ name: String) -> [String] {
         switch self {
         case .string(let text): ["--\(name)=\(text)"]
         case .int(let number): ["--\(name)=\(number)"]
         case .bool(let isOn): [isOn ? "--\(name)" : "--no-\(name)"]
         case .stringArray(let texts): texts.map { "--\(name)=\($0)" }
-        // No setting is of another kind.
+        // `ServeSetting.Kind` does not have other types.
         default: []
         }
     }

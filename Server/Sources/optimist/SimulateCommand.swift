@@ -13,12 +13,12 @@ import OptimistSimulation
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Runs devices, a server and all that can go wrong between them, from a seed.",
+        abstract: "Simulate devices, a server and their failures, from a seed.",
         discussion: """
-            Each seed is a world of its own: devices that write, networks that lose, processes and disks that fail, and in \
-            the end judges who look for what was lost. Every seed runs in a process of its own, so that a crash or an \
-            endless loop is the failure of that seed. The first of this run's failures is shown with its trace; the exit \
-            status is 1 if any seed failed, in earlier runs with the same --resume too.
+            Each seed determines a simulated world: devices write, networks lose messages, processes and disks fail, \
+            and finally checkers look for lost data. Every seed runs in its own process, so that a crash or an endless \
+            loop counts as a failure of that seed. The first failure of this run is printed with its trace. The exit \
+            status is 1 if any seed failed, including earlier runs with the same --resume.
             """)
 
     @Option(help: "How many seeds to run.")
@@ -27,40 +27,40 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "The first seed.")
     var from: UInt64 = 1
 
-    @Option(help: "Runs this one seed and prints what happened in it.")
+    @Option(help: "Run only this seed and print its trace.")
     var seed: UInt64?
 
-    @Option(help: "Runs a plan that was saved, and prints what happened in it.", completion: .file())
+    @Option(help: "Run a saved plan and print its trace.", completion: .file())
     var plan: String?
 
-    @Option(help: "Begins no more seeds after this many minutes.")
+    @Option(help: "Do not start more seeds after this many minutes.")
     var minutes: Double?
 
-    @Option(help: "The CPU seconds that one seed may take; ten times as much on the clock.")
+    @Option(help: "The CPU seconds that a seed may use; the limit in wall-clock time is ten times this.")
     var limit = 300
 
     @Option(
-        help: "Begins after the seeds that are noted in this file, and notes there what was run, after every seed.",
+        help: "Continue after the seeds recorded in this file, and record every finished seed in it.",
         completion: .file())
     var resume: String?
 
-    @Flag(help: "Begins no more seeds after one has failed.")
+    @Flag(help: "Do not start more seeds after a failure.")
     var failFast = false
 
-    @Flag(help: "Takes events away from a plan that fails for as long as it still fails.")
+    @Flag(help: "Remove events from a failing plan while it still fails.")
     var shrink = false
 
-    @Option(help: "Where to save the plan that fails.", completion: .file())
+    @Option(help: "Where to save the failing plan.", completion: .file())
     var save: String?
 
     @Option(
         help: ArgumentHelp(
-            "A PostgreSQL in which the server keeps its rows, instead of a file on a simulated disk.",
-            discussion: "The server's disk then fails in no world, and the database's time is no part of the world's.",
+            "A PostgreSQL database for the server's rows, instead of a file on a simulated disk.",
+            discussion: "The server's disk then never fails, and the database does not use the simulated clock.",
             valueName: "url"))
     var store: String?
 
-    @Flag(help: ArgumentHelp("Runs the seed and prints its outcome as JSON.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Run the seed and print its outcome as JSON.", visibility: .hidden))
     var worker = false
 
     func validate() throws {
@@ -74,13 +74,13 @@ struct SimulateCommand: AsyncParsableCommand {
         try await campaign()
     }
 
-    /// Starts this program again if the order of sets and dictionaries is not fixed: it is read before `main`.
+    /// Restarts this program unless hashing is deterministic. The variable is read before `main`.
     private func beDeterministic() throws {
         guard ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] == nil else { return }
         setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
         var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) } + [nil]
         execv(Self.executable.path, &arguments)
-        throw ValidationError("The program cannot start itself anew.")
+        throw ValidationError("The program cannot restart itself.")
     }
 
     private static var executable: URL {
@@ -130,13 +130,13 @@ struct SimulateCommand: AsyncParsableCommand {
         if !totals.failed.isEmpty { throw ExitCode.failure }
     }
 
-    /// One line that is written over and over, for a person who watches.
+    /// Writes the progress over the previous progress, if standard error is a terminal.
     private func showProgress(_ totals: CampaignTotals) {
         guard isatty(STDERR_FILENO) != 0 else { return }
         hint("\(totals.seeds) seeds, \(totals.failed.count) failing ")
     }
 
-    /// Shows a failure of the campaign, unless that would end this process too.
+    /// Shows a failure of the campaign, unless it killed its process and would kill this one.
     private func show(_ failure: SeedOutcome) throws {
         guard failure.didEnd else { return print("Run it alone to see why: optimist simulate --seed \(failure.seed)") }
         try show(Plan(drawnFrom: failure.seed))

@@ -4,9 +4,10 @@ import Foundation
 import OptimistCore
 import OptimistServer
 
-/// Keeps the lines of an export until all of them are there, in a file without a name that only this process can read.
+/// Buffers the lines of an export in an unlinked temporary file that only this process can read.
 ///
-/// The reader of the output may take its time. The data is read to its end before, so no log and no snapshot waits for it.
+/// The export is read to the end before the first line is printed, so a slow reader of the output does not hold a
+/// snapshot or a log open.
 final class Spool: Sendable {
     private let descriptor: Int32
 
@@ -26,7 +27,7 @@ final class Spool: Sendable {
         guard write("\(line)\n", to: descriptor) == 0 else { throw Self.trouble() }
     }
 
-    /// Writes all lines to standard output, as ``say(_:)`` does.
+    /// Writes all lines to standard output, like ``say(_:)``.
     func say() throws {
         lseek(descriptor, 0, SEEK_SET)
         var piece = [UInt8](repeating: 0, count: 1 << 16)
@@ -44,8 +45,8 @@ final class Spool: Sendable {
         OptimistError(
             .diskTrouble,
             """
-            The export cannot be kept in \(FileManager.default.temporaryDirectory.path): \(String(cString: strerror(errno))). \
-            Name another folder with TMPDIR.
+            Cannot store the export in \(FileManager.default.temporaryDirectory.path): \(String(cString: \
+            strerror(errno))). Name another folder with TMPDIR.
             """)
     }
 }

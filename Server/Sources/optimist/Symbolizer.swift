@@ -6,13 +6,13 @@ import OptimistServer
 import OptimistWire
 import Subprocess
 
-/// Finds the names of functions with `llvm-symbolizer`, in files that have the build id or UUID of a frame's image.
+/// Looks up function names with `llvm-symbolizer`, in files whose build id or UUID matches a frame's image.
 struct Symbolizer {
     private let images: [String: BinaryImage]
 
-    /// Looks at every file of a folder and its folders.
+    /// Indexes every file in a folder and its subfolders.
     ///
-    /// - Throws: `OptimistError` if there is no such folder, or no executable in it.
+    /// - Throws: `OptimistError` if the folder does not exist, or does not contain an executable with a build id.
     init(folder: URL) throws {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
         var images: [String: BinaryImage] = [:]
@@ -25,7 +25,7 @@ struct Symbolizer {
         self.images = images
     }
 
-    /// Returns the frames with names, as far as there is an image for them. Frames that have a name keep it.
+    /// Returns the frames, with names added where a matching image exists. Existing names are kept.
     ///
     /// - Throws: `OptimistError` if `llvm-symbolizer` cannot be run.
     func named(_ frames: [CrashSignature.Frame]) async throws -> [CrashSignature.Frame] {
@@ -60,7 +60,7 @@ struct Symbolizer {
             let function = symbol["FunctionName"]?.string, !function.isEmpty
         else { return frame }
         frame.function = await demangled(function)
-        // What the compiler has generated stands in no file.
+        // Names such as `<compiler-generated>` are not files.
         if let file = symbol["FileName"]?.string, let name = file.split(separator: "/").last, !name.hasPrefix("<") {
             frame.file = String(name)
         }
@@ -68,7 +68,7 @@ struct Symbolizer {
         return frame
     }
 
-    /// The name as Swift's own tool writes it, or as it is if that is not there.
+    /// Returns the name from `swift-demangle`, or the unchanged name if the tool is not installed.
     private func demangled(_ name: String) async -> String {
         let found = try? await run(
             .name("swift-demangle"), arguments: ["--compact", "--simplified", name],

@@ -56,7 +56,7 @@ def restored(folder):
             assert "already has a server's tables" in fails("restore", backup, "--database", node.url)
             server.url = another(node, "later")
             status, said, problem = run("restore", backup, "--database", server.url)
-            assert status == 0 and "an epoch has begun" in said, problem
+            assert status == 0 and "a new epoch" in said, problem
             said = check("--database", server.url)
             assert "CREATE EXTENSION amcheck" in said, said
             # The data has its schema (O13).

@@ -188,11 +188,11 @@ def a_second_version(folder):
     file.write_text(json.dumps(schema))
     assert serves() == "1"
     status, said, problem = run("schema", app, "--update", file)
-    assert status == 0 and "stays as it is, version 1" in said, (said, problem)
+    assert status == 0 and "is up to date, at version 1" in said, (said, problem)
     with sqlite3.connect(app) as database:
         database.execute("ALTER TABLE todo ADD COLUMN due TEXT")
     status, said, problem = run("schema", app, "--update", file)
-    assert status == 0 and "todo.due is new." in said and "is version 2 now" in said, (said, problem)
+    assert status == 0 and "todo.due is new." in said and "is now version 2" in said, (said, problem)
     updated = json.loads(file.read_text())
     schema["version"], schema["types"]["todo"]["due"] = 2, {"type": "string"}
     assert updated == schema, updated

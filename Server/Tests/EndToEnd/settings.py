@@ -117,22 +117,22 @@ def refused(folder):
     """O10 an unknown key, an invalid value and a broken file are refused with a sentence that names the place."""
     file = folder / "settings.json"
     for content, words in [
-        ({"prot": 1}, ['"prot" is no setting', "port"]),
+        ({"prot": 1}, ['"prot" is not a setting', "port"]),
         ({"port": "many"}, ['"port" must be a whole number']),
-        ({"sign-up": None}, ['"sign-up" must be a text']),
-        ({"sign-up": {"closed": True}}, ['"sign-up" must be a text']),
-        ({"sign-up": ["closed"]}, ['"sign-up" must be a text']),
+        ({"sign-up": None}, ['"sign-up" must be a string']),
+        ({"sign-up": {"closed": True}}, ['"sign-up" must be a string']),
+        ({"sign-up": ["closed"]}, ['"sign-up" must be a string']),
         ({"port": 1.5}, ['"port" must be a whole number']),
         ({"port": None}, ['"port" must be a whole number']),
         ({"one-device": 1}, ['"one-device" must be true or false']),
         ({"one-device": None}, ['"one-device" must be true or false']),
         ({"accept": None}, ['"accept" must be a list']),
         ({"accept": ["drop:Todo", 1]}, ['"accept" must be a list']),
-        ({"accept-time": "today"}, ['"accept-time"', "no day"]),
+        ({"accept-time": "today"}, ['"accept-time"', "not a day"]),
         ({"port": 65_536}, ['"port"', "0 to 65535"]),
         ({"one-device": "often"}, ['"one-device" must be true or false']),
         ({"accept": "drop:Todo"}, ['"accept" must be a list']),
-        ({"log-level": "loud"}, ['"log-level"', "no log level"]),
+        ({"log-level": "loud"}, ['"log-level"', "not a log level"]),
         ([1], ["one JSON object"]),
         ("{", ["one JSON object"]),
     ]:
@@ -209,7 +209,7 @@ def remembers_its_schema(folder):
     for other in {**schema, "version": 1}, {**schema, "id": "others", "version": 9}:
         own.write_text(json.dumps(other))
         found, said = serves(restored)
-        assert found == 'notes", version 2' and "is not used" in said, said
+        assert found == 'notes", version 2' and "Ignoring " in said, said
     own.write_text(json.dumps({**schema, "version": 2, "types": {}}))
     fails("serve", "--port", "0", "--data", restored, saying=["has changed but is still version 2"])
 
