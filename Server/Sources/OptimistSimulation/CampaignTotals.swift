@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// What many runs came to. Campaigns add up: one can be saved after any seed and go on later.
+/// The totals of a campaign of many seeds. A campaign can be saved after any seed and resumed later.
 package struct CampaignTotals: Codable, Sendable, Hashable {
     /// A seed that broke a promise, crashed, or did not end.
     package struct Failure: Codable, Sendable, Hashable {
@@ -11,36 +11,33 @@ package struct CampaignTotals: Codable, Sendable, Hashable {
         package var finding: String
     }
 
-    /// How many seeds were run.
     package private(set) var seeds = 0
-    /// The first seed that was not run.
+    /// The first seed that has not finished.
     package private(set) var next: UInt64
-    /// Seeds behind `next` that were run already: several run at a time, and a long one ends after its successors.
+    /// The finished seeds after `next`. Several seeds run at a time, and a slow one may end after its successors.
     package private(set) var ahead: Set<UInt64> = []
     package private(set) var virtualHours = 0.0
     package private(set) var cpuSeconds = 0.0
     package private(set) var jobs = 0
     package private(set) var writes = 0
-    /// How often each kind of trouble was met.
+    /// How often each kind of fault occurred.
     package private(set) var reached: [String: Int] = [:]
-    /// By seed.
+    /// Sorted by seed.
     package private(set) var failed: [Failure] = []
 
     package init(from seed: UInt64) { next = seed }
 
-    /// Reads what ``save(to:)`` wrote.
     package init(contentsOf url: URL) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(contentsOf: url))
     }
 
-    /// Writes all of it at once: if the process is killed meanwhile, the former file stays.
+    /// Writes the totals atomically, so that a crash leaves the previous file.
     package func save(to url: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         try encoder.encode(self).write(to: url, options: .atomic)
     }
 
-    /// The next seeds that were not run yet.
     package func remaining(_ count: Int) -> [UInt64] {
         Array((next...).lazy.filter { !ahead.contains($0) }.prefix(count))
     }
@@ -60,7 +57,6 @@ package struct CampaignTotals: Codable, Sendable, Hashable {
         while ahead.remove(next) != nil { next += 1 }
     }
 
-    /// A few lines for people.
     package var summary: String {
         let met = reached.filter { $0.value > 0 }
         let kinds = met.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")

@@ -1,15 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Counters are exact: what was added, each once (M3).
+/// Judges counters: every addition counts exactly once (M3).
 ///
-/// Rows that have become one are counted together. Rows that were deleted begin again with nothing, and are left out.
+/// Rows that may have merged are counted together. Deleted rows start again at zero and are left out.
 struct CounterJudge {
     let history: History
     let server: [RowName: Values]
     let refused: [RowName: [Refused]]
     let journaled: [RowName: Int64]
     let fates: Fates
-    /// Whether the server has forgotten deleted rows.
+    /// Whether the server has purged tombstones.
     let hasForgotten: Bool
 
     func findings() -> [String] {
@@ -20,14 +20,14 @@ struct CounterJudge {
             let rows = fates.namesakes(of: row)
             judged.formUnion(rows)
             guard rows.allSatisfy({ !wasDeleted($0) && refused[$0] == nil }) else { continue }
-            // What a row that became one with another had counted is on the server only: a restored one may have lost it.
+            // A merged row's count exists only on the server, so a restore may have lost it.
             if rows.count > 1, history.hasServerGoneBack { continue }
             let present = rows.reduce(0) { sum, row in
                 sum + ((server[row]?[counter.name] ?? nil).flatMap { Int64($0) } ?? 0)
             }
             var (least, most) = added(to: rows)
-            // The server also does not recognise a row that had become one with another, when the device that made it
-            // repeats itself.
+            // A server that purged its tombstones also forgets merges, so a device that repeats a create may add its
+            // count again.
             if rows.count > 1, hasForgotten { most = .max }
             guard rows.contains(where: { server[$0] != nil }), !(least...most).contains(present) else { continue }
             let name = rows.sorted().map(\.description).joined(separator: "+")
@@ -40,7 +40,8 @@ struct CounterJudge {
         history.writes(of: row).contains { $0.write.deleted.contains(row) }
     }
 
-    /// The amount that was certainly added, and the amount that writes of unknown outcome may have added.
+    /// Returns the amount that was certainly added, and the most that may have been added, including writes of unknown
+    /// outcome.
     private func added(to rows: Set<RowName>) -> (least: Int64, most: Int64) {
         var (least, most): (Int64, Int64) = (0, 0)
         for row in rows {

@@ -2,12 +2,11 @@
 
 import OptimistWire
 
-/// The allowed fates of rows that no user deleted: they went with a parent, or became one with another row of the same
-/// name.
+/// The ways a row may disappear although no user deleted it: a cascade, or a merge with a row of the same name.
 struct Fates {
     /// The rows that may be gone.
     let mortal: Set<RowName>
-    /// Those of them that may be gone since one to which they belonged is.
+    /// The mortal rows that a cascade may have deleted.
     private let orphans: Set<RowName>
     private let union: [RowName: RowName]
     private let owners: [RowName: Set<RowName>]
@@ -23,27 +22,27 @@ struct Fates {
         self.owners = owners
     }
 
-    /// Whether a row has ever belonged to one that may be gone, whichever device deleted that, and when.
+    /// Whether any owner the row ever had may be gone, no matter which device deleted it and when.
     func hasMortalOwner(_ row: RowName) -> Bool { owners[row]?.isDisjoint(with: mortal) == false }
 
-    /// Whether a row may have gone with one that it belonged to.
+    /// Whether a cascade may have deleted the row.
     func isOrphan(_ row: RowName) -> Bool { orphans.contains(row) }
 
-    /// Whether a row has ever belonged to one that satisfies a condition.
     func hasOwner(_ row: RowName, where isSuch: (RowName) -> Bool) -> Bool {
         owners[row]?.contains(where: isSuch) == true
     }
 
-    /// Whether two rows may have become one.
+    /// Whether two rows may have merged.
     func mayBeOne(_ a: RowName, _ b: RowName) -> Bool { union[a] != nil && union[a] == union[b] }
 
-    /// The rows that may have become one with a row, and itself.
+    /// Returns a row and all rows that may have merged with it.
     func namesakes(of row: RowName) -> Set<RowName> {
         guard let name = union[row] else { return [row] }
         return Set(union.filter { $0.value == name }.keys)
     }
 
-    /// A name for each set of rows that have had a name in common.
+    /// Maps each row to the representative of its group. Rows of a group have shared a name, directly or through
+    /// others.
     private static func namesakes(_ history: History) -> [RowName: RowName] {
         var union: [RowName: RowName] = [:]
         var first: [String: RowName] = [:]
@@ -64,7 +63,7 @@ struct Fates {
         return Dictionary(uniqueKeysWithValues: union.keys.map { ($0, root($0)) })
     }
 
-    /// Some rows, and those that have ever belonged to one of them, and so on.
+    /// Returns the rows and all their descendants, by every owner they ever had.
     private static func family(of rows: Set<RowName>, _ owners: [RowName: Set<RowName>]) -> Set<RowName> {
         var family = rows
         var hasGrown = true
@@ -76,7 +75,7 @@ struct Fates {
         return family
     }
 
-    /// The rows that were put below one whose life a device has ended.
+    /// Returns the rows that were put under an owner that a device has deleted.
     private static func bereaved(_ history: History) -> Set<RowName> {
         var bereaved: Set<RowName> = []
         for (number, write) in history.writes.enumerated() {
@@ -90,9 +89,10 @@ struct Fates {
         return bereaved
     }
 
-    /// Whether a device may have ended the life of a row that a write refers to. If a device has ended a life itself,
-    /// it can refer only to a later one, which that end does not concern; unless it has gone back to a copy of its
-    /// file.
+    /// Whether a deletion may have ended the life of an owner that a write refers to.
+    ///
+    /// A deletion by the same device before the write concerns an earlier life of the owner, unless the device was
+    /// restored from a copy of its file.
     private static func mayEnd(_ owner: RowName, referredToBy number: Int, _ history: History) -> Bool {
         let write = history.writes[number]
         return history.writes(of: owner).contains { other in
@@ -101,7 +101,7 @@ struct Fates {
         }
     }
 
-    /// The rows that a row has ever belonged to, so that it goes with them.
+    /// Returns every owner each row ever had, by references that cascade.
     private static func owners(_ history: History) -> [RowName: Set<RowName>] {
         var owners: [RowName: Set<RowName>] = [:]
         for write in history.writes {

@@ -2,48 +2,48 @@
 
 import OptimistWire
 
-/// What the judges know of every write, from looking at the tables before and after it. They share no decision with
-/// the engine.
+/// The judges' record of every write, from comparing the tables before and after it. It shares no logic with the
+/// engine.
 struct History {
     struct Write {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// Whether the app was told that it succeeded and the device still has it. If not, it may have happened or not.
+        /// Whether the write succeeded for the app and the device still has it. If false, its outcome is unknown.
         var hasReturned = false
-        /// Whether the device has gone back to a file from before it, so that it is like another device's.
+        /// Whether the device was restored to a file from before this write. It then counts like a write of another
+        /// device.
         var isForgotten = false
-        /// The values that were written, without counters.
+        /// The written values, without counters.
         var cells: [RowName: Values] = [:]
-        /// The amounts that were added to counters.
+        /// The amounts added to counters.
         var counts: [RowName: Int64] = [:]
-        /// The values that the device showed before, where it replaced or deleted them.
+        /// The values that this write replaced or deleted, as the device showed them.
         var replaced: [RowName: Values] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
-        /// What began a life and ended it again.
+        /// The rows whose life began and ended within this write.
         var shortLived: Set<RowName> = []
     }
 
     private(set) var writes: [Write] = []
-    /// The writes that touched a row.
     private(set) var byRow: [RowName: [Int]] = [:]
     /// Every value that the server ever had in a column of a row.
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
-    /// The same by the clock under which the server had it.
+    /// The same values, by their clock.
     private(set) var written: [RowName: [String: [String: Set<String?>]]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
-    /// The devices that have gone back to a copy of their file.
+    /// The devices that were restored from a copy of their file.
     private(set) var restored: Set<Int> = []
-    /// Whether the server has gone back to a copy of its file.
+    /// Whether the server was restored from a copy of its file.
     private(set) var hasServerGoneBack = false
-    /// The writes by what all their texts begin with.
+    /// The writes, by the tag at the start of all their texts.
     private var numbers: [String: Int] = [:]
 
-    /// Notes what a transaction is about to commit.
+    /// Records a transaction before it commits.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The number of the write.
     mutating func attempt(
         device: Int, at milliseconds: Int64, tag: String, before: [RowName: Values], after: [RowName: Values],
         reborn: Set<RowName>, shortLived: Set<RowName>
@@ -75,7 +75,7 @@ struct History {
 
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
 
-    /// Takes note that a device went back to a copy of its file: what it wrote since may be nowhere.
+    /// Records that a device was restored from a copy of its file, so its later writes may be lost.
     mutating func forgive(device: Int, since milliseconds: Int64) {
         restored.insert(device)
         for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
@@ -84,9 +84,9 @@ struct History {
         }
     }
 
-    /// Takes in what the server has stored since.
+    /// Records the rows that the server has stored since the last call.
     ///
-    /// - Returns: The writes that came at least in part for the first time.
+    /// - Returns: The writes that reached the server for the first time, at least in part.
     mutating func serve(_ rows: [ServedRow]) -> Set<Int> {
         var news: Set<Int> = []
         for row in rows {
@@ -107,7 +107,7 @@ struct History {
         return news
     }
 
-    /// Takes note that the server went back to a copy of its file.
+    /// Records that the server was restored from a copy of its file.
     mutating func serverWentBack(to rows: [ServedRow]) {
         hasServerGoneBack = true
         present = [:]
@@ -115,8 +115,8 @@ struct History {
         _ = serve(rows)
     }
 
-    /// Whether a reference is as SQLite or a merge has left it since its row went from the device. The server's decision
-    /// about it comes with a later page, or waits for this device's own delete.
+    /// Whether a reference still has the value that SQLite or a merge gave it when its target disappeared from the
+    /// device. The server's decision may arrive with a later page, or wait for the device's own delete.
     func isLeftBehind(_ value: String?, _ column: String, _ row: RowName, isGone: (RowName) -> Bool) -> Bool {
         served[row]?[column]?.contains { former in
             Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil).map(isGone) ?? false
@@ -125,7 +125,7 @@ struct History {
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
 
-    /// Which write made a text. Nil: it is no such text, or made of several.
+    /// Returns the write that made a text. Nil if the text has no tag, or tags of several writes.
     private func author(of text: String) -> Int? {
         let words = text.split(separator: " ").filter { $0.hasPrefix("d") && $0.contains("w") && $0.contains(".") }
         guard words.count == 1, let tag = words[0].split(separator: ".").first else { return nil }
@@ -134,7 +134,7 @@ struct History {
 }
 
 extension History.Write {
-    /// Whether the device of another write may not have known of this one when it made that.
+    /// Whether the other write's device may not have known of this write at the time.
     func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
 }
 

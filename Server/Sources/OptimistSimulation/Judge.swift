@@ -2,24 +2,23 @@
 
 import OptimistWire
 
-/// What a device keeps of a refused write.
+/// A rejection that a device stores for a refused write.
 struct Refused {
     var kind: String
-    /// The values that were taken back, as they were sent.
+    /// The reverted values, as they were sent.
     var values: [String: String?]
 }
 
-/// Compares the end of a run with the history of writes. Every sentence is a broken promise.
+/// Compares the end of a run with the history of writes. Every finding is a broken promise.
 struct Judge {
     let history: History
-    /// The server's living rows.
+    /// The server's rows, without deleted ones.
     let server: [RowName: Values]
     let clocksAreRight: Bool
-    /// Whether the server has forgotten deleted rows, so that rows edited elsewhere begin a new life.
+    /// Whether the server has purged tombstones, so that edits of other devices can recreate rows.
     let hasForgotten: Bool
-    /// The refused changes, on all devices.
     let refused: [RowName: [Refused]]
-    /// The amounts that were added to counters and lost with their rows, as the journals say.
+    /// The counts that were lost with their rows, from the devices' journals.
     let journaled: [RowName: Int64]
     let fates: Fates
 
@@ -36,7 +35,7 @@ struct Judge {
         fates = Fates(history)
     }
 
-    /// The values that were lost, brought back or invented.
+    /// Returns a finding for each value that was lost, restored or invented.
     func findings() -> [String] {
         var findings: [String] = []
         for (number, write) in history.writes.enumerated() where write.hasReturned {
@@ -65,7 +64,7 @@ struct Judge {
 
     // MARK: - Lost
 
-    /// Why the end does not explain what became of a value. Nil: it does.
+    /// Returns why the final state does not explain the loss of a value. Nil if it does.
     private func loss(
         of value: String?, _ column: String, _ row: RowName, _ number: Int, _ write: History.Write
     ) -> String? {
@@ -85,20 +84,22 @@ struct Judge {
             }
         }
         if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
-        // Texts are written once only: there the time of the last writer is known.
+        // Texts are unique, so the time of the last writer is known.
         guard clocksAreRight, !fates.mortal.contains(row), let last, last.contains("w") else { return nil }
         return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
     }
 
-    /// Whether a write gave a column a value. A column that the writer's version of the app does not have is null in a
-    /// new row, or is sent with the value of the life before, if the device knows that when it sends the new one (L1).
+    /// Whether a write gave a column this value.
+    ///
+    /// An older version of the app does not write every column. In a new row such a column is null, or has the value
+    /// from the row's previous life if the device knows that value when it sends the row (L1).
     private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
         if let written = write.cells[row]?[column] { return written == value }
         guard write.inserted.contains(row) else { return false }
         return value == nil || history.writes(of: row).contains { $0.write.cells[row]?[column] == .some(value) }
     }
 
-    /// Whether a row that its own device had put below one that is deleted went back to where it was (R2).
+    /// Whether a row moved back to its former owner, after its device had put it under an owner that was deleted (R2).
     private func isTakenBack(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
@@ -111,8 +112,9 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was sent before its own device deleted it: an edit of another device has brought it
-    /// back (M2), or the device went back to a file in which it was unsent, and what ends unsent leaves no trace (S1).
+    /// Whether a row may be back as it was sent before its own device deleted it. Either an edit of another device
+    /// restored it (M2), or the device was restored to a file where the row was unsent, and rows deleted before they
+    /// are sent leave no trace (S1).
     private func isBackWithoutWhatWasDeleted(_ row: RowName, _ number: Int) -> Bool {
         let write = history.writes[number]
         guard row.table == "memo" || history.restored.contains(write.device) else { return false }
@@ -121,8 +123,8 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was before an edit that a later deletion has ended: an edit of another device has brought
-    /// it back, which is later still (M2), or was not sent when the server had gone back.
+    /// Whether a row may be back as it was before an edit that a later deletion ended. An edit of another device
+    /// restored it: one still later than the deletion (M2), or one that was unsent when the server was restored.
     private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
         guard row.table == "memo" || isKeptByEdits(row) else { return false }
         let writes = history.writes(of: row).map(\.write)
@@ -135,9 +137,9 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was before it got another one's unique name and became one with that. This
-    /// happens if another device had counted in it when the server went back, and begins a new life of it with what it
-    /// knows (decision 18).
+    /// Whether a row may have reverted to its state before it was merged into another by a unique name. This happens if
+    /// the server was restored while another device had unsent counts for the row: that device recreates the row from
+    /// its own data (decision 18).
     private func isBackWithCount(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
@@ -158,20 +160,20 @@ struct Judge {
         !clocksAreRight || write.at >= other.at
     }
 
-    /// After the server has gone back, devices receive tables with counters again, and edits of rows that are gone stay
-    /// (L4).
+    /// Whether edits keep a deleted row. After a restore of the server, devices receive tables with counters again, and
+    /// keep edits of rows that are gone (L4).
     private func isKeptByEdits(_ row: RowName) -> Bool {
         history.hasServerGoneBack && Tables.columns[row.table]?.contains { $0.kind == .counter } == true
     }
 
-    /// Whether a rejection has the value, or what became of it as a reference before it was sent.
+    /// Whether a rejection contains the value, or the value that the reference had changed to before it was sent.
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         (refused[row] ?? []).compactMap { $0.values[column] }
             .contains { $0 == value || isConsequence($0, in: column, of: row) }
     }
 
-    /// Whether the device itself replaced a value by one that was then refused, perhaps with all of the row; or deleted the
-    /// row, and that was refused: then the row is back as the server had it.
+    /// Whether the device replaced the value by a later one that was refused, alone or with the row's create, or
+    /// deleted the row and that was refused. Either restores the server's row.
     private func wasReplacedAndRefused(_ column: String, _ row: RowName, _ number: Int, _ write: History.Write) -> Bool
     {
         guard let refused = refused[row] else { return false }
@@ -194,15 +196,16 @@ struct Judge {
 
     private func lossOfRow(_ row: RowName, _ number: Int, _ write: History.Write) -> String? {
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
-        // A deletion from before the server went back is new to it, and to a device that has forgotten it meanwhile.
+        // After a restore of the server, an older deletion is new to it, and to a device that has forgotten that
+        // deletion.
         if hasForgotten, history.hasServerGoneBack, !deletions.isEmpty { return nil }
         let isExplained =
             fates.mortal.contains(row)
             && (isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
-        // An edit outlives the deletion of its own life. The history does not show the deletion of a life before that
-        // (M2).
+        // An edit survives a deletion of its own life, but the history does not record which earlier life a deletion
+        // ended (M2).
         if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
@@ -210,21 +213,22 @@ struct Judge {
         return "the row is gone, though it was edited after it was deleted"
     }
 
-    /// Whether a row may have gone with another one, or into another one.
+    /// Whether a cascade or a merge may have removed the row.
     private func isMortalOtherwise(_ row: RowName) -> Bool {
         if fates.namesakes(of: row).count > 1 { return true }
         return isHardToTell(row) ? fates.hasMortalOwner(row) : fates.isOrphan(row)
     }
 
-    /// Whether the judge cannot tell which deletion of an owner took a row. The server knows less than it did, or the
-    /// row or an owner was refused and taken back in part, or the row had a life that the history does not show.
+    /// Whether the judge cannot tell which deletion of an owner removed a row: the server lost knowledge, a refusal
+    /// partly reverted the row or an owner, or the row had a life that is not in the history.
     private func isHardToTell(_ row: RowName) -> Bool {
         hasForgotten || history.hasServerGoneBack || refused[row] != nil
             || fates.hasOwner(row) { refused[$0] != nil }
             || history.writes(of: row).contains { $0.write.shortLived.contains(row) }
     }
 
-    /// Whether a reference is what the server makes of it: null if its target is gone, another row if its target became that.
+    /// Whether a reference has a value that the server derives: null if its target is gone, or the row that its target
+    /// merged into.
     private func isConsequence(_ last: String?, in column: String, of row: RowName) -> Bool {
         let values = history.writes(of: row).compactMap { $0.write.cells[row]?[column] ?? nil }
         func targets(_ onDelete: ColumnSchema.OnDelete? = nil) -> [RowName] {
@@ -242,11 +246,11 @@ struct Judge {
         let others = history.writes(of: row).filter { $0.write.device != write.device }
         if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
         if isKeptByEdits(row), !others.isEmpty { return false }
-        // An edit that was later, by a clock that may be wrong, brings the row back.
+        // An edit that counts as later restores the row. With a wrong clock, any edit may.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
-        // What a device made and deleted before it was sent leaves no trace (S1), and another one may have made it too. So may
-        // the device itself, before it went back to a copy of its file.
+        // A row that was created and deleted before it was sent leaves no trace (S1). Another device may have created
+        // it as well, or the same device before it was restored from a copy of its file.
         let wasItsOwn = history.writes(of: row).contains {
             $0.number < number && $0.write.device == write.device && $0.write.inserted.contains(row)
         }
@@ -254,7 +258,8 @@ struct Judge {
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
             let isOthers = other.write.device != write.device
-            // The row may have gone with its owner, and been created again, before the device heard of either.
+            // A cascade may have deleted the row, and another device created it again, before this device learned of
+            // either.
             let isAnew =
                 fates.hasMortalOwner(row)
                 && history.writes(of: row).contains { $0.number < other.number && $0.write.inserted.contains(row) }
@@ -265,12 +270,12 @@ struct Judge {
 
     private func isInvented(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         if Tables.column(column, of: row.table)?.kind == .counter { return false }
-        // Values written to a row that has become one with this one belong to this one.
+        // Values written to a row that merged with this one belong to this one.
         let isWritten = fates.namesakes(of: row).contains { one in
             history.writes(of: one).contains { $0.write.cells[one]?[column] == .some(value) }
         }
         if isWritten { return false }
-        // A column that the writers' version of the app does not have.
+        // The writers' version of the app may not have this column.
         if value == nil, (Tables.column(column, of: row.table)?.since ?? 1) > 1 { return false }
         return !isConsequence(value, in: column, of: row)
     }

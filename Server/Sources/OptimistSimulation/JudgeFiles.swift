@@ -5,7 +5,8 @@ import GRDB
 @_spi(Internals) import OptimistTesting
 import Synchronization
 
-/// The files as the judges read them: as another process would, by connections that end with the process whose file it is.
+/// Reads database files for the judges, like another process would. A connection ends with the process that owns the
+/// file.
 final class JudgeFiles: Sendable {
     private struct Connection {
         let mount: DiskMount
@@ -17,8 +18,8 @@ final class JudgeFiles: Sendable {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - owner: Names the file among all.
-    ///   - process: The process that has it open. Nil: no process has, and a copy is read.
+    ///   - owner: Identifies the file among all files.
+    ///   - process: The process that has the file open. If it is nil, a copy is read.
     func read<Value>(
         _ name: String, on disk: SimulatedDisk, of owner: String, while process: SimulatedProcess?,
         _ read: (Database) throws -> Value
@@ -32,8 +33,8 @@ final class JudgeFiles: Sendable {
         return try queue.read(read)
     }
 
-    /// Reads a file that no process has open without touching it. As the only connection, it would bring into the file
-    /// what a crash has left in the log, and make that durable.
+    /// Reads a copy of a file that no process has open. As the only connection, the judges would checkpoint the log
+    /// that a crash left behind, and make it durable.
     private static func readCopy<Value>(
         of name: String, on disk: SimulatedDisk, _ read: (Database) throws -> Value
     ) throws -> Value {
@@ -44,7 +45,7 @@ final class JudgeFiles: Sendable {
         }
     }
 
-    /// Lets go of a file without touching it: a connection that closes last would tidy up what a crash has left.
+    /// Closes a connection without touching the file. Closed last, it would clean up after a crash.
     private func end(_ owner: String) {
         let connection = connections.withLock { $0.removeValue(forKey: owner) }
         connection?.mount.kill()

@@ -3,10 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Judges the law of a row: the app's table shows what the server said last, and above that what is unsent.
+/// Judges the law of a row: the app's table shows the server's last values, with unsent edits on top.
 ///
-/// A clock names one write. So the value that a device takes for the server's must be one that the server had under its
-/// clock: in the table or, where the user has edited the column, as the base of the edit.
+/// A clock identifies one write, so a value with the server's clock must be one that the server had under that clock.
+/// The device keeps it in the table or, for an edited column, as the base of the edit.
 struct LawJudge {
     let history: History
     let db: Database
@@ -17,7 +17,7 @@ struct LawJudge {
         let text: String
     }
 
-    /// What a device takes for the server's.
+    /// A value that a device attributes to the server.
     private struct Held {
         let row: RowName
         let column: String
@@ -37,7 +37,7 @@ struct LawJudge {
         }
     }
 
-    /// The columns with a value of the server's in the life that the row is in, or had been until the server lost it.
+    /// The columns with a value from the server, in the row's current life or in the life that the server lost.
     private static let knownCells = """
         SELECT t.name, r.id, c.name, e.dirty >> c.bit & 1 AS isDirty,
         coalesce(r.clocks ->> ('$."' || c.name || '"'), printf('%016x', r.clock) || '-' || n.device) AS clock,

@@ -2,29 +2,29 @@
 
 package import Foundation
 
-/// Everything that happens to a simulated world from outside: who writes when, and what goes wrong.
+/// All external events of a simulated world: the users' writes and the faults.
 ///
-/// Each event carries all the chance that it needs, so that the rest means the same when some events are taken away.
+/// Each event carries its own randomness, so removing some events does not change the others.
 package struct Plan: Codable, Sendable, Hashable {
-    /// Decides the order of jobs and what happens to messages.
+    /// Determines the order of jobs and the fate of messages.
     package var seed: UInt64
     package var devices: Int
-    /// Whether every wall clock is right. Then the last writer is known exactly.
+    /// Whether every wall clock is right. Only then is the last writer known exactly.
     package var clocksAreRight: Bool
-    /// The most rows of one page. Nil: as many as the server usually gives.
+    /// The maximum number of rows per page. Nil uses the server's default.
     package var pageRows: Int?
-    /// The chaos lasts so long; then everything is healed.
+    /// How many seconds faults occur. Then all faults end.
     package var seconds: Double
     package var events: [Event]
 
     package struct Event: Codable, Sendable, Hashable {
         package var at: Double
         package var kind: Kind
-        /// Whom it concerns. The server's events ignore it.
+        /// The device, as an index. Events of the server ignore it.
         package var device: Int
-        /// Jobs, operations or seconds, as the kind means it.
+        /// Jobs, operations or seconds, depending on `kind`.
         package var amount: Int
-        /// Starts every draw of what happens.
+        /// Seeds all random choices of this event.
         package var draw: UInt64
     }
 
@@ -32,26 +32,25 @@ package struct Plan: Codable, Sendable, Hashable {
         case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
         case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
         case expireTokens, revoke, signOut, checkpoint
-        /// A device, or the server, goes back to a copy of its file that was taken a while before.
+        /// A device, or the server, is restored from a copy of its file from a while ago.
         case deviceRestore, serverRestore
-        /// A device, or the server, gets the second version of the app.
+        /// A device, or the server, updates to the second version of the app.
         case upgrade, serverUpgrade
-        /// All devices are off for a hundred days, and then the server forgets the rows that were deleted before.
+        /// All devices are off for a hundred days, and then the server purges old tombstones.
         case absence
         case serverDiskFull, serverBusy
-        /// A device that was switched off until now is switched on for the first time.
+        /// A device starts for the first time.
         case join
 
-        /// Whether a plan may do without it. A write is the subject of the test; everything else is a fault.
+        /// False for writes, which are the subject of the test.
         package var isFault: Bool { self != .write }
     }
 }
 
 extension Plan {
-    /// Reads a plan that was saved.
     package init(contentsOf url: URL) throws { self = try JSONDecoder().decode(Plan.self, from: Data(contentsOf: url)) }
 
-    /// The plan as JSON, one event a line.
+    /// The plan as JSON, with one event per line.
     package func serialized() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// A row by table and id, as the judges name it.
+/// A row's table and id.
 struct RowName: Hashable, Comparable, CustomStringConvertible {
     var table: String
-    /// The id in hexadecimal digits.
+    /// In hexadecimal digits.
     var id: String
 
     var description: String { "\(table):\(id.suffix(2))" }
@@ -15,20 +15,19 @@ struct RowName: Hashable, Comparable, CustomStringConvertible {
     static func < (a: Self, b: Self) -> Bool { (a.table, a.id) < (b.table, b.id) }
 }
 
-/// The values of a row by column, each as text. Nil stands for null.
+/// The values of a row by column, as text. Nil is null.
 typealias Values = [String: String?]
 
-/// A row as the server has it.
+/// A row on the server.
 struct ServedRow {
     let name: RowName
     let seq: Int64
-    /// Nil: the row is deleted.
+    /// Nil if the row is deleted.
     var values: Values?
     var clocks: ColumnClocks?
 }
 
 extension ServedRow {
-    /// Reads a row as the server stores it.
     init(_ table: String, _ id: String, _ generation: Int, _ content: [UInt8], _ seq: Int64) throws {
         let name = RowName(table: table, id: id.replacing("-", with: ""))
         if generation % 2 == 0 {
@@ -44,11 +43,11 @@ extension ServedRow {
     }
 }
 
-/// The rows of all tables, read with plain SQL.
+/// Reads the rows of all tables with plain SQL.
 enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
         var rows: [RowName: Values] = [:]
-        // The one column that not every version of the app has.
+        // Only this column depends on the version of the app.
         let version = try db.columns(in: "todo").contains { $0.name == "due" } ? 2 : 1
         for table in Tables.names {
             let columns = (Tables.columns[table] ?? []).filter { $0.since <= version }.map(\.name)
@@ -79,7 +78,7 @@ enum Rows {
         return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The server's rows that a transaction after `seq` changed.
+    /// Returns the server's rows that changed after `seq`.
     static func ofServer(_ db: Database, after seq: Int64) throws -> [ServedRow] {
         try Row.fetchAll(
             db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ? ORDER BY seq",
@@ -87,7 +86,7 @@ enum Rows {
         ).map { try ServedRow($0[0], $0[1], $0[2], Array(($0[3] as String).utf8), $0[4]) }
     }
 
-    /// A value of the wire's as text.
+    /// Returns a JSON value as text.
     static func text(_ json: JSON?) -> String? {
         guard let json, !json.isNull else { return nil }
         if let bool = json.bool { return bool ? "1" : "0" }

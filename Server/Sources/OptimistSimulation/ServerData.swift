@@ -5,23 +5,23 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistTesting
 
-/// What a world's server keeps its rows in, as the world and its judges handle it.
+/// The storage of a world's server, for the world and its judges.
 protocol ServerData: Sendable {
-    /// The disk whose faults the world draws. A server that has its rows elsewhere meets none of them.
+    /// The disk that faults are injected into. A server with other storage never sees these faults.
     var disk: SimulatedDisk { get }
-    /// What the server's process has open now.
+    /// The mount that the server's process has open, if the disk is in use.
     var mount: DiskMount? { get }
-    /// The epoch that the server serves. Empty while there is none in which anybody could be caught up.
+    /// The epoch that the server serves. Empty before the first start, and between a restore and the next start.
     var epoch: String { get }
 
-    /// Opens the rows for a process that starts.
+    /// Opens the storage for a process that starts.
     func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore
-    /// The rows that a transaction after `seq` changed, as another program reads them.
+    /// Returns the rows that changed after `seq`, read from outside the server.
     ///
-    /// - Parameter process: The process that has them open. Nil: none has.
+    /// - Parameter process: The process that has the storage open, if any.
     func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow]
-    /// Lets the judges look at the server's file, if it has one.
+    /// Lets the judges read the server's file. Does nothing if the storage is not a file.
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) throws
-    /// Copies everything as it is now, and returns what puts it back later. Nil: there is nothing yet.
+    /// Copies the current data, and returns a closure that restores it. Nil if there is no data yet.
     func copy(while process: SimulatedProcess?) throws -> (@Sendable () throws -> Void)?
 }

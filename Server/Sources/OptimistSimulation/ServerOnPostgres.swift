@@ -9,10 +9,10 @@ import OptimistPostgres
 import OptimistWire
 import Synchronization
 
-/// A PostgreSQL database. A start of the server begins no epoch, and a database that goes back does.
+/// A PostgreSQL database as the server's storage. An epoch begins only when the database is restored.
 ///
-/// The database itself is no part of the simulation: it meets no fault of the world's, and what it does takes real time and no
-/// virtual time. Kills of the server's process fall between its requests.
+/// The database is not simulated: it has no injected faults, and takes real time but no virtual time. Kills of the
+/// server's process happen between its requests.
 final class ServerOnPostgres: ServerData {
     let disk: SimulatedDisk
     private let database: SynchronousPostgres

@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Takes events away from a plan that fails, for as long as it fails in the same way.
+/// Removes events from a failing plan while it still fails in the same way.
 ///
 /// > Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 2002 (ddmin).
 package enum Shrinking {
     /// - Parameters:
-    ///   - findings: The findings of the plan. A shorter plan counts if it finds one of the same kind.
-    ///   - attempts: The most runs to make. Default: 400.
-    ///   - run: Runs a plan, and says what was found. Default: a world.
+    ///   - findings: The findings of the plan. A shorter plan must have a finding of the kind of the first one.
+    ///   - attempts: The maximum number of runs. Default: 400.
+    ///   - run: Runs a plan and returns its findings. Default: `WorldRun.run`.
     package static func shrink(
         _ plan: Plan, _ findings: [String], attempts: Int = 400,
         by run: (Plan) -> [String] = { WorldRun.run($0).findings }

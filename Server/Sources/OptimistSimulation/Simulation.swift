@@ -3,39 +3,37 @@
 import Foundation
 @_spi(Internals) import OptimistTesting
 
-/// The result of one run.
 package struct RunReport: Sendable {
     package var plan: Plan
-    /// What promises were broken. Empty: none.
+    /// The broken promises. Empty if the run passed.
     package var findings: [String]
     /// Equal for two runs that took the same course.
     package var trace: UInt64
     package var virtualTime: Duration
     package var jobs: Int
-    /// How often each kind of trouble was met.
+    /// How often each kind of fault occurred.
     package var reached: [String: Int]
     package var writes: Int
-    /// What happened, line by line, if that was asked for.
+    /// The events of the run, line by line. Empty unless logging is on.
     package var log: [String]
 }
 
-/// Runs worlds.
 package enum WorldRun {
-    /// How long a healed world may take to become right.
+    /// How long a healed world may take to converge.
     static let patience = Duration.seconds(1800)
 
-    /// Runs a plan to its end and judges it. Blocks its thread, on which everything happens.
+    /// Runs a plan to its end and judges it. Blocks its thread, which executes everything.
     ///
     /// - Parameters:
-    ///   - plan: What happens.
-    ///   - isLogging: Whether to keep a log, which costs time.
-    ///   - database: The URL of a PostgreSQL in which the server keeps its rows. Nil: it has a file on a simulated disk.
+    ///   - plan: The plan to run.
+    ///   - isLogging: Whether to keep a log. It slows the run down.
+    ///   - database: The URL of a PostgreSQL database for the server's rows.
     /// - Throws: `OptimistError` if the database cannot be reached.
     package static func run(_ plan: Plan, isLogging: Bool = false, database: String) throws -> RunReport {
         run(World(plan, isLogging: isLogging, data: try ServerOnPostgres(url: database, seed: plan.seed ^ 0x5E7)))
     }
 
-    /// Runs a plan with a server that has a file on a simulated disk.
+    /// Runs a plan with a server on a simulated disk.
     package static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
         run(World(plan, isLogging: isLogging))
     }
@@ -52,7 +50,8 @@ package enum WorldRun {
 }
 
 extension World {
-    /// Goes through the chaos, heals, waits and judges. The first broken promise ends it: what follows is its consequence.
+    /// Injects the faults, heals the world, waits until it is quiet, and judges. The first finding ends the run,
+    /// because later ones may be its consequences.
     fileprivate func runToTheEnd() {
         scheduler.run(for: .seconds(plan.seconds)) { hasFindings }
         if hasFindings { return }
@@ -68,7 +67,7 @@ extension World {
             logStatuses()
         }
         followStatuses()
-        // A lane that failed just before may wait a minute for its next attempt, and the app is told so.
+        // A lane that failed just before may wait a minute for its next attempt, and its status says so.
         let rest = scheduler.now + .seconds(120)
         repeat { scheduler.run(for: .seconds(5)) } while !isEveryAppContent && scheduler.now < rest
         judge()
@@ -89,7 +88,6 @@ extension World {
         }
     }
 
-    /// What the disks and the processes have met.
     private func troublesMet() -> [(Plan.Kind, Int)] {
         func met(_ fault: DiskFault) -> Int { devices.reduce(0) { $0 + $1.disk.met(fault) } }
         func killed(_ processes: [SimulatedProcess]) -> Int { processes.count { $0.hasDiedAtCount } }
@@ -102,6 +100,5 @@ extension World {
         ]
     }
 
-    /// Gives back what the dead hold.
     func end() { scheduler.end(devices.flatMap(\.processes) + server.processes) }
 }

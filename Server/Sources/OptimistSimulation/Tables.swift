@@ -6,18 +6,16 @@ import Optimist
 import OptimistTesting
 import OptimistWire
 
-/// The app that every simulated device runs: lists of to-dos with steps, tags that are counted, and memos, which refer to
-/// each other in every way that the schema knows. Its second version has one column more.
+/// The app that every simulated device runs: lists of to-dos with steps, tags with counters, and memos. Its references
+/// cover every rule of the schema. Its second version adds one column.
 enum Tables {
-    /// What the judges know of a column.
     enum Kind: Equatable {
-        /// Texts that are written once only, so that one knows who wrote them.
+        /// Unique texts, so that their writer is known.
         case text
-        /// Any other value.
         case plain
         case reference(to: String, ColumnSchema.OnDelete)
         case counter
-        /// A name that is another row's too, at times: then the rows become one.
+        /// A name that several rows may share, so that the rows merge.
         case uniqueName
     }
 
@@ -25,7 +23,7 @@ enum Tables {
         let name: String
         let kind: Kind
         let schema: ColumnSchema
-        /// The version of the app that brought it.
+        /// The version of the app that introduced the column.
         let since: Int
 
         init(_ name: String, _ kind: Kind, _ type: ColumnType = .string, since: Int = 1) {
@@ -133,7 +131,7 @@ enum Tables {
 
     // MARK: - Rows
 
-    /// Few ids, the same for every device, so that devices meet in the same rows.
+    /// Few ids, shared by all devices, so that devices edit the same rows.
     static let idsPerTable = 10
 
     static func id(_ table: String, _ number: Int) -> Data {
@@ -145,9 +143,9 @@ enum Tables {
         return bytes
     }
 
-    /// The row that a value of a column refers to. Nil: to none.
+    /// Returns the row that a column's value refers to, if any.
     ///
-    /// - Parameter onDelete: Only if this is what the column does when that row is deleted. Nil: whatever it does.
+    /// - Parameter onDelete: Returns only references with this rule. Nil allows all.
     static func target(
         of value: String?, in column: String, of table: String, on onDelete: ColumnSchema.OnDelete? = nil
     ) -> RowName? {

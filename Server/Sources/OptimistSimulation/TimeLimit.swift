@@ -6,25 +6,25 @@
     import Darwin
 #endif
 
-/// Lets the system end this process when it does not end by itself. Nothing in the process can be in the way of that.
+/// Makes the system end this process when it runs too long. Code in the process cannot prevent it.
 package enum TimeLimit {
-    /// - Parameter cpuSeconds: How long the process may compute. As a whole it may take ten times as long, since it may wait
-    ///   for something for ever.
+    /// - Parameter cpuSeconds: The CPU time that the process may use. Its limit in wall-clock time is ten times as
+    ///   long, because it may be waiting forever.
     package static func set(cpuSeconds: Int) {
-        // A child has the mask of the thread that started it, and those of a pool let such signals wait.
+        // A child inherits the signal mask of the thread that started it, and pool threads block these signals.
         var wanted = sigset_t()
         sigemptyset(&wanted)
         for signal in signals { sigaddset(&wanted, signal) }
         pthread_sigmask(SIG_UNBLOCK, &wanted, nil)
         var limit = rlimit()
         limit.rlim_cur = rlim_t(cpuSeconds)
-        // At the harder limit the system kills, which could not be told from being out of memory.
+        // At the hard limit the system sends SIGKILL, which looks like running out of memory.
         limit.rlim_max = rlim_t(cpuSeconds) + 5
         setrlimit(resource, &limit)
         alarm(UInt32(clamping: cpuSeconds * 10))
     }
 
-    /// By what the system then ends it.
+    /// The signals that end the process at a limit.
     static let signals: Set<Int32> = [SIGXCPU, SIGALRM]
 
     #if canImport(Glibc)

@@ -3,19 +3,19 @@
 import GRDB
 import OptimistWire
 
-/// No user's words vanish unseen (M7).
+/// Judges that no user's text disappears unseen (M7).
 ///
-/// A text that is gone in the end was replaced or deleted on a device whose table showed it, or the device that wrote it
-/// keeps it, in its journal or in a rejection.
+/// If a text is gone in the end, a device whose table showed it replaced or deleted it, or its author's device keeps it
+/// in the journal or a rejection.
 struct UnseenJudge {
     let history: History
-    /// The server's living rows.
+    /// The server's rows, without deleted ones.
     let server: [RowName: Values]
-    /// The texts in the journals and the rejections of the devices, by device.
+    /// The texts in the journals and rejections of each device.
     let kept: [Int: [RowName: Set<String>]]
 
     func findings() -> [String] {
-        // A server that went back has lost what it knew of replaced values. A device that went back has lost its journal.
+        // A restored server has lost its record of replaced values. A restored device has lost its journal.
         if history.hasServerGoneBack { return [] }
         return history.writes.filter { $0.hasReturned && !history.restored.contains($0.device) }.flatMap { write in
             texts(of: write).filter { hasVanished($0) }.map { text in
@@ -42,14 +42,14 @@ struct UnseenJudge {
 
     private func hasVanished(_ text: Text) -> Bool {
         if server[text.row]?[text.column] == .some(text.value) { return false }
-        // Equal values are no conflict (M5). If two devices wrote the same text, the later one hears of its end.
+        // Equal values do not conflict (M5). If two devices wrote the same text, only the later one is notified.
         return !history.writes(of: text.row).contains { _, write in
             let wrote = write.cells[text.row]?[text.column] == .some(text.value)
             return wrote && kept[write.device]?[text.row]?.contains(text.value) == true || wasShown(text, to: write)
         }
     }
 
-    /// Whether a write replaced or deleted a text that its device showed. An app of the first version cannot show every
+    /// Whether a write replaced or deleted a text that its device showed. The app's first version does not show every
     /// column of a row that it deletes.
     private func wasShown(_ text: Text, to write: History.Write) -> Bool {
         guard let before = write.replaced[text.row] else { return false }
@@ -59,7 +59,7 @@ struct UnseenJudge {
 }
 
 extension World {
-    /// The texts that the journal and the rejections keep.
+    /// Returns the texts in the journal and the rejections.
     static func keptTexts(_ db: Database) throws -> [(RowName, String)] {
         let kept = try Row.fetchAll(
             db,

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// A transaction of a user's: some random statements on some tables.
+/// A transaction of a user: some random statements on some tables.
 struct UserTransaction {
     let device: Int
     let number: Int
@@ -13,9 +13,9 @@ struct UserTransaction {
     private var lastValue = 0
     private var knowsDue = false
     private var removed: Set<RowName> = []
-    /// Rows that were deleted and inserted again, which one cannot see afterwards.
+    /// The rows that were deleted and inserted again, which a comparison of the tables cannot show.
     private(set) var reborn: Set<RowName> = []
-    /// Rows that were inserted, or inserted again, and are not there in the end, which one cannot see either.
+    /// The rows that were inserted and deleted again, which a comparison of the tables cannot show either.
     private(set) var shortLived: Set<RowName> = []
 
     struct Undo: Error {}
@@ -29,7 +29,8 @@ struct UserTransaction {
 
     /// Runs the statements.
     ///
-    /// - Throws: What SQLite says, such as a broken constraint; Undo now and then, as an app does that changes its mind.
+    /// - Throws: SQLite's errors, such as a violated constraint. Sometimes `Undo`, like an app that cancels a
+    ///   transaction.
     mutating func run(in db: Database) throws {
         knowsDue = try db.columns(in: "todo").contains { $0.name == "due" }
         var before = try Self.ids(db)
@@ -75,7 +76,7 @@ struct UserTransaction {
     private mutating func put(_ table: String, _ verb: String, in db: Database) throws {
         let id = anyID(table)
         if verb.hasSuffix("REPLACE") {
-            // The name may be another row's, which is replaced too.
+            // The new name may belong to another row, which would also be replaced.
             guard table != "tag" else { return }
             try noteRebirth(table, id, db)
         }
@@ -103,7 +104,7 @@ struct UserTransaction {
     private mutating func upsert(_ table: String, in db: Database) throws {
         let column = textColumn(table)
         let text = table == "tag" ? name() : value()
-        // The name of a tag may be taken: then the app leaves it, as any app would.
+        // Skips a name that is taken, as any app would.
         let isTaken = table == "tag" ? try has("SELECT 1 FROM tag WHERE name = ?", text, db) : false
         guard !isTaken else { return }
         try db.execute(
@@ -162,7 +163,7 @@ struct UserTransaction {
             arguments: [Int(random.next() % 3) + 1, id])
     }
 
-    /// Lists, to-dos and steps take along what refers to them, or are taken out of it.
+    /// Deleting lists, to-dos and steps cascades to the rows that refer to them, or clears their references.
     private mutating func delete(_ table: String, in db: Database) throws {
         guard let id = try existing(table, db), try !isRestricted(table, id, db) else { return }
         try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
@@ -186,14 +187,14 @@ struct UserTransaction {
 
     private mutating func chance(_ part: Double) -> Bool { Double(random.next() >> 11) * 0x1p-53 < part }
 
-    /// A text that no other write has. The server refuses some.
+    /// Returns a unique text. The server refuses some of them.
     private mutating func value() -> String {
         lastValue += 1
         let text = "d\(device)w\(number).\(lastValue)"
         return chance(0.02) ? "\(Refusals.prefix)\(text)" : text
     }
 
-    /// One of few names, or none.
+    /// Returns one of a few names, or nil.
     private mutating func name() -> String? {
         let number = random.next() % 14
         return number < 2 ? nil : "name \(number)"
@@ -220,7 +221,7 @@ struct UserTransaction {
         }
     }
 
-    // MARK: - What is there
+    // MARK: - Queries
 
     private mutating func noteRebirth(_ table: String, _ id: Data, _ db: Database) throws {
         if try exists(table, id, db) { removed.insert(RowName(table: table, id: Rows.hex(id))) }
@@ -230,7 +231,6 @@ struct UserTransaction {
         try has("SELECT 1 FROM \(table) WHERE id = ?", id, db)
     }
 
-    /// Whether deleting a row would break a reference that stands against it.
     private func isRestricted(_ table: String, _ id: Data, _ db: Database) throws -> Bool {
         try table == "tag" && has("SELECT 1 FROM mark WHERE tagId = ?", id, db)
     }
@@ -244,7 +244,6 @@ struct UserTransaction {
     }
 }
 
-/// What the server refuses.
 enum Refusals {
     static let prefix = "refused "
 }

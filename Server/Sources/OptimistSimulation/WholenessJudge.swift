@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Groups are whole: when something of a transaction comes to the server, all of it is there (S2, V5).
+/// Judges that transactions reach the server completely or not at all (S2, V5).
 ///
-/// A row that another device has touched as well may have another owner by then, and a refused row takes the rows that
-/// refer to it.
+/// Rows that other devices have also edited are skipped, because their owner may have changed. So are rows below a
+/// refused row, which are refused with it.
 struct WholenessJudge {
     let history: History
 
-    /// - Parameter news: The writes that have just come for the first time, at least in part.
+    /// - Parameter news: The writes that have just reached the server for the first time, at least in part.
     func findings(_ news: Set<Int>) -> [String] {
         news.sorted().compactMap { number in
             let write = history.writes[number]
@@ -30,7 +30,7 @@ struct WholenessJudge {
 
     private func isOnlyIts(_ row: RowName, _ number: Int) -> Bool { history.byRow[row] == [number] }
 
-    /// Whether a row refers to one that others have touched too, or to one that does: it may have gone with that.
+    /// Whether a row or any ancestor was changed by another write, so that a cascade may have deleted it.
     private func refersToTouched(_ row: RowName, _ number: Int) -> Bool {
         var met: Set<RowName> = [row]
         var next = [row]

@@ -2,15 +2,15 @@
 
 package import Foundation
 
-/// Runs each seed in a child process of its own, one for each core at a time, since one world runs on one thread.
+/// Runs each seed in its own child process, one process per core, because a world runs on one thread.
 ///
-/// What crashes, and what never ends, is so the failure of one seed and not the end of a campaign; and a seed meets in a
-/// campaign what it meets alone.
+/// A crash or an endless loop is then a failure of one seed, not the end of the campaign. A seed also takes the same
+/// course as when it runs alone.
 package struct Workers: Sendable {
-    /// The program, which must understand `arguments(seed)` and print a ``SeedOutcome`` as JSON.
+    /// The program. It accepts `arguments(seed)` and prints a ``SeedOutcome`` as JSON.
     package var executable: URL
     package var arguments: @Sendable (_ seed: UInt64) -> [String]
-    /// How many run at a time.
+    /// The number of processes that run at a time.
     package var count: Int
 
     package init(
@@ -22,20 +22,20 @@ package struct Workers: Sendable {
         self.arguments = arguments
     }
 
-    /// The order of sets and dictionaries is the same in every run. A crash is counted, not explained: that takes longer
-    /// than most runs, and running the seed alone explains it.
+    /// Fixes the order of sets and dictionaries. Backtraces are off, because they take longer than most runs and a
+    /// rerun of the seed can show them.
     private static var environment: [String: String] {
         ProcessInfo.processInfo.environment.merging(
             ["SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"]
         ) { $1 }
     }
 
-    /// Runs seeds, until all were run or `next` says that it is enough. Those that were begun are run to their end.
+    /// Runs seeds until `next` returns nil, then waits for the running ones.
     ///
     /// - Parameters:
-    ///   - next: The seed to begin now. Nil: no more.
-    ///   - done: Is told of each seed, in the order in which they end. An error that it throws ends the rest.
-    /// - Throws: What `done` throws, and when the program cannot be started.
+    ///   - next: Returns the next seed. Nil starts no more.
+    ///   - done: Receives each outcome, in the order of completion. An error it throws cancels the rest.
+    /// - Throws: Errors of `done`, or if the program cannot be started.
     package func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {
         try await withThrowingTaskGroup(of: SeedOutcome.self) { group in
             func startOne() {
@@ -66,7 +66,6 @@ package struct Workers: Sendable {
             finding: Self.finding(status: process.terminationStatus, isSignal: process.terminationReason != .exit))
     }
 
-    /// What a process that ended without a result says of its seed.
     static func finding(status: Int32, isSignal: Bool) -> String {
         guard isSignal else { return "crashed: ended with status \(status) and no result" }
         return TimeLimit.signals.contains(status)

@@ -8,7 +8,6 @@ import OptimistSession
 @_spi(Internals) import OptimistTesting
 import OptimistWire
 
-/// What happens to a world from outside.
 extension World {
     func schedule() {
         for event in plan.events {
@@ -74,14 +73,14 @@ extension World {
     private func signOut(_ device: SimulatedDevice) {
         guard let launch = device.launch else { return }
         launch.process.spawn { [self] in
-            // The session ends at once, before anything can fail.
+            // The session ends before the first operation that can fail.
             if launch.session.account != nil { reach(.signOut) }
             try? await launch.session.signOut()
         }
         scheduler.after(.seconds(20)) { device.signIn() }
     }
 
-    /// Another process of the app, such as an extension, brings the log into the file.
+    /// Checkpoints the log like another process of the app, such as an extension.
     private func checkpoint(_ device: SimulatedDevice) {
         guard device.launch != nil else { return }
         do {
@@ -94,9 +93,9 @@ extension World {
         } catch { log("no checkpoint: \(error)") }
     }
 
-    // MARK: - Going back and going on
+    // MARK: - Restores and upgrades
 
-    /// A copy is taken now, and put in the place of the file a while later: what was written meanwhile is gone.
+    /// Copies the device's file now and restores it later, so that all writes in between are lost.
     private func restore(_ number: Int, after seconds: Int) {
         let device = devices[number]
         let copy = device.disk.copy(SimulatedDevice.fileName)
@@ -197,9 +196,9 @@ extension World {
         return attempt
     }
 
-    // MARK: - Keeping things running
+    // MARK: - Restarts
 
-    /// Starts what has died, after a while; at once when everything is healed.
+    /// Restarts dead processes after a pause, or immediately when the world is healed.
     func keepRunning() {
         for (number, device) in devices.enumerated() where !device.isRunning && !isToCome(number) { start(device) }
         if server.process == nil { startServer() }
@@ -207,9 +206,9 @@ extension World {
 
     private func isToCome(_ number: Int) -> Bool { withState { !$0.isHealed && $0.toCome.contains(number) } }
 
-    /// The first start of a device, which finds what the others have written.
+    /// Starts a device for the first time.
     ///
-    /// - Returns: Whether it had not been started.
+    /// - Returns: Whether it had not been started before.
     private func join(_ number: Int) -> Bool {
         guard withState({ $0.toCome.remove(number) }) != nil else { return false }
         start(devices[number])

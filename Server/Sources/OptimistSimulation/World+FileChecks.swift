@@ -2,7 +2,6 @@
 
 import GRDB
 
-/// What the files of devices and server have to be in the end.
 extension World {
     func checkFile(_ db: Database, _ name: String) throws {
         if try String.fetchOne(db, sql: "PRAGMA integrity_check") != "ok" { find("damaged: the file of \(name)") }
@@ -17,7 +16,7 @@ extension World {
         }
     }
 
-    /// A page is applied with foreign keys deferred, so this is looked at while the world goes on too.
+    /// Pages are applied with deferred foreign keys, so this must hold at any time.
     func checkReferences(_ db: Database, _ name: String) throws {
         if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
             find("broken reference: in the file of \(name)")
@@ -26,7 +25,7 @@ extension World {
 
     private static let rows = Tables.idsPerTable * Tables.names.count
 
-    /// The most rows that the tables of a device's engine may hold.
+    /// The maximum number of rows in the engine's tables on a device.
     private static let bounds = [
         ("entries", rows, "SELECT count(*) FROM optimist_remote"),
         ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
@@ -42,8 +41,8 @@ extension World {
         ),
     ]
 
-    /// The most rows that the server's tables may hold. The server notes a life of its database for each start, and a
-    /// day for each with a write.
+    /// The maximum number of rows in the server's tables. The server records an epoch for each start and a day for each
+    /// day with a write.
     private static let serverBounds = [
         ("rows", rows, "SELECT count(*) FROM optimist_rows"),
         ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),

@@ -7,9 +7,8 @@ import OptimistSession
 @_spi(Internals) import OptimistTesting
 @_spi(Internals) import OptimistWire
 
-/// When the judges look, and at what.
 extension World {
-    /// Ends all trouble: from now on everything must become right by itself.
+    /// Ends all faults. From here on the world must converge without help.
     func heal() {
         withState { $0.isHealed = true }
         upgradeServer()
@@ -24,8 +23,9 @@ extension World {
         log("— everything is healed")
     }
 
-    /// Every few seconds, what a device calls synced must be what the server has or had, and a device that is caught up
-    /// must have what the server has. Where nothing was written since, its app must have been told how things are.
+    /// Every few seconds, checks that a value a device reports as synced is or was on the server, and that a device
+    /// that is caught up equals the server. If nothing has changed since the last check, the app's status must be
+    /// correct.
     func lookNowAndThen() {
         scheduler.after(.seconds(17)) { [self] in
             for (number, device) in devices.enumerated() where device.launch != nil {
@@ -41,7 +41,7 @@ extension World {
         }
     }
 
-    /// Whether anything was written since the judges last looked. What held then still holds: the server has had it.
+    /// Whether the device's file has changed since the last check. If not, that check still holds.
     private func hasChanged(_ device: SimulatedDevice) -> Bool {
         let changes = device.disk.changes
         return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
@@ -63,7 +63,7 @@ extension World {
         _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>
     ) throws {
         let history = withState(\.history)
-        // The row that a reference left may have been created again, unsent.
+        // The former target may exist again as an unsent row.
         func isGone(_ row: RowName) -> Bool { rows[row] == nil || unsettled.contains(row) }
         let unheard = try Self.unheard(db)
         for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
@@ -87,7 +87,7 @@ extension World {
         }
     }
 
-    /// Whether a device has received everything up to now, and says so of every row.
+    /// Whether a device has received everything and reports every row as synced.
     private func isCaughtUp(_ db: Database) throws -> Bool {
         let here = SyncState(epoch: data.epoch, seq: withState(\.history.servedSeq)).description
         return try Bool.fetchOne(
@@ -99,7 +99,7 @@ extension World {
                 """, arguments: [here]) ?? false
     }
 
-    /// What the engine has noted of a row, for people who look for a fault.
+    /// Returns the engine's entry for a row, for debugging.
     private static func entry(of name: RowName, in db: Database) throws -> String {
         let sql = """
             WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?) AND lower(hex(id)) = ?
@@ -112,7 +112,7 @@ extension World {
         return entry + ", " + tables
     }
 
-    /// The rows that are openly not as the server has them.
+    /// Returns the rows that are reported as different from the server's.
     private static func unsettled(_ db: Database) throws -> Set<RowName> {
         Set(
             try Row.fetchAll(
@@ -120,8 +120,8 @@ extension World {
             ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 
-    /// The columns that have nothing of the server's here: the server did not have them, or they were dropped with a
-    /// parked row when the server went back, and come with a page.
+    /// Returns the columns without a value from the server. The server did not have one, or the device dropped it with
+    /// a parked row when the server was restored, and receives it with a page.
     private static func unheard(_ db: Database) throws -> [RowName: Set<String>] {
         let columns = try Row.fetchAll(
             db,
@@ -137,7 +137,7 @@ extension World {
         }
     }
 
-    /// Whether nothing is left to do anywhere.
+    /// Whether all devices have sent everything and equal the server.
     func isQuiet() -> Bool {
         do {
             let server = withState { $0.history.present }
@@ -152,7 +152,7 @@ extension World {
         } catch { return false }
     }
 
-    /// Notes the status of every app, for a person who looks for a stuck device.
+    /// Logs the status of every app, to find a stuck device.
     func logStatuses() {
         for device in devices {
             guard let launch = device.launch else {
@@ -181,7 +181,7 @@ extension World {
         }
     }
 
-    /// Compares everything at the end.
+    /// Compares all devices and the server at the end.
     func judge() {
         let (history, server) = withState { ($0.history, $0.history.present) }
         var refused: [RowName: [Refused]] = [:]
@@ -217,7 +217,7 @@ extension World {
     ) throws {
         for name in Set(rows.keys).union(server.keys).sorted() {
             let mine = rows[name]
-            // An app of the first version does not have every column.
+            // The app's first version does not have every column.
             let theirs = server[name].map { values in
                 values.filter { column, _ in mine?[column] != nil || mine == nil }
             }
@@ -227,7 +227,6 @@ extension World {
         }
     }
 
-    /// The amounts that were added to counters and are in the journal.
     private static func journaledCounts(_ db: Database) throws -> [(RowName, Int64)] {
         try Row.fetchAll(
             db, sql: "SELECT t.name, j.id, j.mine FROM optimist_journal j JOIN optimist_table t ON t.number = j.tbl"

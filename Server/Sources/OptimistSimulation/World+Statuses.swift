@@ -4,9 +4,8 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistTesting
 
-/// What the apps are told of their sync.
 extension World {
-    /// Follows what every running app is told of its sync, as its screens do.
+    /// Observes the sync status of every running app, like its screens do.
     func followStatuses() {
         for (number, device) in devices.enumerated() {
             guard let launch = device.launch else { continue }
@@ -18,14 +17,13 @@ extension World {
         }
     }
 
-    /// Whether every app was told that sync works.
     var isEveryAppContent: Bool {
         withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
     }
 
-    /// The last word to the app must be how things are (Q3).
+    /// Checks that the last status an app received is correct (Q3).
     ///
-    /// - Returns: That word. Nil: the device has not said one.
+    /// - Returns: That status. Nil if there is none.
     func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
         guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
         guard let status = withState({ $0.statuses[number] }) else {

@@ -9,37 +9,36 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Devices, a server, the networks between them and those who use them: everything that a plan happens to.
+/// The world of a plan: devices, a server, the networks between them, and their users.
 final class World: Sendable {
     struct State {
         var history = History()
         var findings: [String] = []
         var isHealed = false
         var hasForgotten = false
-        /// The devices that are still to be switched on for the first time.
+        /// The devices that have not been switched on yet.
         var toCome: Set<Int> = []
         var reached: [String: Int] = [:]
         var writes = 0
         var log: [String] = []
-        /// What each running app has last been told of its sync, by the number of its device.
+        /// The last sync status of each running app, by device.
         var statuses: [Int: SyncStatus] = [:]
-        /// How much had changed on each device's disk when the judges last looked at it.
+        /// The number of changes on each device's disk when the judges last read it.
         var looked: [String: Int] = [:]
-        /// The launch of each device whose status is followed.
+        /// The launch whose status is observed, by device.
         var followed: [Int: Int] = [:]
     }
 
     let plan: Plan
     let scheduler: SimulatedScheduler
     let server: SimulatedServer
-    /// What the server keeps its rows in.
     let data: any ServerData
     let devices: [SimulatedDevice]
     private let files = JudgeFiles()
     private let state = Mutex(State())
     private let isLogging: Bool
 
-    /// - Parameter data: What the server keeps its rows in. Nil: a file on a simulated disk.
+    /// - Parameter data: The server's storage. Default: a file on a simulated disk.
     init(_ plan: Plan, isLogging: Bool, data: (any ServerData)? = nil) {
         self.plan = plan
         self.isLogging = isLogging
@@ -66,7 +65,7 @@ final class World: Sendable {
         commits.watch { [weak self] in self?.lookAtServer() }
     }
 
-    /// Whom to tell of the server's commits.
+    /// Notifies a watcher of the server's commits.
     final class Commits: Sendable {
         private let watcher = Mutex<@Sendable () -> Void>({})
 
@@ -96,12 +95,12 @@ final class World: Sendable {
 
     var isHealed: Bool { state.withLock(\.isHealed) }
 
-    /// Counts what has really been done. What a disk, a network or a process meets is counted by those.
+    /// Counts an applied event. Faults of disks, networks and processes are counted there.
     func reach(_ kind: Plan.Kind) { state.withLock { $0.reached[kind.rawValue, default: 0] += 1 } }
 
     func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 
-    /// A line for the people who read the trace of a failure.
+    /// Adds a line to the log of the run.
     func log(_ line: @autoclosure () throws -> String) rethrows {
         guard isLogging else { return }
         let (seconds, attoseconds) = scheduler.now.components
@@ -110,8 +109,8 @@ final class World: Sendable {
         state.withLock { $0.log.append(text) }
     }
 
-    /// Takes in what the server has committed. If the server died over a commit that is in its file, that counts once
-    /// the next server has started: no device was told of it, and a power loss may still take it.
+    /// Records the server's commits. If the server died during a commit, the commit counts only once the next server
+    /// has started: no device has seen it, and a power loss may still undo it.
     private func lookAtServer() {
         if server.process == nil { return }
         let seq = state.withLock { $0.history.servedSeq }
@@ -138,7 +137,7 @@ final class World: Sendable {
     }
 }
 
-/// Tells of each commit, so that the judges see every state that the server has had.
+/// Reports each commit, so that the judges see every state of the server.
 private struct WatchedStore: SyncStore {
     let store: any SyncStore
     let committed: @Sendable () -> Void
