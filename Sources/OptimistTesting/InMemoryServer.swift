@@ -6,22 +6,22 @@ import OptimistCore
 @_spi(Internals) package import OptimistServing
 @_spi(Internals) public import OptimistWire
 
-/// A server in memory, for tests of an app and of Optimist: it decides as the real one does, with the same code, and fails
-/// when it is told to.
+/// A server in memory, for tests of an app and of Optimist. It uses the real server's code for all decisions, and fails
+/// on request.
 ///
-/// Each device gets a ``InMemoryRemote`` to it. Safe to use from any task.
+/// Each device uses its own ``InMemoryRemote``. Safe to use from any task.
 public final class InMemoryServer: Sendable {
-    /// What happens to a request.
+    /// A failure of a request.
     public enum Fault: Sendable, Hashable {
-        /// Never arrives.
+        /// The request never arrives.
         case lost
-        /// Is applied, and the answer never arrives.
+        /// The server applies the request, but its answer never arrives.
         case answerLost
-        /// Fails with this error before it is applied.
+        /// The request fails with this error and is not applied.
         case failure(RemoteFailure)
     }
 
-    /// A kind of request that a fault can meet.
+    /// A kind of request that can fail.
     public enum Operation: Sendable, Hashable {
         /// `Remote.push`.
         case push
@@ -41,7 +41,7 @@ public final class InMemoryServer: Sendable {
         var nextListener = 0
     }
 
-    /// Judges a row before it is merged. Nil: it may be. It must not ask the server for anything.
+    /// Validates a row before it is merged. Returns nil to accept the row. Must not call the server.
     public typealias Validation = @Sendable (RemotePush.Row) -> RemotePush.Verdict?
 
     private let state = Mutex(State())
@@ -52,21 +52,22 @@ public final class InMemoryServer: Sendable {
     private static let epoch = "m"
 
     /// - Parameters:
-    ///   - schema: What the rows look like.
+    ///   - schema: The server's schema.
     ///   - validate: Refuses rows. Default: none.
-    ///   - now: The server's time of day. Clocks of devices more than 60 s ahead of it are replaced. Default: the real one.
+    ///   - now: The server's clock. Timestamps of devices more than 60 s ahead of it are replaced. Default: the real
+    ///     time.
     public convenience init(
         schema: Schema, validate: @escaping Validation = { _ in nil }, now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        // Any amount of work is allowed, so that tests end the same way on every machine.
+        // The work budget is unlimited, so that tests behave the same on every machine.
         self.init(schema: schema, validate: validate, workBudget: .unlimited, now: now)
     }
 
     /// - Parameters:
-    ///   - schema: What the rows look like.
+    ///   - schema: The server's schema.
     ///   - validate: Refuses rows.
-    ///   - workBudget: How much work one push may be.
-    ///   - now: The server's time of day.
+    ///   - workBudget: The most work that one push may cause.
+    ///   - now: The server's clock.
     package init(
         schema: Schema, validate: @escaping Validation = { _ in nil }, workBudget: WorkBudget,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -79,25 +80,25 @@ public final class InMemoryServer: Sendable {
         service = JMAPService(store: store, settings: settings, now: now)
     }
 
-    /// Lets the next requests of a kind fail, each in its way.
+    /// Makes the next requests of a kind fail, one fault per request.
     public func inject(_ faults: Fault..., into operation: Operation = .push) {
         state.withLock { $0.faults[operation, default: []] += faults }
     }
 
-    /// Lets every request fail from now on. Nil ends the outage.
+    /// Makes every request fail from now on. Nil ends the outage.
     public func setOutage(_ failure: RemoteFailure?) { state.withLock { $0.outage = failure } }
 
-    /// Every push that arrived, repeated ones too, and those without rows by which devices that count ask in each launch
-    /// whether their file went back.
+    /// All pushes that arrived, including repeated ones. Also pushes without rows, which devices with counters send at
+    /// each launch to find out whether their file was restored.
     public var pushes: [RemotePush] { state.withLock { $0.pushes } }
-    /// How often a device connected, or tried to.
+    /// The number of times a device connected, or tried to.
     public var connects: Int { state.withLock { $0.connects } }
-    /// How many pulls arrived.
+    /// The number of pulls that arrived.
     public var pulls: Int { state.withLock { $0.pulls } }
     /// The number of the last transaction.
     public var seq: Int64 { (try? store.reading(Self.account) { $0.seq }) ?? 0 }
 
-    /// The living rows of a table by id.
+    /// Returns a table's rows by id, without deleted ones.
     public func rows(_ table: String) -> [String: JSONObject] {
         let rows = try? store.reading(Self.account) { account in
             try account.livingRows(type: table, after: nil, limit: .max, maxBytes: .max).rows.map { row in
@@ -120,7 +121,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    /// Takes the next fault. Throws if the request is not to be applied.
+    /// Removes and returns the next fault. Throws if the request must not be applied.
     private static func meet(_ operation: Operation, _ state: inout State) throws -> Fault? {
         if let outage = state.outage { throw outage }
         let fault = state.faults[operation]?.first
@@ -182,7 +183,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    /// Adds a listener. Returns what removes it.
+    /// Adds a listener. Returns a closure that removes it.
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) throws -> @Sendable () -> Void {
         let id = try state.withLock { state in
             if let outage = state.outage { throw outage }
@@ -208,7 +209,7 @@ extension RemotePush.Row {
 }
 
 extension SetError {
-    /// The error that gives this verdict on a device. Nil if the verdict is no error.
+    /// Converts a verdict into the error that produces it on a device. Nil if the verdict is not an error.
     fileprivate init?(_ verdict: RemotePush.Verdict) {
         switch verdict {
         case .accepted, .merged, .mergedInto: return nil
@@ -227,25 +228,25 @@ extension SetError {
     }
 }
 
-/// One device's way to an ``InMemoryServer``, which can be cut.
+/// A device's connection to an ``InMemoryServer``, which can be taken offline.
 public final class InMemoryRemote: Remote {
     private let server: InMemoryServer
     private let cut = Mutex<RemoteFailure?>(nil)
     private let attemptCount = Mutex(0)
 
-    /// Makes the way of one device, which has a network.
+    /// Creates a connection, which is online.
     public init(_ server: InMemoryServer) { self.server = server }
 
-    /// Whether the device has a network.
+    /// Whether the device is online.
     public var isOnline: Bool {
         get { cut.withLock { $0 == nil } }
         set { cut.withLock { $0 = newValue ? nil : .notSent("offline") } }
     }
 
-    /// How many requests were tried, whether or not they arrived.
+    /// The number of requests tried, whether or not they arrived.
     public var attempts: Int { attemptCount.withLock { $0 } }
 
-    /// As those of the server.
+    /// The same guarantees as the real server's.
     public var guarantees: RemoteGuarantees { RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true) }
 
     private func cross() throws {

@@ -4,12 +4,12 @@ public import HTTPTypes
 public import OptimistCore
 public import OptimistSession
 
-/// A transport whose server is a closure. It notes every request that it was given.
+/// A transport whose server is a closure. It records every request.
 ///
-/// As over a network, the server does not notice at once that a request was given up: the closure's task is cancelled, and
-/// no caller waits for it.
+/// As on a network, cancelling a request does not wait for the server: the closure's task is cancelled, and the caller
+/// continues immediately.
 public final class InMemoryTransport: Transport {
-    /// Answers a request, or throws the error that the sender gets. It is called for each request, on any thread.
+    /// Answers a request, or throws the sender's error. Called for each request, on any thread.
     public typealias Handler = @Sendable (TransportRequest) async throws -> TransportResponse
 
     private let handler: Handler
@@ -18,15 +18,15 @@ public final class InMemoryTransport: Transport {
     private let log = Mutex<[TransportRequest]>([])
 
     /// - Parameters:
-    ///   - dependencies: Measures how long the head of an answer takes, and runs the server.
-    ///   - handler: Answers requests, several at once. It may wait, and it may throw `TransportError`.
+    ///   - dependencies: Measures the timeout of a response's head, and runs the server.
+    ///   - handler: Answers requests, several at a time. It may suspend, and it may throw `TransportError`.
     public init(dependencies: Dependencies = Dependencies(), _ handler: @escaping Handler) {
         self.dependencies = dependencies
         deadlines = Deadlines(dependencies)
         self.handler = handler
     }
 
-    /// Every request so far, in the order they came.
+    /// All requests so far, in order.
     public var requests: [TransportRequest] { log.withLock { $0 } }
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -51,7 +51,7 @@ public final class InMemoryTransport: Transport {
     }
 }
 
-/// How one request ends: the first event decides.
+/// The outcome of one request. Its first event decides.
 private final class InMemoryExchange: Sendable {
     private enum State {
         case open(CheckedContinuation<TransportResponse, any Error>?)
@@ -69,7 +69,7 @@ private final class InMemoryExchange: Sendable {
         waiting?.resume(with: result)
     }
 
-    /// Asked for once.
+    /// May be called once.
     func outcome() async throws -> TransportResponse {
         try await withCheckedThrowingContinuation { continuation in
             let result: Result<TransportResponse, any Error>? = state.withLock { state in
@@ -83,7 +83,7 @@ private final class InMemoryExchange: Sendable {
 }
 
 extension TransportResponse {
-    /// An answer with a text as its body.
+    /// Creates a response with a text body.
     public init(_ status: HTTPResponse.Status, _ body: String = "", headerFields: HTTPFields = [:]) {
         self.init(head: HTTPResponse(status: status, headerFields: headerFields), body: ResponseBody(Array(body.utf8)))
     }

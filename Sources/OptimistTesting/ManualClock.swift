@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A clock that moves only when a test says so, and on whose sleepers a test can wait.
+/// A clock that only a test advances. A test can also wait for its sleepers.
 public final class ManualClock: Clock, Sendable {
     public struct Instant: InstantProtocol {
         var offset: Duration
@@ -21,13 +21,13 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a clock that stands at zero.
+    /// Creates a clock at zero.
     public init() {}
 
     public var now: Instant { state.withLock { $0.now } }
     public let minimumResolution = Duration.zero
 
-    /// Returns how far the clock has been moved since it was made.
+    /// The total time that the clock has been advanced.
     public var elapsed: Duration { now.offset }
 
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -51,7 +51,7 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Suspends until at least `count` tasks are asleep on this clock, or the calling task is cancelled.
+    /// Suspends until at least `count` tasks sleep on this clock, or the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let id = makeID()
         await withTaskCancellationHandler {
@@ -73,12 +73,12 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// The time until the next sleeper is due, or nil if no task sleeps.
+    /// The time until the next sleeper is due. Nil if no task sleeps.
     public var untilNextSleeper: Duration? {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.min() }
     }
 
-    /// Moves time forward and wakes every task whose deadline has come, the earliest first.
+    /// Advances the clock and wakes every task whose deadline has passed, the earliest first.
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

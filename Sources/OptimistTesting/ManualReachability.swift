@@ -3,9 +3,10 @@
 import OptimistCore
 public import OptimistSession
 
-/// A hint that a test gives by hand. It says that there is a network until the test says otherwise.
+/// A reachability hint that a test controls. It is online until the test changes it.
 ///
-/// Each reader of ``updates`` gets at once what was said last, as from a real monitor. Use it from any thread.
+/// Each reader of ``updates`` immediately receives the current path, as from a real monitor. Safe to use from any
+/// thread.
 public final class ManualReachability: Reachability {
     private struct State {
         var path = NetworkPath(isOnline: true)
@@ -14,12 +15,12 @@ public final class ManualReachability: Reachability {
 
     private let state = Mutex(State())
 
-    /// Makes a hint that says that there is a network.
+    /// Creates a hint that is online.
     public init() {}
 
     public var updates: AsyncStream<NetworkPath> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            // Under the lock, so that no newer path comes before it. Yielding runs no other code.
+            // Under the lock, so that a newer path cannot overtake this one. Yielding does not run other code.
             state.withLock { state in
                 continuation.yield(state.path)
                 state.continuations.append(continuation)
@@ -27,10 +28,10 @@ public final class ManualReachability: Reachability {
         }
     }
 
-    /// Says whether there is a network. A network is free and unlimited.
+    /// Sets whether there is a network. If so, it is neither expensive nor constrained.
     public func update(isOnline: Bool) { update(NetworkPath(isOnline: isOnline)) }
 
-    /// Says which network there is.
+    /// Sets the network path.
     public func update(_ path: NetworkPath) {
         state.withLock { state in
             state.path = path

@@ -3,7 +3,7 @@
 public import OptimistWire
 
 extension Schema {
-    /// A sample for tests: the to-dos of a planner.
+    /// A sample schema for tests: the to-dos of a planner.
     @_spi(Internals) public static let planner = Schema(
         id: "planner", version: 1,
         types: [

@@ -5,18 +5,18 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// A device of a conformance world: what it has pushed, received and counted.
+/// A device of a conformance world, with everything it has pushed, received and counted.
 struct ConformanceDevice {
     let index: Int
     let remote: any Remote
-    /// The device's id, under which it counts.
+    /// The device's id, which is also the origin of its counts.
     let id: String
     var reading = PageReading(from: "")
     /// The last push, which the network may deliver again.
     private(set) var last: (push: RemotePush, drawn: [DrawnRow])?
     private var clock = HybridClock()
     private var number: Int64 = 0
-    /// Which life of a row the device knows of.
+    /// The latest life that the device knows, by row.
     private var lives: [ConformanceKey: Int] = [:]
     private var totals: [ConformanceKey: [String: Int64]] = [:]
 
@@ -26,10 +26,10 @@ struct ConformanceDevice {
         id = "device\(index)seed\(seed)"
     }
 
-    /// The question that a device with counters asks in each launch.
+    /// The request that a device with counters sends at each launch, to find out whether its file was restored.
     var rewindCheck: RemotePush { RemotePush(number: number, device: id, rows: [], origins: [id]) }
 
-    /// Notes what the pages have brought.
+    /// Learns the lives of rows from the pages read so far.
     mutating func learn() {
         for (key, content) in reading.rows {
             switch content {
@@ -39,7 +39,7 @@ struct ConformanceDevice {
         }
     }
 
-    /// Notes what the verdicts on the last push say.
+    /// Learns the lives of rows from the verdicts on the last push.
     mutating func learn(_ verdicts: [RemotePush.Verdict]) {
         for (drawn, verdict) in zip(last?.drawn ?? [], verdicts) {
             switch verdict {
@@ -52,18 +52,18 @@ struct ConformanceDevice {
 
     private mutating func learn(_ key: ConformanceKey, _ life: Int) {
         guard life > lives[key] ?? 0 else { return }
-        // Another life begins with new counters.
+        // A new life starts with new counters.
         if lives[key] != nil { totals[key] = nil }
         lives[key] = life
     }
 
     // MARK: - Drawing
 
-    /// Draws what the device pushes next.
+    /// Draws the device's next push.
     ///
     /// - Parameters:
-    ///   - milliseconds: The time of day by the device's clock.
-    ///   - arrival: The number of the push among those of all devices.
+    ///   - milliseconds: The device's wall-clock time.
+    ///   - arrival: The number of the push, counting the pushes of all devices.
     mutating func draw(
         _ tables: [RemoteConformance.Table], at milliseconds: Int64, arrival: Int64, using random: inout SplitMix64
     ) -> (push: RemotePush, drawn: [DrawnRow]) {
@@ -150,7 +150,6 @@ struct ConformanceDevice {
 }
 
 extension RemotePush.Row {
-    /// The life that the row is in once the remote has applied it.
     fileprivate var life: Int {
         switch change {
         case .create(let patch), .update(let patch): patch.generation ?? 1

@@ -1,39 +1,39 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a remote promises to the sync engine, as far as ``RemoteConformance`` tries it.
+/// A promise of a remote to the sync engine, as far as ``RemoteConformance`` tests it.
 public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
-    /// `connect`, `push`, `pull` and `snapshot` answer, and what they answer fits the request.
+    /// `connect`, `push`, `pull` and `snapshot` return answers that match their requests.
     case answers
-    /// A row that the remote accepted comes in a page.
+    /// A page delivers every row that the remote accepted.
     case keepsRows
-    /// A row of a page is whole: it has every column that was ever written.
+    /// A row in a page is complete: it has every column that was ever written.
     case sendsWholeRows
     /// A repeated push changes nothing, and a counter is the sum of its origins' totals.
     case countsOnce
-    /// Each column goes to the later clock and each row to the higher generation, in whatever order writes arrive.
+    /// The later clock wins each column and the higher generation wins each row, in whatever order writes arrive.
     case mergesByClock
-    /// With ``RemoteConformance/Merging/byTransaction``: each column goes to the value that was stored later and each row
-    /// to the higher generation, and no clock is sent.
+    /// With ``RemoteConformance/Merging/byTransaction``: the later stored value wins each column, the higher generation
+    /// wins each row, and the remote sends no clocks.
     case mergesByTransaction
-    /// The n-th verdict is about the n-th row of the push, and says what the remote did with it.
+    /// The n-th verdict describes what the remote did with the n-th row of the push.
     case judgesEachRow
-    /// A row that was refused changes nothing.
+    /// A refused row changes nothing.
     case refusalsChangeNothing
-    /// A refusal has the row that the remote holds.
+    /// A refusal contains the remote's version of the row.
     case refusalsHaveTheRow
     /// The remote applies the rows of a group together or not at all.
     case keepsGroupsWhole
-    /// Rows come in the order of their last transactions.
+    /// Pages deliver rows in the order of their last transactions.
     case ordersRows
-    /// A page after a cursor brings only what is later than the pages before it.
+    /// A page after a cursor delivers only rows that are later than the previous pages.
     case advancesCursors
-    /// A page does not cut a transaction that fits into it.
+    /// A page does not split a transaction that fits into it.
     case keepsTransactionsWhole
-    /// A pull that begins after the answer to a push brings what was pushed.
+    /// A pull that starts after the answer to a push delivers the pushed rows.
     case pullsSeeAnswers
-    /// If the guarantees say so, pages also bring what the device itself has pushed.
+    /// If the remote guarantees it, pages also deliver the device's own pushes.
     case bringsOwnChanges
-    /// A snapshot has every living row, in the order of ids, and leads on to its cursor.
+    /// A snapshot has every row that is not deleted, in the order of ids, and pages continue from its cursor.
     case takesSnapshots
 
     /// The promise as a sentence.
@@ -64,43 +64,41 @@ public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
 public struct BrokenPromise: Sendable, Hashable, CustomStringConvertible {
     /// The promise.
     public var promise: RemotePromise
-    /// The seed of the world. ``RemoteConformance`` with this seed alone finds the same again.
+    /// The seed of the world. Running ``RemoteConformance`` with only this seed reproduces the finding.
     public var seed: UInt64
-    /// The step of the world, from 1 on. 0: before the first.
+    /// The step of the world, starting at 1. 0 is before the first step.
     public var step: Int
     /// What the remote did, and what it should have done.
     public var what: String
 
-    /// The seed and the step, the promise, and what was found.
+    /// The seed, the step, the promise and the finding.
     public var description: String { "Seed \(seed), step \(step): \(promise.sentence) \(what)" }
 }
 
-/// What ``RemoteConformance`` found.
+/// The result of ``RemoteConformance``.
 public struct ConformanceReport: Sendable, Hashable {
-    /// The calls and cases of a run. A zero says that the run could not try that case.
+    /// The number of calls and cases in a run. A zero means that the run could not test that case.
     package struct Counts: Sendable, Hashable {
-        /// Worlds.
         package var worlds = 0
-        /// Pushes with rows, the repeated ones not counted.
+        /// Pushes with rows, not counting repetitions.
         package var pushes = 0
-        /// Pushes that were sent again, because the device had lost the answer or the network had doubled the push.
+        /// Repeated pushes, because the device lost the answer or the network duplicated the push.
         package var repeats = 0
-        /// Pages.
         package var pages = 0
-        /// Parts of snapshots. Zero: the remote gives none.
+        /// Parts of snapshots. Zero if the remote does not offer snapshots.
         package var snapshotPages = 0
-        /// Rows in which a value of the remote won.
+        /// Rows where a value of the remote won.
         package var merges = 0
         /// Rows that the remote refused.
         package var refusals = 0
     }
 
-    /// The first broken promise of each world that found one. Empty: none.
+    /// The first broken promise of each failed world. Empty if all passed.
     public var broken: [BrokenPromise] = []
-    /// The calls and cases of all worlds together.
+    /// The counts of all worlds together.
     package var counts = Counts()
 
-    /// Whether no promise was found broken.
+    /// Whether no promise was broken.
     public var isSound: Bool { broken.isEmpty }
 
     mutating func add(_ other: Counts) {
@@ -115,7 +113,7 @@ public struct ConformanceReport: Sendable, Hashable {
 }
 
 extension ConformanceReport: CustomStringConvertible {
-    /// A line for each broken promise, and one that says what was tried.
+    /// A line for each broken promise, and a line with the counts.
     public var description: String {
         let tried =
             "Tried in \(counts.worlds) worlds: \(counts.pushes) pushes, \(counts.repeats) repeated, "

@@ -4,9 +4,9 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// One world of ``RemoteConformance``: some devices of an account, and what a seed lets them do.
+/// A world of ``RemoteConformance``: some devices of an account, whose actions a seed determines.
 struct ConformanceWorld {
-    /// The step under way, from 1 on.
+    /// The current step, starting at 1.
     private(set) var step = 0
     private(set) var counts = ConformanceReport.Counts()
     private let tables: [RemoteConformance.Table]
@@ -15,16 +15,17 @@ struct ConformanceWorld {
     private var random: SplitMix64
     private var initialCursor = ""
     private var hasSnapshots = true
-    /// The time of day, in milliseconds since 1970. A day long ago, so that no remote finds a clock ahead of its own.
+    /// The wall-clock time in milliseconds since 1970. It starts far in the past, so that no remote sees a clock ahead
+    /// of its own.
     private var milliseconds: Int64 = 1_600_000_000_000
-    /// How many pushes were sent, without repetitions.
+    /// The number of pushes, not counting repetitions.
     private var arrivals: Int64 = 0
 
     private var names: [String] { tables.map(\.name) }
 
-    /// How often a call is tried before its failure counts.
+    /// The number of times to try a call before its failure counts.
     private static let attempts = 5
-    /// How many pages without rows may come in a row.
+    /// The maximum number of consecutive pages without rows.
     private static let emptyPages = 20
 
     init(
@@ -57,7 +58,7 @@ struct ConformanceWorld {
         switch Int.random(in: 0..<100, using: &random) {
         case ..<55:
             try await push(device)
-            // A device pulls at once: it must see the answer already.
+            // Pulls immediately: the pull must include the answered push.
             if Bool.random(using: &random) { try await receive(Int.random(in: devices.indices, using: &random)) }
         case ..<70: try await pushAgain(device)
         case ..<90: try await receive(device)
@@ -91,7 +92,8 @@ struct ConformanceWorld {
         }
     }
 
-    /// Asks what a device with counters asks in each launch. A remote that does not know may refuse.
+    /// Sends the request that a device with counters sends at each launch. A remote may refuse it if it does not
+    /// support counters.
     private mutating func askForRewind(_ index: Int) async throws {
         guard tables.contains(where: { !$0.counters.isEmpty }) else { return }
         let device = devices[index]
@@ -108,18 +110,18 @@ struct ConformanceWorld {
     // MARK: - Pushing
 
     private mutating func push(_ index: Int) async throws {
-        // Devices disagree about the time by up to two seconds, so that later writes often have earlier clocks.
+        // The devices' clocks differ by up to two seconds, so later writes often have earlier clocks.
         let time = milliseconds + Int64.random(in: -2_000...2_000, using: &random)
         arrivals += 1
         let (push, drawn) = devices[index].draw(tables, at: time, arrival: arrivals, using: &random)
         counts.pushes += 1
-        // Some answers are lost: the device knows nothing, and pushes again.
+        // If the answer is lost, the device pushes again.
         let isAnswerLost = Int.random(in: 0..<4, using: &random) == 0
         try await send(push, drawn, by: index, isRepeat: false, isHeard: !isAnswerLost)
         if isAnswerLost { try await pushAgain(index) }
     }
 
-    /// The last push arrives again, perhaps long after others.
+    /// Repeats the last push, perhaps long after other pushes.
     private mutating func pushAgain(_ index: Int) async throws {
         guard let (push, drawn) = devices[index].last else { return }
         counts.repeats += 1
@@ -143,7 +145,7 @@ struct ConformanceWorld {
 
     // MARK: - Pulling
 
-    /// A device receives all there is, and must then have what all the answers so far say.
+    /// Reads all pages on a device, and compares its rows with all answers so far.
     private mutating func receive(_ index: Int) async throws {
         try await drain(index)
         devices[index].learn()
@@ -152,15 +154,15 @@ struct ConformanceWorld {
         try await blame(key, index, devices[index].reading)
     }
 
-    /// A new reader receives everything from the beginning, in pages of other sizes.
+    /// Reads all pages from the beginning, with other page sizes.
     private mutating func readAnew(_ index: Int) async throws {
         guard let (key, _) = difference(in: try await reading(by: index), of: index) else { return }
         try await blame(key, index, try await reading(by: index))
     }
 
-    /// Finds out why a reader did not have a row right.
+    /// Determines why a reader had a wrong row, and throws the finding.
     ///
-    /// - Parameter reading: The rows of the same reader after it asked once more.
+    /// - Parameter reading: The rows of the same reader after another pull.
     private mutating func blame(_ key: ConformanceKey, _ index: Int, _ reading: PageReading) async throws {
         guard let problem = expected.problem(at: key, in: reading) else {
             throw ConformanceFinding(
@@ -235,7 +237,7 @@ struct ConformanceWorld {
         throw ConformanceFinding(.takesSnapshots, "After a snapshot: \(problem.what)")
     }
 
-    /// - Returns: Nil if the remote gives no snapshots.
+    /// - Returns: Nil if the remote does not offer snapshots.
     private func snapshot(_ request: RemoteSnapshot.Request, of remote: any Remote) async throws -> RemoteSnapshot? {
         try await attempt("snapshot()") {
             do { return try await remote.snapshot(request) } catch RemoteFailure.noSnapshots { return nil }
@@ -262,9 +264,9 @@ struct ConformanceWorld {
 
     // MARK: - Comparing
 
-    /// The first row that is not as it must be, and what is wrong with it.
+    /// Returns the first row that differs from the expected one, and the finding.
     ///
-    /// - Parameter index: The reader. Nil: a reader that misses nothing of its own.
+    /// - Parameter index: The reader. If it is nil, the reader must also receive its own pushes.
     private func difference(
         in reading: PageReading, of index: Int?
     ) -> (key: ConformanceKey, problem: ConformanceFinding)? {
@@ -278,7 +280,6 @@ struct ConformanceWorld {
 
     // MARK: - Calls
 
-    /// Calls the remote, and again if it fails.
     private func attempt<Answer>(_ name: String, _ call: () async throws -> Answer) async throws -> Answer {
         var failure = ""
         for _ in 0..<Self.attempts {
@@ -290,7 +291,7 @@ struct ConformanceWorld {
     }
 }
 
-/// The remote asked for patience, which counts as a failure that may pass.
+/// A verdict `retry`, which counts as a temporary failure.
 private struct ConformanceWait: Error, CustomStringConvertible {
     var description: String { "the verdict `retry`" }
 }

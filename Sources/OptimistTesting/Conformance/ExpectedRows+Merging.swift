@@ -3,26 +3,25 @@
 import Optimist
 import OptimistWire
 
-/// How pushed rows merge: by the devices' clocks, or in the order in which the pushes arrived.
+/// Merges pushed rows by the devices' clocks or in the order of arrival.
 extension ExpectedRows {
     /// The promise that a wrong value breaks.
     var mergePromise: RemotePromise { merging == .byClock ? .mergesByClock : .mergesByTransaction }
 
-    /// The finding if a remote that keeps no clocks sends some.
+    /// Returns a finding if a remote without clocks sends clocks.
     func sentClocks(_ patch: RowPatch, of key: ConformanceKey) -> ConformanceFinding? {
         guard merging == .byTransaction, patch.clocks?.latest != nil else { return nil }
         return ConformanceFinding(
             .mergesByTransaction, "\(key) comes with clocks, and devices follow clocks before transactions.")
     }
 
-    /// The clock of a value in the order of arrival.
+    /// Returns a clock that follows the order of arrival.
     ///
-    /// - Parameter isChangedByRemote: Whether the remote has put a value of its own in the place of the pushed one.
+    /// - Parameter isChangedByRemote: Whether the remote replaced the pushed value.
     func clock(_ drawn: DrawnRow, isChangedByRemote: Bool = false) -> WriteClock {
         WriteClock(stamp: Stamp(rawValue: 2 * drawn.arrival + (isChangedByRemote ? 1 : 0)), device: "arrival")
     }
 
-    /// The pushed row as merging sees it.
     func incoming(_ drawn: DrawnRow) -> MergeRow {
         let pushed = drawn.row
         switch pushed.change {

@@ -3,35 +3,34 @@
 import Optimist
 import OptimistWire
 
-/// Names a row.
 struct ConformanceKey: Hashable, CustomStringConvertible {
     let table: String
     let id: String
     var description: String { "\(table):\(id)" }
 }
 
-/// A row of a push as the kit drew it.
+/// A row of a generated push.
 struct DrawnRow {
     let row: RemotePush.Row
-    /// Whether the app says that the remote refuses it.
+    /// Whether the remote must refuse the row.
     let isRefused: Bool
-    /// When the row was sent first, as a number among the pushes of all devices.
+    /// The number of the push that first sent the row, counting the pushes of all devices.
     var arrival: Int64 = 0
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
 }
 
-/// What the remote's rows must be, by the verdicts that it gave. Pure.
+/// The rows that the remote must have, by its verdicts. Does not call the remote.
 struct ExpectedRows {
     struct Expected {
         var row = MergeRow()
-        /// The device whose push changed the row last.
+        /// The device whose push last changed the row.
         var lastWriter = 0
         /// Whether a push of the row arrived more than once.
         var wasRepeated = false
     }
 
     private(set) var rows: [ConformanceKey: Expected] = [:]
-    /// Rows that were refused and that the remote must not have.
+    /// The refused rows, which the remote must not have.
     private(set) var refused: Set<ConformanceKey> = []
     let counters: [String: Set<String>]
     let merging: RemoteConformance.Merging
@@ -43,9 +42,9 @@ struct ExpectedRows {
 
     // MARK: - Verdicts
 
-    /// Takes the verdicts of a push.
+    /// Checks and applies the verdicts of a push.
     ///
-    /// - Throws: ``ConformanceFinding`` if one of them cannot be true.
+    /// - Throws: ``ConformanceFinding`` if a verdict is wrong.
     mutating func take(
         _ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow], groups: [Range<Int>], by device: Int, isRepeat: Bool
     ) throws {
@@ -61,7 +60,8 @@ struct ExpectedRows {
         }
     }
 
-    /// The kit knows which rows are refused: if one is accepted while another is refused, the verdicts were mixed up.
+    /// Checks refusals against the generated rows. If a good row is refused and a bad one accepted, the verdicts are
+    /// swapped.
     private func checkRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let pairs = zip(drawn, verdicts)
         let wronglyRefused = pairs.first { !$0.isRefused && $1.isRefusal }
@@ -85,7 +85,7 @@ struct ExpectedRows {
         }
     }
 
-    /// A refusal that has the row of another refusal stands in the wrong place.
+    /// Detects a refusal with the row of another refusal.
     private func checkRowsOfRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let keys = drawn.map(\.key)
         for (key, verdict) in zip(keys, verdicts) {
@@ -122,7 +122,7 @@ struct ExpectedRows {
         var after = rows[key] ?? Expected()
         let outcome = after.row.merge(incoming)
         switch verdict {
-        // A backend without clocks may answer a repeated push as it did the first time.
+        // A backend without clocks may repeat its first answer to a repeated push.
         case .accepted where merging == .byTransaction && isRepeat: break
         case .accepted: try checkAccepted(drawn.row, after.row, incoming, outcome)
         case .merged(_, let patch):
@@ -163,7 +163,7 @@ struct ExpectedRows {
         }
     }
 
-    /// A value of the remote may also win because the remote changed it: then its clock is the latest.
+    /// Accepts the remote's winning values. The remote may also have changed a value, which then has the latest clock.
     private func takeMerged(
         _ patch: RowPatch, _ drawn: DrawnRow, _ after: inout MergeRow, _ incoming: MergeRow,
         _ outcome: MergeRow.Outcome
@@ -205,7 +205,7 @@ struct ExpectedRows {
 
     // MARK: - Rows
 
-    /// The promise that a reader's version of a row breaks. Nil: none.
+    /// Returns the promise that a reader's version of a row breaks, if any.
     func problem(at key: ConformanceKey, in reading: PageReading) -> ConformanceFinding? {
         let content = reading.rows[key]
         guard let row = rows[key] else {
@@ -223,7 +223,7 @@ struct ExpectedRows {
         return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
     }
 
-    /// What differs between a row that the remote sent and the row that must be. Nil: nothing.
+    /// Returns the difference between a received row and the expected one, if any.
     func difference(_ content: RemotePage.Row.Content, _ row: MergeRow, _ table: String) -> ConformanceFinding? {
         switch content {
         case .deleted(let tombstone):
@@ -267,7 +267,6 @@ extension RemotePush.Verdict {
         }
     }
 
-    /// The verdict in a few words.
     var name: String {
         switch self {
         case .accepted: "accepted"

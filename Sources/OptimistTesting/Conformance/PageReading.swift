@@ -3,38 +3,38 @@
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// What one reader has received so far, page after page. Pure.
+/// The rows that a reader has received, page after page. Does not call the remote.
 struct PageReading {
     private struct Brought: Hashable {
         let key: ConformanceKey
         let seq: Int64
     }
 
-    /// Living rows of a table have one order, its deleted rows another.
+    /// Within a page, a table's rows and its deleted rows are ordered separately.
     private struct Sequence: Hashable {
         let table: String
         let isDeleted: Bool
     }
 
     private(set) var cursor: String
-    /// The rows as the last page that had them brought them.
+    /// The latest version of each row.
     private(set) var rows: [ConformanceKey: RemotePage.Row.Content] = [:]
     private var brought: Set<Brought> = []
     private var lastSeq: Int64 = 0
-    /// How many rows of the last transaction the page before brought, and whether there was room for more.
+    /// The number of rows that the previous page had of its last transaction, and whether it had room for more.
     private var lastPage: (seq: Int64, hadRoom: Bool)?
 
     init(from cursor: String) { self.cursor = cursor }
 
-    /// Takes the rows of a snapshot, after which pages come from its cursor.
+    /// Starts with the rows of a snapshot, at its cursor.
     init(from cursor: String, snapshot: [RemotePage.Row]) {
         self.cursor = cursor
         for row in snapshot { rows[row.key] = row.content }
     }
 
-    /// Takes a page.
+    /// Adds a page.
     ///
-    /// - Throws: ``ConformanceFinding`` if the page cannot follow those before it.
+    /// - Throws: ``ConformanceFinding`` if the page cannot follow the previous ones.
     mutating func take(_ page: RemotePage, for request: RemotePage.Request, _ guarantees: RemoteGuarantees) throws {
         guard page.from == request.cursor else {
             throw ConformanceFinding(.answers, "A page from \(request.cursor) says that it is from \(page.from).")
@@ -100,7 +100,6 @@ struct PageReading {
 extension RemotePage.Row {
     var key: ConformanceKey { ConformanceKey(table: table, id: id) }
     var isDeleted: Bool { if case .deleted = content { true } else { false } }
-    /// The number of the row's last transaction.
     var seq: Int64? {
         switch content {
         case .row(let patch): patch.seq

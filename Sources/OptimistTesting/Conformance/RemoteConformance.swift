@@ -4,11 +4,11 @@ public import Optimist
 public import OptimistCore
 public import OptimistWire
 
-/// Tries whether a `Remote` keeps its promises, and says in words which it breaks.
+/// Tests whether a `Remote` keeps its promises, and describes each broken one.
 ///
-/// The kit knows nothing of the backend. It needs a remote for each of several devices of one account, and rows to write.
-/// A seed decides the writes of the devices, the pushes that are repeated, the answers that are lost, and the sizes and
-/// cursors of pages. The kit keeps its own record of what the rows must be, and compares.
+/// The kit works with any backend. It needs a remote for each of several devices of one account, and rows to write. A
+/// seed determines the writes, repeated pushes, lost answers, page sizes and cursors. The kit computes the rows that
+/// the backend must have, and compares.
 ///
 /// ```swift
 /// let notes = RemoteConformance.Table("note") { random in
@@ -21,28 +21,29 @@ public import OptimistWire
 /// #expect(report.isSound, "\(report)")
 /// ```
 ///
-/// The calls come one after another, so the same seeds give the same report if the remote itself is deterministic. What
-/// a remote does with calls that run at the same time is not tried here. Neither are unique columns, rows that refer to
-/// other rows, `editWins`, and a backend that goes back to a backup.
+/// Calls never overlap, so the same seeds give the same report if the remote is deterministic. The kit does not test
+/// concurrent calls, unique columns, references between rows, `editWins`, or a backend that is restored from a backup.
 public struct RemoteConformance: Sendable {
-    /// A table of the backend, and the rows that the kit may write into it.
+    /// A table of the backend, and the rows that the kit may write to it.
     public struct Table: Sendable {
         /// The table's name.
         public var name: String
-        /// Columns that are counters. The kit counts in them. Default: none.
+        /// The counter columns, which the kit increments. Default: none.
         public var counters: [String]
-        /// Makes the columns of a row that the remote accepts, also as an update of another row. Without counters.
+        /// Returns the columns of a row that the remote accepts, as a new row or as an update. Without counters.
         public var row: @Sendable (inout SplitMix64) -> JSONObject
-        /// Makes the columns of a row that the remote refuses for good. Nil, the default: refusals are not tried.
+        /// Returns the columns of a row that the remote refuses permanently. If it is nil, the default, refusals are
+        /// not tested.
         public var refusedRow: (@Sendable (inout SplitMix64) -> JSONObject)?
 
-        /// Describes a table.
+        /// Creates a table description.
         ///
         /// - Parameters:
         ///   - name: The table's name.
-        ///   - counters: Columns that are counters.
-        ///   - refusedRow: Makes a row that the remote refuses.
-        ///   - row: Makes a row that the remote accepts. All chance comes from its argument, so that a seed repeats.
+        ///   - counters: The counter columns.
+        ///   - refusedRow: Returns a row that the remote refuses.
+        ///   - row: Returns a row that the remote accepts. Use only its argument as a source of randomness, so that
+        ///     seeds are reproducible.
         public init(
             _ name: String, counters: [String] = [],
             refusedRow: (@Sendable (inout SplitMix64) -> JSONObject)? = nil,
@@ -55,35 +56,35 @@ public struct RemoteConformance: Sendable {
         }
     }
 
-    /// How a backend decides between two values of a column.
+    /// The rule by which a backend chooses between two values of a column.
     public enum Merging: Sendable, Hashable {
-        /// The value with the later clock stands. The backend keeps the clocks, and its pages have them.
+        /// The value with the later clock wins. The backend stores the clocks and sends them in pages.
         case byClock
-        /// The value that was stored later stands. The backend keeps no clocks, and its pages have none. It recognises
-        /// a push that comes again by the device's id and the push's number.
+        /// The value stored later wins. The backend neither stores nor sends clocks. It recognizes a repeated push by
+        /// the device's id and the push's number.
         case byTransaction
     }
 
-    /// Makes the remotes of one world: a remote for each device, two at least, all of one new account without rows.
+    /// Creates the remotes of one world, one for each of at least two devices, for a new account without rows.
     public typealias Remotes = @Sendable (_ seed: UInt64) async throws -> [any Remote]
 
     /// The seeds, one for each world.
     public var seeds: ClosedRange<UInt64>
-    /// How many steps each world takes: a push, a pull, a repetition.
+    /// The number of steps in each world. A step is a push, a pull or a repetition.
     public var steps: Int
-    /// How the backend decides between two values of a column.
+    /// The rule by which the backend chooses between two values of a column.
     public var merging: Merging
     private let tables: [Table]
     private let remotes: Remotes
 
-    /// Describes what is tried.
+    /// Creates a test run.
     ///
     /// - Parameters:
     ///   - seeds: One for each world. Default: 1 to 20.
-    ///   - steps: How many steps each world takes, at least 1. Default: 40.
-    ///   - merging: How the backend decides between two values of a column. Default: by their clocks.
-    ///   - tables: The tables to write into, one at least.
-    ///   - remotes: Makes the remotes of one world.
+    ///   - steps: The number of steps in each world, at least 1. Default: 40.
+    ///   - merging: How the backend chooses between two values of a column. Default: by their clocks.
+    ///   - tables: The tables to write to, at least one.
+    ///   - remotes: Creates the remotes of one world.
     public init(
         seeds: ClosedRange<UInt64> = 1...20, steps: Int = 40, merging: Merging = .byClock, tables: [Table],
         _ remotes: @escaping Remotes
@@ -97,9 +98,9 @@ public struct RemoteConformance: Sendable {
         self.remotes = remotes
     }
 
-    /// Runs a world for each seed, one after another. A world ends at the first promise that it finds broken.
+    /// Runs a world for each seed, one after another. A world ends at its first broken promise.
     ///
-    /// - Throws: What making the remotes throws, and `CancellationError`. What a remote throws is part of the report.
+    /// - Throws: Errors of `remotes`, and `CancellationError`. Errors of a remote are part of the report.
     public func run() async throws -> ConformanceReport {
         var report = ConformanceReport()
         for seed in seeds {
@@ -117,7 +118,7 @@ public struct RemoteConformance: Sendable {
     }
 }
 
-/// Ends a world: the first promise that it found broken.
+/// A broken promise. It ends the world.
 struct ConformanceFinding: Error {
     let promise: RemotePromise
     let what: String

@@ -1,33 +1,34 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How an operation on a simulated disk fails.
+/// A failure of an operation on a simulated disk.
 public enum DiskFault: Sendable, Hashable, CaseIterable {
-    /// The device reports an error: SQLite's `SQLITE_IOERR`.
+    /// An I/O error: `SQLITE_IOERR`.
     case ioError
-    /// There is no room: `SQLITE_FULL`. Only writes meet it.
+    /// A full disk: `SQLITE_FULL`. Only writes fail this way.
     case full
-    /// Another process is writing: `SQLITE_BUSY`. Only the locks of writers meet it.
+    /// Another process is writing: `SQLITE_BUSY`. Only write locks fail this way.
     case busy
 }
 
-/// An operation that SQLite asks a disk for.
+/// An operation that SQLite performs on a disk.
 public enum DiskOperation: Sendable, Hashable, CaseIterable {
-    /// Opening a file, which makes it if it is missing.
+    /// Opening or creating a file.
     case open
     /// Reading bytes.
     case read
     /// Writing bytes.
     case write
-    /// Cutting a file.
+    /// Truncating a file.
     case truncate
-    /// Making what was written durable.
+    /// Making writes durable.
     case sync
     /// Deleting a file.
+    /// Deleting a file.
     case delete
-    /// Taking the lock of a writer.
+    /// Acquiring a write lock.
     case lock
 
-    /// Whether it changes what is on the disk. A crash is counted in these.
+    /// Whether the operation changes the disk. ``DiskMount/crash(atChange:)`` counts these.
     var isChange: Bool {
         switch self {
         case .write, .truncate, .sync, .delete: true
@@ -36,18 +37,18 @@ public enum DiskOperation: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Faults that wait for their operation.
+/// A fault for future operations.
 struct FaultRule {
     var fault: DiskFault
     var operations: Set<DiskOperation>
-    /// How many such operations still go well.
+    /// The number of matching operations that still succeed.
     var skipping: Int
-    /// How many fail after that.
+    /// The number of operations that fail after that.
     var times: Int
 }
 
 extension [FaultRule] {
-    /// Takes the fault that meets this operation, if any.
+    /// Removes and returns the fault for this operation, if any.
     mutating func take(_ operation: DiskOperation) -> DiskFault? {
         guard !isEmpty else { return nil }
         for index in indices where self[index].operations.contains(operation) {

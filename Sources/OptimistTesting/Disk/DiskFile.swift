@@ -2,22 +2,23 @@
 
 import OptimistCore
 
-/// One file of a simulated disk: the bytes that programs see, and how to get from there back to the durable ones.
+/// A file of a simulated disk: its visible bytes, and the unsynced changes that a power loss may undo.
 struct DiskFile {
-    /// A change that no sync has made durable yet, with what it replaced.
+    /// An unsynced change, with the data it replaced.
     private enum Change {
         case write(offset: Int, new: [UInt8], old: [UInt8], oldCount: Int)
         case truncate(to: Int, tail: [UInt8])
     }
 
-    /// What programs see.
+    /// The bytes that programs see.
     private(set) var bytes: [UInt8] = []
     private var unsynced: [Change] = []
-    /// Whether the file's own name survives a power loss: from its first sync on.
+    /// Whether the file survives a power loss. True after its first sync.
     private(set) var isDurable = false
     var sharedMemory: SharedMemory?
 
-    /// An array's bytes are copied at once. In a debug build other sequences of zeros took a third of a simulation's time.
+    /// An array, because appending a slice of one is a fast copy. In debug builds, other sequences of zeros took a
+    /// third of a simulation's time.
     private static let zeros = [UInt8](repeating: 0, count: 1 << 16)
 
     mutating func write(_ new: UnsafeRawBufferPointer, at offset: Int) {
@@ -46,14 +47,14 @@ struct DiskFile {
         }
     }
 
-    /// The power fails: some unsynced bytes are kept, some lost, and some kept in part, in any order.
+    /// Simulates a power loss: each unsynced change is kept, lost or kept in part, independently of the others.
     ///
-    /// - Returns: Whether there is still such a file.
+    /// - Returns: Whether the file still exists.
     mutating func losePower(_ random: inout SplitMix64) -> Bool {
         let changes = unsynced
         undoAll()
         sharedMemory = nil
-        // A disk that kept everything, or nothing, is as likely as a mixture.
+        // Keeping everything, losing everything, and a mixture are similarly likely.
         let mood = random.next() % 4
         for change in changes {
             let fate = mood == 0 ? 0 : mood == 1 ? 1 : random.next() % 3
@@ -75,7 +76,7 @@ struct DiskFile {
         }
     }
 
-    /// Does a part of a change again: the first bytes of a write.
+    /// Applies a change again; of a write only the first part of its bytes.
     private mutating func redo(_ change: Change, _ part: Double) {
         switch change {
         case .write(let offset, let new, _, _):
@@ -87,13 +88,13 @@ struct DiskFile {
     }
 }
 
-/// What the processes that have one write-ahead log open share in memory, and its locks.
+/// The shared memory and locks of the processes that have a write-ahead log open.
 final class SharedMemory {
     private(set) var regions: [UnsafeMutableRawBufferPointer] = []
-    /// For each of SQLite's eight locks: how many hold it shared, or -1.
+    /// For each of SQLite's eight locks: the number of shared holders, or -1 if it is exclusive.
     var locks = Array(repeating: 0, count: 8)
 
-    /// Returns a region. Nil if there is no such region, and the caller does not want a new one.
+    /// Returns a region. Nil if it does not exist and `extending` is false.
     func region(_ index: Int, size: Int, extending: Bool) -> UnsafeMutableRawPointer? {
         while regions.count <= index {
             guard extending else { return nil }
@@ -104,6 +105,6 @@ final class SharedMemory {
         return regions[index].baseAddress
     }
 
-    /// Dead processes may still look at it until they let go of it.
+    /// Dead processes may access the memory until they release it.
     deinit { for region in regions { region.deallocate() } }
 }

@@ -2,43 +2,42 @@
 
 public import Foundation
 
-/// A simulated disk as one process sees it: all mounts share the files, and each has its own handles and faults. Use it
-/// from any thread.
+/// The view of a simulated disk from one process. All mounts share the files, but each has its own handles and faults.
+/// Safe to use from any thread.
 public struct DiskMount: Sendable {
-    /// The disk.
     let disk: SimulatedDisk
     let number: Int
 
-    /// The address of a file on this disk, for this process to open.
+    /// Returns the URL of a file on this disk, for this process to open.
     ///
-    /// - Parameter name: One component, such as `planner.sqlite`. Another mount's address of that name is the same
+    /// - Parameter name: A single path component, such as `planner.sqlite`. In all mounts, the name refers to the same
     ///   file.
     @_spi(Internals) public func url(_ name: String) -> URL {
         URL(filePath: "\(SimulatedVFS.prefix)\(disk.number)/\(number)/\(name)", directoryHint: .notDirectory)
     }
 
-    /// Whether the process lives: it was not killed, and its disk lost no power.
+    /// Whether the process is alive. False after a kill, a crash or a power loss.
     var isAlive: Bool { disk.withState { $0.mounts[number].isAlive } }
 
-    /// How often the process asked for this so far.
+    /// Returns how many times the process has performed an operation.
     public func count(of operation: DiskOperation) -> Int {
         disk.withState { $0.mounts[number].counts[operation] ?? 0 }
     }
 
-    /// How many operations so far changed what is on the disk: writes, truncations, syncs and deletions.
+    /// The number of operations that changed the disk: writes, truncations, syncs and deletions.
     public var changes: Int {
         disk.withState { state in
             state.mounts[number].counts.reduce(0) { $0 + ($1.key.isChange ? $1.value : 0) }
         }
     }
 
-    /// Lets operations fail.
+    /// Makes operations fail.
     ///
     /// - Parameters:
-    ///   - fault: How they fail.
-    ///   - operations: Which operations. Default: those that such a fault can meet.
-    ///   - skipping: How many of them still succeed first. Default: 0.
-    ///   - times: How many fail after that. Default: 1.
+    ///   - fault: The failure.
+    ///   - operations: The operations that fail. Default: all operations that this fault applies to.
+    ///   - skipping: The number of these operations that succeed first. Default: 0.
+    ///   - times: The number that fail after that. Default: 1.
     public func fail(_ fault: DiskFault, on operations: Set<DiskOperation>? = nil, skipping: Int = 0, times: Int = 1) {
         let usual: Set<DiskOperation> =
             switch fault {
@@ -50,19 +49,20 @@ public struct DiskMount: Sendable {
         disk.withState { $0.mounts[number].faults.append(rule) }
     }
 
-    /// Withdraws every fault that has not come yet.
+    /// Cancels all pending faults.
     public func heal() { disk.withState { $0.mounts[number].faults = [] } }
 
-    /// Lets the process die at its `count`-th change from now, which begins at 1. The change is made in part or not at all.
+    /// Kills the process at its `count`-th change from now, where 1 is the next. The change takes effect in part or not
+    /// at all.
     public func crash(atChange count: Int) { disk.withState { $0.mounts[number].fuse = max(count, 1) - 1 } }
 
-    /// Ends the process: its handles fail from now on and change nothing; what it has written stays.
+    /// Kills the process: its handles fail from now on without effect, but its completed writes stay.
     @_spi(Internals) public func kill() {
         let watchers = disk.withState { $0.die(number) }
         for watcher in watchers { watcher() }
     }
 
-    /// Does something as soon as the process dies, by its own crash or by a power loss.
+    /// Calls a closure when the process dies. If it is dead already, calls the closure immediately.
     @_spi(Internals) public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = disk.withState { state in
             if state.mounts[number].isAlive { state.mounts[number].deathWatch.append(action) }

@@ -2,11 +2,11 @@
 
 import GRDBSQLite
 
-/// What SQLite asks of a file, in its own terms: codes in, codes out.
+/// The file operations of SQLite's VFS, in terms of its result codes.
 extension SimulatedDisk {
-    /// Does something that may fail, or be the process's last.
+    /// Performs an operation that may fail or kill the process.
     ///
-    /// - Parameter work: Gets the part to do: 1, or less when the process dies of it.
+    /// - Parameter work: Receives the fraction to perform: 1, or less if the process dies.
     private func perform(
         _ operation: DiskOperation, _ handle: Int, _ work: (inout State, OpenFile, Double) -> Int32
     ) -> Int32 {
@@ -25,7 +25,7 @@ extension SimulatedDisk {
         return code
     }
 
-    /// - Returns: A handle, or nil if there is no such file or the process is dead.
+    /// - Returns: A handle, or nil if the file does not exist or the process is dead.
     func open(_ name: String, mount: Int, flags: Int32) -> Int? {
         withState { state in
             guard state.mounts.indices.contains(mount), case .go = state.admit(.open, mount) else { return nil }
@@ -79,7 +79,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// A sync at which the process dies has done nothing.
+    /// If the process dies at a sync, the sync has no effect.
     func sync(_ handle: Int) -> Int32 {
         perform(.sync, handle) { state, open, part in
             if part == 1 { state.files[open.file].sync() }
@@ -109,7 +109,7 @@ extension SimulatedDisk {
         return code
     }
 
-    /// Whether there is a file with something in it, which is what SQLite means by existence.
+    /// Whether the file exists and is not empty, like SQLite's own check.
     func exists(_ name: String, mount: Int) -> Bool {
         withState { state in
             guard state.mounts.indices.contains(mount), state.mounts[mount].isAlive else { return false }
@@ -117,11 +117,11 @@ extension SimulatedDisk {
         }
     }
 
-    /// Whether the lock of a writer may be asked for now.
+    /// Checks a write lock for faults.
     func admitLock(_ handle: Int) -> Int32 { perform(.lock, handle) { _, _, _ in SQLITE_OK } }
 }
 
-/// `SQLITE_IOERR_…` are macros with arithmetic, which Swift does not import.
+/// The `SQLITE_IOERR_…` macros use arithmetic, which Swift does not import.
 let SQLITE_IOERR_READ = SQLITE_IOERR | (1 << 8)
 let SQLITE_IOERR_SHORT_READ = SQLITE_IOERR | (2 << 8)
 let SQLITE_IOERR_WRITE = SQLITE_IOERR | (3 << 8)

@@ -2,7 +2,7 @@
 
 import GRDBSQLite
 
-/// The locks of SQLite, between processes and between the connections of one.
+/// SQLite's locks, between processes and between connections of one process.
 extension SimulatedDisk {
     func lock(_ handle: Int, level: Int32) -> Int32 {
         let code = level >= SQLITE_LOCK_RESERVED ? admitLock(handle) : SQLITE_OK
@@ -14,7 +14,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Whether anybody means to write.
+    /// Whether a connection holds a reserved or higher lock.
     func isReserved(_ handle: Int) -> Bool {
         withState { state in
             guard let file = state.open[handle]?.file else { return false }
@@ -40,7 +40,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Which of the eight locks the writer takes.
+    /// The index of the write lock among SQLite's eight locks.
     private static let writeLock = 0
 
     func lockShared(_ handle: Int, first: Int, count: Int, flags: Int32) -> Int32 {
@@ -57,9 +57,9 @@ extension SimulatedDisk {
     }
 }
 
-/// An address on its way to SQLite.
+/// A wrapper that passes an address out of a lock.
 ///
-/// `@unchecked`: SQLite alone touches what is there, under its own locks.
+/// `@unchecked`: only SQLite accesses the memory, under its own locks.
 struct SendablePointer: @unchecked Sendable {
     let address: UnsafeMutableRawPointer
 }
@@ -83,7 +83,7 @@ extension SimulatedDisk.State {
         }
     }
 
-    /// The memory that the living share. The first of them begins with an empty one.
+    /// Returns the memory that the live connections share. The first of them starts with empty memory.
     mutating func sharedMemory(_ handle: Int, _ own: SimulatedDisk.OpenFile) -> SharedMemory {
         if let memory = own.sharedMemory { return memory }
         let isShared = open.values.contains { other in

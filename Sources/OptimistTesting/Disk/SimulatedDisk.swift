@@ -3,10 +3,10 @@
 import GRDBSQLite
 import OptimistCore
 
-/// A disk in memory for SQLite, which can fail, fill up, and lose what was not synced when the power goes.
+/// An in-memory disk for SQLite that can fail, fill up, and lose unsynced data in a power loss.
 ///
-/// A process gets at it by a mount, which names a directory. SQLite, and so GRDB and `Store`, open files there as they
-/// would anywhere:
+/// A process accesses it through a mount, which provides a directory. SQLite, and thus GRDB and `Store`, can open files
+/// there as anywhere else:
 ///
 /// ```swift
 /// let disk = SimulatedDisk(seed: 7)
@@ -15,11 +15,12 @@ import OptimistCore
 /// mount.crash(atChange: 40)  // The process dies at its 40th write, truncation, sync or deletion from now.
 /// ```
 ///
-/// Files live as long as the disk. Several mounts see the same files, as several processes do. Safe to use from any thread.
+/// Files exist as long as the disk. Several mounts share the files, like several processes. Safe to use from any
+/// thread.
 ///
-/// > Note: The first disk registers an SQLite VFS as the default one. It hands every other path to the system's.
+/// > Note: The first disk registers an SQLite VFS as the default. It forwards all other paths to the system's VFS.
 @_spi(Internals) public final class SimulatedDisk: Sendable {
-    /// What a handle of SQLite's is, besides its file.
+    /// An open SQLite file handle.
     struct OpenFile {
         let file: Int
         let mount: Int
@@ -34,7 +35,7 @@ import OptimistCore
     struct MountState {
         var isAlive = true
         var counts: [DiskOperation: Int] = [:]
-        /// How many more changes go well before the process dies at one.
+        /// The number of changes that still succeed before the process dies at one.
         var fuse: Int?
         var faults: [FaultRule] = []
         var deathWatch: [@Sendable () -> Void] = []
@@ -56,7 +57,8 @@ import OptimistCore
     let number: Int
     private let state: Mutex<State>
 
-    /// - Parameter seed: Decides what a power loss takes, and how far a write gets at which a process dies.
+    /// - Parameter seed: Determines the data lost in a power loss, and how much of a write takes effect when its
+    ///   process dies.
     public init(seed: UInt64) {
         state = Mutex(State(random: SplitMix64(seed: seed)))
         number = SimulatedVFS.nextDiskNumber()
@@ -65,7 +67,7 @@ import OptimistCore
 
     deinit { SimulatedVFS.unregister(number) }
 
-    /// Lets one process at the files. Each launch of a program takes its own.
+    /// Mounts the disk for one process. Each launch of a program needs its own mount.
     public func mount() -> DiskMount {
         let number = withState { state in
             state.mounts.append(MountState())
@@ -74,26 +76,25 @@ import OptimistCore
         return DiskMount(disk: self, number: number)
     }
 
-    /// The most bytes that all files together may have. Nil: any. A write beyond it fails with `SQLITE_FULL`.
+    /// The maximum total size of all files. Nil, the default, is unlimited. A write beyond it fails with `SQLITE_FULL`.
     public var capacityBytes: Int? {
         get { withState { $0.capacity } }
         set { withState { $0.capacity = newValue } }
     }
 
-    /// How many operations changed the disk so far, by whichever process: as long as it stays the same, so do the
-    /// files.
+    /// The number of operations that changed the disk, in all mounts. While it stays the same, the files are unchanged.
     public var changes: Int { withState(\.changes) }
 
-    /// How large all files are together.
+    /// The total size of all files.
     public var usedBytes: Int { withState { $0.usedBytes } }
 
-    /// How often a fault has really met an operation, in all mounts.
+    /// Returns how many times a fault occurred, in all mounts.
     public func met(_ fault: DiskFault) -> Int { withState { $0.faultsMet[fault] ?? 0 } }
 
-    /// How often a process has died at a change that it was about to make, in all mounts.
+    /// The number of times a process died at a change, in all mounts.
     public var crashesMet: Int { withState { $0.crashesMet } }
 
-    /// The power fails: every process dies, and the seed decides which unsynced bytes are left.
+    /// Simulates a power loss: every process dies, and the seed determines which unsynced bytes survive.
     public func losePower() {
         let watchers = withState { state in
             let watchers = state.mounts.indices.flatMap { state.die($0) }
@@ -107,12 +108,12 @@ import OptimistCore
         for watcher in watchers { watcher() }
     }
 
-    /// Removes a file and what SQLite keeps beside it, as an app that is deleted.
+    /// Removes a file with its log and journal, as when an app is deleted.
     public func remove(_ name: String) {
         withState { state in for suffix in ["", "-wal", "-journal"] { state.names[name + suffix] = nil } }
     }
 
-    /// Returns what a file and its companions hold at this moment, as a backup would.
+    /// Returns the current contents of a file, its log and its journal, like a backup.
     public func copy(_ name: String) -> [String: [UInt8]] {
         withState { state in
             var copy: [String: [UInt8]] = [:]
@@ -123,7 +124,7 @@ import OptimistCore
         }
     }
 
-    /// Puts back what ``copy(_:)`` gave, durably. No process may have the file open.
+    /// Restores the files of ``copy(_:)``, durably. No process may have them open.
     public func restore(_ copy: [String: [UInt8]]) {
         withState { state in
             for (name, bytes) in copy.sorted(by: { $0.key < $1.key }) {
@@ -143,16 +144,15 @@ import OptimistCore
 extension SimulatedDisk.State {
     var usedBytes: Int { names.values.reduce(0) { $0 + files[$1].bytes.count } }
 
-    /// Makes an empty file under a name.
     mutating func make(_ name: String) -> Int {
         files.append(DiskFile())
         names[name] = files.count - 1
         return files.count - 1
     }
 
-    /// Ends a process: its handles die and their locks are free.
+    /// Kills a process: its handles fail and its locks are released.
     ///
-    /// - Returns: Whom to tell.
+    /// - Returns: The closures to call.
     mutating func die(_ mount: Int) -> [@Sendable () -> Void] {
         guard mounts[mount].isAlive else { return [] }
         mounts[mount].isAlive = false
@@ -161,11 +161,11 @@ extension SimulatedDisk.State {
         return mounts[mount].deathWatch
     }
 
-    /// Whether an operation may go on, and whom to tell if the process dies of it.
+    /// Whether an operation may proceed, and the closures to call if the process dies.
     enum Admission {
         case go
         case fail(DiskFault)
-        /// The process dies before the operation has done more than this part.
+        /// The process dies after this fraction of the operation.
         case dies([@Sendable () -> Void], part: Double)
         case isDead
     }

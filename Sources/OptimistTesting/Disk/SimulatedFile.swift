@@ -2,7 +2,8 @@
 
 import GRDBSQLite
 
-/// What SQLite holds of an open simulated file. SQLite gives the memory; the first member must be its own.
+/// SQLite's structure for an open simulated file. SQLite allocates it and requires its own structure as the first
+/// member.
 struct SimulatedFile {
     private var base: sqlite3_file
     private var disk: Unmanaged<SimulatedDisk>
@@ -14,7 +15,7 @@ struct SimulatedFile {
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         guard let file else { return SQLITE_CANTOPEN }
-        // Without methods, SQLite does not close what was not opened.
+        // SQLite closes only files with methods.
         file.pointee.pMethods = nil
         guard let disk, let handle = disk.open(name, mount: mount, flags: flags) else { return SQLITE_CANTOPEN }
         UnsafeMutableRawPointer(file).initializeMemory(
@@ -32,7 +33,7 @@ struct SimulatedFile {
         }
     }
 
-    /// `nonisolated(unsafe)`: never changed after it was made; lives as long as the program.
+    /// `nonisolated(unsafe)`: immutable, and never freed.
     nonisolated(unsafe) private static let methods: UnsafePointer<sqlite3_io_methods> = {
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         methods.initialize(to: sqlite3_io_methods())
@@ -92,7 +93,7 @@ struct SimulatedFile {
         }
         methods.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
         methods.xSectorSize = { _ in 4096 }
-        // As on every system of today: a write does not harm the bytes beside it.
+        // Like all modern systems, which do not damage adjacent bytes when they write.
         methods.xDeviceCharacteristics = { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE }
     }
 
@@ -107,7 +108,7 @@ struct SimulatedFile {
             let (disk, handle) = SimulatedFile.of(file)
             return SimulatedVFS.noteBusy(disk.lockShared(handle, first: Int(first), count: Int(count), flags: flags))
         }
-        // Everything runs in one process, whose processors agree on what memory holds after each of our locks.
+        // Everything runs in one process, where each of our locks is a memory barrier.
         methods.xShmBarrier = { _ in }
         methods.xShmUnmap = { file, _ in
             let (disk, handle) = SimulatedFile.of(file)

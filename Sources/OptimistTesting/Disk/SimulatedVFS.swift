@@ -4,17 +4,17 @@ import Foundation
 import GRDBSQLite
 import OptimistCore
 
-/// Brings simulated disks to SQLite: paths with our prefix are theirs, all others the system's.
+/// An SQLite VFS that forwards paths with our prefix to simulated disks, and all others to the system.
 ///
 /// > Source: SQLite, "The OS Backend (VFS) To SQLite".
 enum SimulatedVFS {
-    /// What the path of every simulated file begins with: `…/disk/mount/name`.
+    /// The prefix of every simulated file's path: `…/disk/mount/name`.
     static let prefix = "/optimist-simulated-disk/"
 
     private struct Disks {
         var lastNumber = 0
         var disks: [Int: Weak] = [:]
-        /// The threads whose last lock was refused by a simulated disk: they need not sleep before they try again.
+        /// The threads whose last lock request failed on a simulated disk. They retry without sleeping.
         var impatient: Set<ThreadID> = []
     }
 
@@ -36,7 +36,7 @@ enum SimulatedVFS {
 
     static func unregister(_ number: Int) { disks.withLock { _ = $0.disks.removeValue(forKey: number) } }
 
-    /// The disk, mount and name that a path means, or nil if it is not simulated.
+    /// Returns the disk, mount and name of a simulated path. Nil for all other paths.
     static func resolve(_ path: UnsafePointer<CChar>?) -> (disk: SimulatedDisk?, mount: Int, name: String)? {
         guard let path, strncmp(path, prefix, prefix.utf8.count) == 0 else { return nil }
         let parts = String(cString: path).dropFirst(prefix.count).split(separator: "/", maxSplits: 2)
@@ -51,7 +51,6 @@ enum SimulatedVFS {
 
     private static func isImpatient() -> Bool { disks.withLock { $0.impatient.remove(.current) != nil } }
 
-    /// Made once, at the first disk.
     private static let isInstalled: Bool = install()
 
     private static func install() -> Bool {
@@ -96,9 +95,9 @@ enum SimulatedVFS {
     }
 }
 
-/// The system's own file system, to which everything else goes.
+/// The system's VFS, for all other paths.
 ///
-/// `nonisolated(unsafe)`: never changed after it was found; it lives as long as the program.
+/// `nonisolated(unsafe)`: immutable, and never freed.
 nonisolated(unsafe) private let system: UnsafeMutablePointer<sqlite3_vfs> = {
     guard let vfs = sqlite3_vfs_find(nil) else { preconditionFailure("SQLite has a file system of its own") }
     return vfs

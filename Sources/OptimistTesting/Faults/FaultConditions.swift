@@ -1,22 +1,23 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// How often each fault meets an app's requests. One fault at most is drawn for each request; chances are between 0 and
-/// 1, and together at most 1.
+/// The probabilities of faults in an app's requests. Each request meets at most one fault. The chances are between 0
+/// and 1 and add up to at most 1.
 public struct FaultConditions: Sendable, Hashable {
-    /// How much longer each request takes: a time drawn from this range. Default: zero.
+    /// The added latency of a request, drawn from this range. Default: zero.
     public var latency: ClosedRange<Duration>
-    /// How often each fault happens. Default: never.
+    /// The chance of each fault. Default: none.
     public var chances: [HTTPFault: Double]
 
-    /// Makes conditions, by default ``perfect`` ones.
+    /// Creates conditions. The default is the same as ``perfect``.
     public init(latency: ClosedRange<Duration> = .zero ... .zero, chances: [HTTPFault: Double] = [:]) {
         self.latency = latency
         self.chances = chances
     }
 
-    /// Every request is answered by the server.
+    /// Every request reaches the server, without faults.
     public static let perfect = Self()
-    /// A lift, a train: slow. In a hundred requests 16 are lost in one way or another, and 4 come twice and are answered.
+    /// A slow connection, as in a lift or a train. Of a hundred requests, 16 are lost in some way, and 4 arrive twice
+    /// and are answered.
     public static let flaky = Self(
         latency: .milliseconds(200) ... .seconds(2),
         chances: [
@@ -25,10 +26,10 @@ public struct FaultConditions: Sendable, Hashable {
         ])
     /// No network.
     public static let offline = Self(chances: [.unreachable: 1])
-    /// A hotel's network before its page was clicked away.
+    /// A hotel network before its terms are accepted.
     public static let captivePortal = Self(chances: [.captivePortal: 1])
     /// The server refuses half of all access tokens.
     public static let tokenStorm = Self(chances: [.tokenRefused: 0.5])
-    /// The server is overloaded: three requests in four are to come again after two seconds.
+    /// An overloaded server: three of four requests must be retried after two seconds.
     public static let overloaded = Self(chances: [.busy(retryAfter: 2): 0.5, .busy(retryAfter: 2, status: 503): 0.25])
 }

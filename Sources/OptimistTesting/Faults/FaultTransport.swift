@@ -5,10 +5,10 @@ import HTTPTypes
 import OptimistCore
 public import OptimistSession
 
-/// A transport with faults in it: put it around the one that an app uses, and see what the app does.
+/// A transport that wraps an app's transport and injects faults.
 ///
-/// Faults are drawn from a seed by ``conditions``, or said by hand for the requests to come with ``next(_:)``. One whose
-/// requests come in the same order makes the same faults with the same seed.
+/// It draws faults from a seed by ``conditions``, or takes them from ``next(_:)`` for specific requests. If an app
+/// sends its requests in the same order, the same seed gives the same faults.
 ///
 /// ```swift
 /// let transport = FaultTransport(URLSessionTransport(), conditions: .flaky, seed: 7)
@@ -17,7 +17,7 @@ public import OptimistSession
 public final class FaultTransport: Transport {
     private struct State {
         var conditions: FaultConditions { didSet { chances = Self.ordered(conditions) } }
-        /// In an order that is the same in every run.
+        /// Sorted, so that the order is the same in every run.
         var chances: [(fault: HTTPFault, chance: Double)]
         var planned: [HTTPFault?] = []
         var random: SplitMix64
@@ -40,10 +40,10 @@ public final class FaultTransport: Transport {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - base: What carries the requests that get through.
-    ///   - conditions: The faults by chance. Default: none.
-    ///   - clock: Measures latency and the longest wait.
-    ///   - seed: Draws the faults. Default: by chance.
+    ///   - base: Sends the requests that get through.
+    ///   - conditions: The chances of faults. Default: none.
+    ///   - clock: Measures latency and timeouts.
+    ///   - seed: Determines the faults. Default: random.
     public init(
         _ base: any Transport, conditions: FaultConditions = .perfect, clock: any Clock<Duration> = ContinuousClock(),
         seed: UInt64 = .random(in: .min ... .max)
@@ -53,19 +53,19 @@ public final class FaultTransport: Transport {
         state = Mutex(State(conditions, seed: seed))
     }
 
-    /// The faults by chance, from the next request on.
+    /// The chances of faults, from the next request on.
     public var conditions: FaultConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }
     }
 
-    /// Says what happens to the next requests, one after another, instead of what chance says. Nil: nothing goes wrong.
+    /// Sets the faults of the next requests, in order, instead of random ones. Nil sends a request without a fault.
     public func next(_ faults: HTTPFault?...) { state.withLock { $0.planned += faults } }
 
-    /// How often each fault has happened.
+    /// The number of times each fault occurred.
     public var counts: [HTTPFault: Int] { state.withLock { $0.counts } }
 
-    /// How many requests were given to this transport.
+    /// The number of requests sent through this transport.
     public var requestCount: Int { state.withLock { $0.requests } }
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -94,7 +94,7 @@ public final class FaultTransport: Transport {
         }
     }
 
-    /// The faults share the numbers from 0 to 1 among them.
+    /// The chances divide the range from 0 to 1.
     private static func drawn(_ state: inout State) -> HTTPFault? {
         if state.chances.isEmpty { return nil }
         var point = Double.random(in: 0..<1, using: &state.random)
@@ -111,7 +111,7 @@ public final class FaultTransport: Transport {
         case .unreachable: throw TransportError(.unreachable, .notSent)
         case .requestLost: throw TransportError(.broken, .maybeProcessed)
         case .answerLost:
-            // The server answers to the end, and the client hears nothing.
+            // The server finishes its answer, but the client does not receive it.
             _ = try await base.send(request).body.collect(upTo: .max)
             throw TransportError(.broken, .maybeProcessed)
         case .stalled:
@@ -140,7 +140,7 @@ public final class FaultTransport: Transport {
     }
 }
 
-/// The first bytes of a body, and then its end or a break.
+/// The first bytes of a body, followed by its end or an error.
 private struct CutBody: AsyncSequence, Sendable {
     let body: ResponseBody
     let count: Int

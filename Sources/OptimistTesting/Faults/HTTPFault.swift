@@ -3,31 +3,31 @@
 public import HTTPTypes
 public import OptimistSession
 
-/// Something that goes wrong with one request, or with its answer.
+/// A failure of a request or its answer.
 public enum HTTPFault: Sendable, Hashable {
-    /// Nothing listens at the server's address: `refused`, and nothing was sent.
+    /// No server listens at the address: `refused`, and nothing was sent.
     case refused
-    /// No network is there: `unreachable`, and nothing was sent.
+    /// There is no network: `unreachable`, and nothing was sent.
     case unreachable
-    /// The request is lost on its way, and the connection with it: `broken`. The server has not seen it, which the sender
-    /// cannot know.
+    /// The request is lost along with its connection: `broken`. The server never receives it, but the client cannot
+    /// know that.
     case requestLost
-    /// The server carries the request out, and the connection is lost before its answer comes: `broken`.
+    /// The server processes the request, but the connection breaks before the answer arrives: `broken`.
     case answerLost
-    /// Nothing is ever answered: `timedOut` after the longest wait for a head.
+    /// The server never answers: `timedOut` after the request's timeout.
     case stalled
-    /// The connection breaks after so many bytes of the answer's body, or at its end if that comes first.
+    /// The connection breaks after this many bytes of the answer's body, or at its end if it is shorter.
     case brokenBody(afterBytes: Int)
-    /// The body of the answer ends after so many bytes, as if it were whole: a proxy has cut it.
+    /// The answer's body ends after this many bytes without an error, as if a proxy had truncated it.
     case truncatedBody(afterBytes: Int)
-    /// The server gets the request twice, and the second answer is the one that comes.
+    /// The server receives the request twice, and the client receives the second answer.
     case duplicated
-    /// The server's clock is so many seconds ahead, by the `Date` of its answer.
+    /// The server's clock is this many seconds ahead, by the `Date` of its answer.
     case clockAhead(seconds: Int)
-    /// The request is answered with this, and does not reach the server.
+    /// The request is answered with this response, and does not reach the server.
     case answered(Answer)
 
-    /// An answer that the server did not give.
+    /// A response that the server did not send.
     public struct Answer: Sendable, Hashable {
         /// The HTTP status, such as 401.
         public var status: Int
@@ -36,7 +36,7 @@ public enum HTTPFault: Sendable, Hashable {
         /// The body as text. Default: empty.
         public var body: String
 
-        /// Makes an answer.
+        /// Creates a response.
         public init(status: Int, headerFields: HTTPFields = [:], body: String = "") {
             self.status = status
             self.headerFields = headerFields
@@ -46,15 +46,15 @@ public enum HTTPFault: Sendable, Hashable {
 }
 
 extension HTTPFault {
-    /// 401: the access token is refused.
+    /// A 401 response: the access token is refused.
     public static let tokenRefused = answered(Answer(status: 401))
 
-    /// 429, or another status, with `Retry-After` in seconds.
+    /// A 429 response, or another status, with `Retry-After` in seconds.
     public static func busy(retryAfter seconds: Int, status: Int = 429) -> Self {
         answered(Answer(status: status, headerFields: [.retryAfter: String(seconds)]))
     }
 
-    /// The session is over, as Optimist's server says it.
+    /// The session has ended, in the format of Optimist's server.
     public static func ended(_ reason: SignOutReason) -> Self {
         answered(
             Answer(
@@ -62,7 +62,7 @@ extension HTTPFault {
                 body: #"{"error":"invalid_token","reason":"\#(reason.rawValue)"}"#))
     }
 
-    /// A proxy answers 200 with a page of its own, as hotels do.
+    /// A captive portal that answers with status 200 and its own page.
     public static let captivePortal = answered(
         Answer(
             status: 200, headerFields: [.contentType: "text/html"],

@@ -6,28 +6,27 @@ import OptimistHealth
 public import OptimistSession
 @_spi(Internals) public import OptimistWire
 
-/// Simulated installations of an app, which keep and send their health with the real code, to any server.
+/// Simulated installations of an app that store and send their health with the real code, to any server.
 ///
-/// A seed decides everything: which version runs, how each launch ends, when clocks are wrong, and what the network loses.
-/// The fleet knows the truth, so that a server's figures can be compared with it.
+/// A seed determines everything: the versions that run, how each launch ends, clock errors, and network losses. The
+/// fleet records the truth, so that a test can compare it with a server's figures.
 ///
 /// ```swift
 /// var fleet = HealthFleet(app: "campus", at: folder, server: server, transport: transport, seed: 1)
 /// try await fleet.run(installs: 50, launches: 6, versions: [.init("1.0.1", crashRate: 0.2), .init("1.0.2", crashRate: 0.02)])
 /// ```
 @_spi(Internals) public struct HealthFleet: Sendable {
-    /// A version of the app, and how it fares.
+    /// A version of the app, and its failure rates.
     public struct Version: Sendable {
-        /// The name, such as `1.0.1`.
         public var name: String
-        /// How often a launch crashes, between 0 and 1.
+        /// The chance that a launch crashes, between 0 and 1.
         public var crashRate: Double
-        /// How often a launch is killed in the foreground, between 0 and 1. The two together are at most 1.
+        /// The chance that a launch is killed in the foreground, between 0 and 1. The sum of both chances is at most 1.
         public var killRate: Double
-        /// What its crashes are, each as likely as the others. Must not be empty.
+        /// The signatures of its crashes, all equally likely. Must not be empty.
         public var signatures: [CrashSignature]
 
-        /// Makes a version. By default its crashes are those of a forced unwrap at sign-in.
+        /// Creates a version. By default, its crashes are a forced unwrap at sign-in.
         public init(
             _ name: String, crashRate: Double, killRate: Double = 0.05,
             signatures: [CrashSignature] = [HealthFleet.crashAtSignIn]
@@ -39,9 +38,8 @@ public import OptimistSession
         }
     }
 
-    /// What happened in fact to the installations that a run has simulated.
+    /// The true figures of the installations in a run.
     public struct Truth: Sendable, Equatable {
-        /// The figures of one version.
         public struct Figures: Sendable, Equatable {
             public var people: Set<Int> = []
             public var crashedPeople: Set<Int> = []
@@ -50,7 +48,6 @@ public import OptimistSession
             public var kills = 0
             public var unsentEnds = 0
         }
-        /// The figures of one signature.
         public struct Met: Sendable, Equatable {
             public var people: Set<Int> = []
             public var count = 0
@@ -60,7 +57,6 @@ public import OptimistSession
         public var signatures: [String: Met] = [:]
     }
 
-    /// A forced unwrap at sign-in.
     public static let crashAtSignIn = CrashSignature(
         kind: "Fatal error", message: "Unexpectedly found nil while unwrapping an Optional value",
         frames: [
@@ -69,22 +65,19 @@ public import OptimistSession
                 line: 41)
         ])
 
-    /// The name of the app.
     public var app: String
-    /// Where the installations keep their files.
+    /// The folder for the installations' files.
     public var folder: URL
-    /// The server's address.
     public var server: URL
-    /// Carries the reports. The fleet loses some of the requests and answers, and sends some twice.
+    /// The transport for reports. The fleet drops some requests and answers, and sends some requests twice.
     public var transport: any Transport
-    /// How often a request or its answer is lost, between 0 and 1. Default: 0.3.
+    /// The chance that a request or its answer is lost, between 0 and 1. Default: 0.3.
     public var lossRate = 0.3
-    /// The day on which the first launch of each installation may be, in the middle of what happens.
+    /// The day around which each installation is first launched. Clock errors move it by up to a day.
     public var start: Date
 
     private let seed: UInt64
 
-    /// Makes a fleet. Nothing happens yet.
     public init(
         app: String, at folder: URL, server: URL, transport: any Transport, seed: UInt64,
         start: Date = Date(timeIntervalSinceNow: -10 * 86_400)
@@ -97,14 +90,15 @@ public import OptimistSession
         self.start = start
     }
 
-    /// Simulates installations, one after another, until the server has everything that they counted.
+    /// Simulates installations, one after another, until the server has received everything they counted.
     ///
     /// - Parameters:
-    ///   - installs: How many.
-    ///   - launches: How often each is launched at most. Each is launched once at least.
-    ///   - versions: The versions in their order: an installation begins with any of them, and may be updated to later ones.
-    /// - Returns: What happened in fact.
-    /// - Throws: `OptimistError` if the folder cannot be written; `CancellationError`, also while the server does not answer.
+    ///   - installs: The number of installations.
+    ///   - launches: The maximum number of launches of each installation. Each is launched at least once.
+    ///   - versions: The versions in order. An installation starts with any of them and may update to later ones.
+    /// - Returns: The true figures.
+    /// - Throws: `OptimistError` if the folder cannot be written to; `CancellationError`, even while the server does
+    ///   not answer.
     public func run(installs: Int, launches: Int, versions: [Version]) async throws -> Truth {
         var truth = Truth()
         for install in 0..<installs {
@@ -125,7 +119,7 @@ public import OptimistSession
         for launch in 0..<Int.random(in: 1...max(1, launches), using: &random) {
             let isUpdate = launch > 0 && version + 1 < versions.count && Double.random(in: 0..<1, using: &random) < 0.3
             if isUpdate { version += 1 }
-            // A version that runs while another replaces it is not killed.
+            // An update replaces the running version, which does not count as a kill.
             if let killed, !isUpdate { truth.killed(killed.version, isUnsent: killed.isUnsent) }
             killed = nil
             let one = versions[version]
@@ -153,7 +147,7 @@ public import OptimistSession
         try await sendEverything(directory, versions[version], shelf, network, time, install, &truth)
     }
 
-    /// A last launch, which tells the end of the one before, and sends until the server has confirmed everything.
+    /// Launches once more to count the end of the previous launch, and sends until the server has confirmed everything.
     private func sendEverything(
         _ directory: URL, _ version: Version, _ shelf: ReportShelf, _ network: BadNetwork, _ time: Date, _ install: Int,
         _ truth: inout Truth
@@ -178,7 +172,7 @@ public import OptimistSession
         )
     }
 
-    /// What a launch gets done before it ends: nothing, counting, or sending too.
+    /// Does a random part of a launch's work before it ends: nothing, counting, or counting and sending.
     private func settle(_ health: AppHealth, _ random: inout SplitMix64) async throws {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: break
@@ -211,7 +205,6 @@ extension HealthFleet.Truth {
     }
 }
 
-/// The reports of one installation.
 private final class ReportShelf: CrashSource {
     private let kept = Mutex<(reports: [CrashReport], count: Int)>(([], 0))
 
@@ -223,11 +216,11 @@ private final class ReportShelf: CrashSource {
         }
     }
 
-    /// Nothing is ever forgotten here: a report that was counted comes again.
+    /// Returns all reports, including those that were counted already.
     func reports() -> [CrashReport] { kept.withLock { $0.reports } }
 }
 
-/// Loses requests and answers, and delivers requests twice and late.
+/// Drops requests and answers, and delivers requests twice and out of order.
 private final class BadNetwork: Transport {
     private let base: any Transport
     private let lossRate: Double
@@ -260,7 +253,7 @@ private final class BadNetwork: Transport {
         case .lost: throw TransportError(.unreachable, .notSent)
         case .twice: _ = try await base.send(request)
         case .afterFormer:
-            // An earlier report comes once more, after the later one.
+            // Delivers the previous report again, after this one.
             let answer = try await base.send(request)
             if let former { _ = try await base.send(former) }
             return answer

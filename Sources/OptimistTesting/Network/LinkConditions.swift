@@ -1,35 +1,36 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What a simulated network does to the messages of one device. Chances are between 0 and 1, for each message.
+/// The effects of a simulated network on the messages of one device. Chances are between 0 and 1, and apply to each
+/// message.
 public struct LinkConditions: Sendable, Hashable {
-    /// Whether any message gets through. Default: true.
+    /// Whether messages get through at all. Default: true.
     public var isOnline = true
-    /// How long a message takes in one direction: a time drawn from this range for each message, so that messages
-    /// overtake each other. Default: 5 to 80 ms.
+    /// The latency in one direction, drawn from this range for each message. Messages can overtake each other. Default:
+    /// 5 to 80 ms.
     public var latency: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(80)
-    /// How often a request never arrives. Default: never.
+    /// The chance that a request never arrives. Default: 0.
     public var requestLoss = 0.0
-    /// How often a request is carried out and its answer never arrives. Default: never.
+    /// The chance that a request is processed but its answer never arrives. Default: 0.
     public var answerLoss = 0.0
-    /// How often a request arrives twice. Default: never.
+    /// The chance that a request arrives twice. Default: 0.
     public var duplication = 0.0
-    /// How often the body of an answer ends too early. Default: never.
+    /// The chance that an answer's body is truncated. Default: 0.
     public var truncation = 0.0
-    /// How often a stream breaks at a message. Default: never.
+    /// The chance that a stream breaks at a message. Default: 0.
     public var streamCut = 0.0
 
-    /// Makes conditions under which every message arrives. Each property says its default.
+    /// Creates conditions with each property's default, so that every message arrives.
     public init() {}
 
-    /// Everything arrives, once, soon.
+    /// Every message arrives once, quickly.
     public static let perfect = Self()
-    /// Nothing arrives.
+    /// No message arrives.
     public static let offline: Self = {
         var conditions = Self()
         conditions.isOnline = false
         return conditions
     }()
-    /// Everything that can go wrong does so now and then.
+    /// All faults occur now and then.
     public static let flaky: Self = {
         var conditions = Self()
         conditions.latency = .milliseconds(20) ... .seconds(4)
@@ -42,22 +43,22 @@ public struct LinkConditions: Sendable, Hashable {
     }()
 }
 
-/// A kind of trouble that a message met.
+/// A fault that a message met.
 @_spi(Internals) public enum NetworkTrouble: String, Sendable, Hashable, CaseIterable {
     /// The device had no network.
     case offline
     /// The request was lost.
     case requestLost
-    /// The request was carried out, and its answer was lost.
+    /// The server processed the request, but its answer was lost.
     case answerLost
     /// The request arrived twice.
     case duplicated
-    /// The body of the answer ended too early.
+    /// The answer's body was truncated.
     case truncated
     /// The stream broke.
     case streamCut
-    /// The server did not run.
+    /// The server was down.
     case serverDown
-    /// The server died while it answered.
+    /// The server died while it was answering.
     case serverDied
 }

@@ -19,30 +19,30 @@ public final class SimulatedLink: Sendable {
     private let server: SimulatedServer
     private let state: Mutex<State>
 
-    /// Makes a link over which every message arrives.
+    /// Creates a link where every message arrives.
     ///
     /// - Parameters:
-    ///   - scheduler: Runs the simulation.
+    ///   - scheduler: The scheduler of the simulation.
     ///   - server: The server at the other end.
-    ///   - seed: Decides what happens to each message, and nothing else.
+    ///   - seed: Determines the fate of each message, but not the order of jobs.
     init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server
         state = Mutex(State(random: SplitMix64(seed: seed)))
     }
 
-    /// What the network is like from now on.
+    /// The network's conditions, from the next message on.
     public var conditions: LinkConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }
     }
 
-    /// How often each kind of trouble was met.
+    /// The number of times each fault occurred.
     @_spi(Internals) public var troubles: [NetworkTrouble: Int] { state.withLock { $0.troubles } }
-    /// How many requests were sent.
+    /// The number of requests sent.
     public var requests: Int { state.withLock { $0.requests } }
 
-    /// The transport of one process on the device. It works no more when the process is dead.
+    /// Returns the transport of one process on the device. It stops working when the process dies.
     func transport(for process: SimulatedProcess) -> some Transport {
         SimulatedTransport(link: self, process: process)
     }
@@ -58,7 +58,7 @@ public final class SimulatedLink: Sendable {
 
     private func deliver(_ request: TransportRequest, _ exchange: Exchange) {
         scheduler.after(delay()) { [self] in
-            // A request that did not arrive once does not arrive twice: the sender was told that nothing was sent.
+            // If the server is down, the sender learns that nothing was sent, so the request must not arrive later.
             let mayComeAgain = server.process != nil
             server.receive(request, over: self) { [self] answer in bringBack(answer, request, exchange) }
             if mayComeAgain, meets(.duplicated, conditions.duplication) {
@@ -89,7 +89,7 @@ public final class SimulatedLink: Sendable {
         }
     }
 
-    /// A whole body, one that breaks off, or one that a proxy has cut and calls whole.
+    /// Returns the body, either complete, broken off with an error, or silently truncated as by a proxy.
     private func body(_ bytes: [UInt8]) -> ResponseBody {
         guard !bytes.isEmpty, meets(.truncated, conditions.truncation) else { return ResponseBody(bytes) }
         let part = Array(bytes.prefix(Int(draw() % UInt64(bytes.count))))
@@ -101,7 +101,7 @@ public final class SimulatedLink: Sendable {
         return ResponseBody(chunks)
     }
 
-    /// Whether a message of a stream gets through: nil means that the stream has broken.
+    /// Returns the delay of a stream's message. Nil if the stream has broken.
     func streamDelay() -> Duration? {
         guard conditions.isOnline, !meets(.streamCut, conditions.streamCut) else { return nil }
         return delay()
@@ -109,11 +109,11 @@ public final class SimulatedLink: Sendable {
 
     // MARK: - Calls of a remote
 
-    /// Carries one call of a remote, which may be lost, arrive twice, or be carried out without an answer.
+    /// Delivers one call to a remote, which may be lost, duplicated, or processed without an answer.
     ///
     /// - Parameters:
-    ///   - process: The process that calls.
-    ///   - backend: The process in which the call is carried out, whatever becomes of the one that called.
+    ///   - process: The calling process.
+    ///   - backend: The process that executes the call, even if the caller dies.
     func carry<Answer: Sendable>(
         from process: SimulatedProcess, to backend: SimulatedProcess,
         _ call: @escaping @Sendable () async throws -> Answer
@@ -140,7 +140,7 @@ public final class SimulatedLink: Sendable {
         return answer
     }
 
-    /// Waits as long as a client waits for an answer, and says what it then makes of that.
+    /// Waits for the client's timeout and returns its error.
     private func silence(_ clock: SimulatedClock) async throws -> RemoteFailure {
         try await clock.sleep(for: Self.patience)
         return .unreachable("There was no answer.")
@@ -185,7 +185,6 @@ public final class SimulatedLink: Sendable {
     }
 }
 
-/// What a process sends its requests through.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private struct SimulatedTransport: Transport {
     let link: SimulatedLink
@@ -203,7 +202,6 @@ private struct SimulatedTransport: Transport {
     }
 }
 
-/// A request that waits for its answer.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class Exchange: Sendable {
     private enum State {
@@ -216,7 +214,7 @@ final class Exchange: Sendable {
 
     init(_ process: SimulatedProcess) { self.process = process }
 
-    /// Returns whether to send the request: not if it was cancelled, or if the process that sends it is dead.
+    /// Returns whether to send the request. False if it was cancelled or its process is dead.
     func begin(_ waiting: UnsafeContinuation<TransportResponse, any Error>) -> Bool {
         let isCancelled = state.withLock { state in
             if case .cancelled = state { return true }
@@ -227,7 +225,7 @@ final class Exchange: Sendable {
         return !isCancelled && process.isAlive
     }
 
-    /// Gives the answer to the waiting caller, unless that process is dead.
+    /// Resumes the caller with the answer, unless its process is dead.
     func finish(_ result: Result<TransportResponse, any Error>) {
         if process.isAlive { end(result) }
     }

@@ -3,12 +3,12 @@
 import OptimistCore
 import OptimistSession
 
-/// An answer that goes on: what the server says reaches the device in order, until something breaks it.
+/// A streaming response whose messages reach the device in order, until it breaks.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SimulatedStream: Sendable {
     private struct State {
         var isOpen = true
-        /// Nothing overtakes what was said before.
+        /// Later messages must not arrive before this time.
         var lastArrival = Duration.zero
     }
 
@@ -30,7 +30,7 @@ final class SimulatedStream: Sendable {
     func send(_ text: String) {
         guard isOpen else { return }
         guard let delay = link.streamDelay() else {
-            // It is dead, and the device finds out by silence alone.
+            // A broken stream is silent, so only a timeout reveals it to the device.
             return state.withLock { $0.isOpen = false }
         }
         let scheduler = link.scheduler
@@ -41,7 +41,7 @@ final class SimulatedStream: Sendable {
         scheduler.after(arrival - scheduler.now) { [continuation] in continuation.yield(Array(text.utf8)) }
     }
 
-    /// The connection ends in sight of both.
+    /// Ends the connection, visibly to both sides.
     func cut() {
         state.withLock { $0.isOpen = false }
         continuation.finish(throwing: TransportError(.broken, .responseStarted))

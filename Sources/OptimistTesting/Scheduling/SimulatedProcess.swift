@@ -3,19 +3,19 @@
 public import Foundation
 package import OptimistCore
 
-/// One launch of a program in a simulation: it runs tasks until it is killed, and then nothing of it ever runs again.
+/// One launch of a program in a simulation. It runs tasks until it is killed; then none of its code runs again.
 ///
-/// Made by `SimulatedScheduler.process(_:)`. A device that starts again is a new process with the same disk.
+/// Create it with `SimulatedScheduler.process(_:)`. A device that restarts has a new process with the same disk.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedProcess: TaskExecutor, SerialExecutor {
-    /// The name that the test gave to it, for messages.
+    /// The name that the test gave it, for messages.
     let name: String
     let number: Int
     private let scheduler: SimulatedScheduler
 
     private struct State {
         var isAlive = true
-        /// How many more jobs may run before the process dies.
+        /// The number of jobs that may still run before the process dies.
         var fuse: Int?
         var hasDiedAtCount = false
         var jobs = 0
@@ -32,12 +32,12 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         self.scheduler = scheduler
     }
 
-    /// Whether it has not been killed.
+    /// Whether the process has not been killed.
     @_spi(Internals) public var isAlive: Bool { state.withLock { $0.isAlive } }
-    /// How many jobs it has run.
+    /// The number of jobs that have run.
     public var jobs: Int { state.withLock { $0.jobs } }
 
-    /// Starts a task in this process. Its child tasks, and the actors that it calls, run here too.
+    /// Starts a task in this process. Its child tasks and the actors it calls also run here.
     @discardableResult
     @_spi(Internals) public func spawn(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let id = state.withLock { state in
@@ -52,7 +52,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         return task
     }
 
-    /// Ends the process between two jobs, as `kill -9` does: no clean-up, no `defer`, no cancellation.
+    /// Kills the process between two jobs, like `kill -9`: without cleanup, `defer` or cancellation.
     public func kill() {
         let watchers = state.withLock { state in
             guard state.isAlive else { return [] as [@Sendable () -> Void] }
@@ -63,14 +63,14 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         for watcher in watchers { watcher() }
     }
 
-    /// Ends the process after that many more jobs: at any `await` of its code, by counting. Counting finds what a time of
-    /// death cannot, since time stands still while there is something to do.
+    /// Kills the process after this many more jobs, at any `await` in its code. A time limit could not do this, because
+    /// virtual time stands still while jobs are ready.
     public func kill(afterJobs count: Int) { state.withLock { $0.fuse = max(count, 0) } }
 
-    /// Whether it has died of ``kill(afterJobs:)``, and of nothing before.
+    /// Whether ``kill(afterJobs:)`` killed the process.
     @_spi(Internals) public var hasDiedAtCount: Bool { state.withLock { $0.hasDiedAtCount } }
 
-    /// Does something as soon as the process is killed.
+    /// Calls a closure when the process is killed. If it is dead already, calls the closure immediately.
     @_spi(Internals) public func onDeath(_ action: @escaping @Sendable () -> Void) {
         let isDead = state.withLock { state in
             if state.isAlive { state.deathWatch.append(action) }
@@ -79,7 +79,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         if isDead { action() }
     }
 
-    /// Whether the next job may run. Counts it.
+    /// Returns whether the next job may run, and counts it.
     func mayRunJob() -> Bool {
         let (mayRun, mustDie) = state.withLock { state in
             guard state.isAlive else { return (false, false) }
@@ -102,11 +102,11 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         for task in tasks { task.cancel() }
     }
 
-    /// What code in this process takes from the world around it.
+    /// Creates the dependencies for code in this process.
     ///
     /// - Parameters:
-    ///   - seed: Starts every draw of the code's, its ids too.
-    ///   - wallClock: The time of day on this device. Default: 2026-01-01 and what has passed since.
+    ///   - seed: Determines the code's randomness, including its ids.
+    ///   - wallClock: The device's wall clock. Default: virtual time, starting at 2026-01-01.
     package func dependencies(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Dependencies {
         let ids = Mutex(SplitMix64(seed: seed ^ 0x1D5))
         return Dependencies(
@@ -123,15 +123,15 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
 
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    /// Everything runs on one thread.
+    /// Never fails, because everything runs on one thread.
     public func checkIsolated() {}
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedScheduler {
-    /// A time of day that starts at the same moment in every run.
+    /// Returns a wall clock that starts at the same time in every run.
     ///
-    /// - Parameter skew: How wrong it is, in seconds. Default: not at all.
+    /// - Parameter skew: Its error in seconds. Default: 0.
     public func wallClock(skew: @escaping @Sendable () -> Double = { 0 }) -> @Sendable () -> Date {
         { [self] in
             let (seconds, attoseconds) = now.components
@@ -141,7 +141,7 @@ extension SimulatedScheduler {
     }
 }
 
-/// The virtual time of a simulation, on which one process sleeps.
+/// The virtual clock of a simulation, for one process.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SimulatedClock: Clock {
     struct Instant: InstantProtocol {
@@ -163,7 +163,7 @@ struct SimulatedClock: Clock {
 }
 
 extension UUID {
-    /// A random UUID (version 4) whose randomness can be repeated.
+    /// Creates a random UUID (version 4) from a reproducible generator.
     init(drawnFrom random: inout some RandomNumberGenerator) {
         let (high, low) = (random.next(), random.next())
         func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }

@@ -2,12 +2,12 @@
 
 import OptimistCore
 
-/// Runs asynchronous code in an order that one seed decides: one thread, virtual time, no waiting.
+/// Runs asynchronous code in an order that a seed determines: on one thread, in virtual time, without waiting.
 ///
-/// Whatever is ready to run waits in one place, and the seed picks what runs next. Time stands still while anything is
-/// ready and then jumps to whatever is due first. So a day passes in a second, and the same seed gives the same run, as
-/// long as the code takes time, chance, ids and tasks from its `Dependencies`, and does not depend on the order of a
-/// `Set` or `Dictionary` (the environment variable `SWIFT_DETERMINISTIC_HASHING=1` fixes that order too).
+/// All ready jobs are in one list, and the seed picks the next one. Time stands still while a job is ready, and then
+/// jumps to the next timer. So a day passes in a second, and the same seed gives the same run. This requires that the
+/// code takes time, randomness, ids and tasks from its `Dependencies`, and does not depend on the order of a `Set` or
+/// `Dictionary` (the environment variable `SWIFT_DETERMINISTIC_HASHING=1` also fixes that order).
 ///
 /// ```swift
 /// let scheduler = SimulatedScheduler(seed: 7)
@@ -16,8 +16,8 @@ import OptimistCore
 /// scheduler.run(for: .seconds(60))
 /// ```
 ///
-/// Not to be used from several threads: make it, call it and let it go on one. A job that arrives from another thread has
-/// left the simulation, and stops the program with a message that says so.
+/// Create it, use it and end it on one thread. A job that arrives from another thread has escaped the simulation, and
+/// stops the program with a message that explains this.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @_spi(Internals) public final class SimulatedScheduler: Sendable {
     private struct Ready {
@@ -27,7 +27,7 @@ import OptimistCore
 
     private struct State {
         var ready: [Ready] = []
-        /// The jobs of those that are dead. They run when everything is over, so that their memory is given back.
+        /// The jobs of dead processes. They run at the end of the simulation, to free their memory.
         var limbo: [Ready] = []
         var timers = TimerQueue<@Sendable () -> Void>()
         var now = Duration.zero
@@ -43,22 +43,22 @@ import OptimistCore
 
     private let state: Mutex<State>
 
-    /// - Parameter seed: Decides what runs next, and nothing else.
+    /// - Parameter seed: Determines the order of jobs, and nothing else.
     public init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed))) }
 
-    /// How much time has passed since the beginning.
+    /// The virtual time since the start.
     public var now: Duration { state.withLock { $0.now } }
-    /// By how much every wall clock was moved ahead, in seconds.
+    /// The seconds that ``skip(seconds:)`` has added to every wall clock.
     var skippedSeconds: Double { state.withLock { $0.skippedSeconds } }
-    /// How many jobs have run. A job is what a task does between two suspensions.
+    /// The number of jobs that have run. A job is the code of a task between two suspensions.
     public var steps: Int { state.withLock { $0.steps } }
-    /// A digest of everything that was decided so far: equal for two runs that took the same course.
+    /// A digest of all decisions so far. It is equal for two runs that took the same course.
     public var trace: UInt64 { state.withLock { $0.trace.digest } }
 
-    /// Mixes something into trace, such as what a message said.
+    /// Adds a value to the trace, such as a digest of a message.
     public func note(_ value: UInt64) { state.withLock { $0.trace.note(value) } }
 
-    /// Makes a process: something that runs tasks, and that can be killed.
+    /// Creates a process, which runs tasks and can be killed.
     public func process(_ name: String) -> SimulatedProcess {
         let number = state.withLock { state in
             state.lastProcess += 1
@@ -67,24 +67,25 @@ import OptimistCore
         return SimulatedProcess(name: name, number: number, scheduler: self)
     }
 
-    /// Does something when that much time has passed. It belongs to no process, so that nothing can kill it.
+    /// Calls a closure after a delay. It does not belong to a process, so no kill prevents it.
     public func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.timers.add(action, due: $0.now + max(delay, .zero)) }
     }
 
-    /// Moves every wall clock ahead at once, as if all devices had lain switched off for so long: no timer goes by meanwhile.
+    /// Advances every wall clock, as if all devices had been switched off. Virtual time does not pass, so no timer
+    /// fires.
     ///
-    /// - Parameter seconds: More than zero.
+    /// - Parameter seconds: Must be greater than zero.
     public func skip(seconds: Double) { state.withLock { $0.skippedSeconds += max(0, seconds) } }
 
     // MARK: - Running
 
-    /// Runs until that much more time has passed, or until nothing is left to do and nothing is due before that.
+    /// Runs for a duration, or until no job is ready and no timer is due within it.
     ///
     /// - Parameters:
     ///   - duration: Virtual time.
-    ///   - isDone: Asked after each job. True ends the run early.
-    /// - Returns: Whether `isDone` said so.
+    ///   - isDone: Called after each job. If it returns true, the run ends early.
+    /// - Returns: The last result of `isDone`.
     @discardableResult
     public func run(for duration: Duration, until isDone: () -> Bool = { false }) -> Bool {
         let end = now + duration
@@ -173,10 +174,10 @@ import OptimistCore
 
     // MARK: - The end
 
-    /// Ends the simulation: every task of every process, dead ones too, is cancelled and run to its end, so that what they
-    /// hold is given back. Nothing may be expected of what they still do.
+    /// Ends the simulation: cancels every task of every process, including dead ones, and runs them to their end to
+    /// free their resources. Do not rely on their effects.
     ///
-    /// - Parameter processes: All that were made.
+    /// - Parameter processes: All processes that were created.
     public func end(_ processes: [SimulatedProcess]) {
         for process in processes { process.kill() }
         state.withLock { state in
@@ -188,7 +189,7 @@ import OptimistCore
         for wake in state.withLock({ $0.sleepers.removeAll() }) { wake.resume(throwing: CancellationError()) }
         state.withLock { $0.thread = .current }
         defer { state.withLock { $0.thread = nil } }
-        // Code that goes on for ever in spite of being cancelled is left where it is.
+        // Gives up on code that ignores cancellation and never ends.
         for _ in 0..<1_000_000 {
             guard let next = takeReady() else { return }
             run(next)
@@ -196,7 +197,7 @@ import OptimistCore
     }
 }
 
-/// A digest of a run: FNV-1a.
+/// An FNV-1a digest of a run.
 struct Trace {
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -209,11 +210,10 @@ struct Trace {
     }
 }
 
-/// The tasks that are asleep.
 private struct Sleepers {
     private var lastID = 0
     private var asleep: [Int: UnsafeContinuation<Void, any Error>] = [:]
-    /// Those that were cancelled before they fell asleep.
+    /// The tasks that were cancelled before they fell asleep.
     private var cancelled: Set<Int> = []
 
     mutating func newID() -> Int {
@@ -221,7 +221,7 @@ private struct Sleepers {
         return lastID
     }
 
-    /// Returns false if the sleeper was cancelled meanwhile.
+    /// Returns false if the sleeper was already cancelled.
     mutating func add(_ id: Int, _ wake: UnsafeContinuation<Void, any Error>) -> Bool {
         if cancelled.remove(id) != nil { return false }
         asleep[id] = wake

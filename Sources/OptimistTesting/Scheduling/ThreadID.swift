@@ -8,7 +8,7 @@
     import Musl
 #endif
 
-/// Which thread this is, to be compared with another one.
+/// Identifies a thread, for comparison.
 struct ThreadID: Hashable, Sendable {
     private let value: UInt
 

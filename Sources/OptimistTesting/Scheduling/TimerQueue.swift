@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The things due at some time, the earliest first; at equal times, those that were added first.
+/// A queue ordered by due time. Entries with equal times keep the order of insertion.
 struct TimerQueue<Content> {
     private struct Entry {
         var due: Duration
@@ -14,7 +14,7 @@ struct TimerQueue<Content> {
     private var heap: [Entry] = []
     private var lastNumber: UInt64 = 0
 
-    /// When the first entry is due. Nil: there is none.
+    /// The time of the first entry. Nil if the queue is empty.
     var nextDue: Duration? { heap.first?.due }
 
     mutating func add(_ content: Content, due: Duration) {

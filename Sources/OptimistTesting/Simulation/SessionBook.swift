@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// The users who have signed in to a simulated server. Every password is right.
+/// The sessions of a simulated server, which accepts every password.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SessionBook: Sendable {
     private struct Entry {
@@ -12,7 +12,7 @@ struct SessionBook: Sendable {
         var endReason: String?
     }
 
-    /// By refresh token, which does not change.
+    /// By refresh token, which never changes.
     private var sessions: [String: Entry] = [:]
     private var lastNumber = 0
 
@@ -20,14 +20,14 @@ struct SessionBook: Sendable {
         sessions.values.contains { $0.accessToken == accessToken && $0.endReason == nil }
     }
 
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether there was any session with an access token.
     mutating func expireAccessTokens() -> Bool {
         let hasAny = sessions.values.contains { !$0.accessToken.isEmpty && $0.endReason == nil }
         for token in sessions.keys { sessions[token]?.accessToken = "" }
         return hasAny
     }
 
-    /// - Returns: Whether there was any session of the device.
+    /// - Returns: Whether the device had a session.
     mutating func revoke(device: String) -> Bool {
         let living = sessions.filter { $0.value.device == device && $0.value.endReason == nil }.keys
         for token in living { sessions[token]?.endReason = "revoked" }

@@ -12,14 +12,14 @@ public import OptimistWire
 public struct SimulatedApp: Sendable {
     /// The record types that sync.
     public var synced: [any SyncedRecord.Type]
-    /// Creates and changes the app's tables.
+    /// Migrates the app's tables.
     public var migrate: @Sendable (inout DatabaseMigrator) -> Void
-    /// The version of the server's schema that the app was built with. Default: 1.
+    /// The schema version that the app was built with. Default: 1.
     public var schemaVersion: Int
-    /// The app's checks of its rows, on each device and on the simulation's server. Default: none.
+    /// The app's validation of its rows, on each device and on the simulation's server. Default: none.
     public var rowValidation: RowValidation
 
-    /// Makes an app.
+    /// Creates an app.
     public init(
         synced: [any SyncedRecord.Type], schemaVersion: Int = 1, rowValidation: RowValidation = RowValidation(),
         migrate: @escaping @Sendable (inout DatabaseMigrator) -> Void
@@ -31,22 +31,22 @@ public struct SimulatedApp: Sendable {
     }
 }
 
-/// A device in a simulation: a disk, credentials and a network link that stay, and launches of the app that come and go.
+/// A device in a simulation. Its disk, credentials and network link persist across launches of the app.
 ///
-/// The app on it is the real thing, store, session and engine.
+/// The device runs the app's real store, session and engine.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedDevice: Sendable {
     /// One launch of the app.
     public struct Launch: Sendable {
-        /// The process that it runs in.
+        /// The process of this launch.
         public let process: SimulatedProcess
-        /// The device's disk as the process sees it.
+        /// The process's view of the device's disk.
         public let mount: DiskMount
         /// The open database.
         public let store: Store
-        /// The session, which signs in at the first launch. Not used on a remote of the team's own.
+        /// The session, which signs in at the first launch. Unused if the simulation has remotes.
         public let session: Session
-        /// The sync engine, which runs.
+        /// The running sync engine.
         public let engine: SyncEngine
     }
 
@@ -62,40 +62,40 @@ public final class SimulatedDevice: Sendable {
         var app: SimulatedApp
     }
 
-    /// The name that the test gave to it.
+    /// The name that the test gave it.
     public let name: String
-    /// The device's disk, which outlives launches.
+    /// The device's disk, which persists across launches.
     @_spi(Internals) public let disk: SimulatedDisk
-    /// The device's way to the server, which can be cut.
+    /// The network between the device and the server, which can fail.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
-    /// Nil: the device syncs with the simulated server.
+    /// Nil if the device syncs with the simulated server.
     private let remote: RemoteOfDevice?
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
     private let state: Mutex<State>
 
-    /// Thousands of faults are no news in a simulation.
+    /// Logging is off, because a simulation causes thousands of faults.
     private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
-    /// What the app calls its database.
+    /// The name of the app's database file.
     @_spi(Internals) public static let fileName = "app.sqlite"
 
-    /// Makes a device that is switched off.
+    /// Creates a device that is switched off.
     ///
     /// - Parameters:
     ///   - name: For messages.
     ///   - app: The app on it.
-    ///   - scheduler: Runs the simulation.
+    ///   - scheduler: The scheduler of the simulation.
     ///   - server: The server that it syncs with.
-    ///   - seed: Starts every draw of the device's: its ids, its disk, its network.
+    ///   - seed: Determines all randomness of the device: its ids, disk and network.
     @_spi(Internals) public convenience init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
     ) {
         self.init(name: name, app: app, scheduler: scheduler, server: server, remote: nil, seed: seed)
     }
 
-    /// Makes a device that syncs with a server of the simulation or with a remote of the team's own.
+    /// Creates a device that syncs with the simulated server, or with a remote if there is one.
     init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer,
         remote: RemoteOfDevice?, seed: UInt64
@@ -109,32 +109,32 @@ public final class SimulatedDevice: Sendable {
         link = SimulatedLink(scheduler: scheduler, server: server, seed: seed ^ 0x11E7)
     }
 
-    /// How wrong the device's wall clock is, in seconds. Default: not at all.
+    /// The error of the device's wall clock, in seconds. Default: 0.
     public var skewSeconds: Double {
         get { state.withLock { $0.skew } }
         set { state.withLock { $0.skew = newValue } }
     }
 
-    /// What the device runs from its next launch on: set another one to upgrade the app.
+    /// The app that the device runs from its next launch on. Set another one to upgrade the app.
     public var app: SimulatedApp {
         get { state.withLock { $0.app } }
         set { state.withLock { $0.app = newValue } }
     }
 
-    /// The app, if it has been launched and has opened its database.
+    /// The current launch. Nil until the app has opened its database.
     public var launch: Launch? { state.withLock { $0.launch } }
-    /// Whether the app's process lives.
+    /// Whether the app's process is alive.
     public var isRunning: Bool { state.withLock { $0.process != nil } }
-    /// How often the app was launched.
+    /// The number of times the app was launched.
     @_spi(Internals) public var launches: Int { state.withLock { $0.launches } }
-    /// Why the last launch could not open the database. Nil: it could.
+    /// The reason why the last launch could not open the database. Nil if it could.
     public var launchFailure: (any Error)? { state.withLock { $0.launchFailure } }
-    /// Every process so far.
+    /// All processes so far.
     @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
-    /// Launches the app, unless it runs: it opens its database, signs in unless a user is signed in, and syncs.
+    /// Launches the app, unless it is running. The app opens its database, signs in if necessary, and syncs.
     ///
-    /// - Parameter prepare: Is told of the new launch before the app does anything: the place for faults at start.
+    /// - Parameter prepare: Called with the new launch before the app runs, for example to inject faults at its start.
     public func start(_ prepare: (SimulatedProcess, DiskMount) -> Void = { _, _ in }) {
         guard !isRunning else { return }
         let (process, mount) = (scheduler.process(name), disk.mount())
@@ -157,22 +157,22 @@ public final class SimulatedDevice: Sendable {
         process.spawn { [self] in await run(process, mount, dependencies) }
     }
 
-    /// Ends the app as `kill -9` does.
+    /// Kills the app, like `kill -9`.
     public func kill() { state.withLock { $0.process }?.kill() }
 
-    /// Ends the app after that many more jobs of its: at any `await`.
+    /// Kills the app after this many more jobs, at any `await`.
     public func kill(afterJobs count: Int) { state.withLock { $0.process }?.kill(afterJobs: count) }
 
-    /// Takes the power away: the app ends, and what was not synced to the disk may be lost.
+    /// Simulates a power loss: the app dies, and unsynced data on the disk may be lost.
     public func losePower() {
         kill()
         disk.losePower()
     }
 
-    /// The disk as the running app sees it, to let it fail. Nil: the app does not run.
+    /// The running app's view of the disk, for injecting faults. Nil if the app is not running.
     public var mount: DiskMount? { state.withLock { $0.mount } }
 
-    /// Lets the app sign in again as soon as it can, after a sign-out.
+    /// Makes the app sign in again after a sign-out, as soon as it can.
     public func signIn() {
         state.withLock { $0.isSignedIn = false }
         guard let launch else { return }
@@ -204,7 +204,7 @@ public final class SimulatedDevice: Sendable {
             process.spawn { await engine.run() }
             if remote == nil { await signIn(session, process) }
         } catch {
-            // An app that cannot open its database ends.
+            // An app that cannot open its database exits.
             if process.isAlive { state.withLock { $0.launchFailure = error } }
             process.kill()
         }
@@ -225,10 +225,10 @@ public final class SimulatedDevice: Sendable {
             onMassRemoval: { _ in .remove })
     }
 
-    /// The tables in which this device may lack rows, by its remote's answers. Nil: it syncs with the server.
+    /// Returns the tables where this device may lack rows, by its remote's answers. Nil if it syncs with the server.
     func behind(of tables: [String]) -> [String]? { remote?.book.behind(name, of: tables) }
 
-    /// Tries until it works: the app's sign-in screen, and a patient person in front of it.
+    /// Signs in, retrying until it succeeds, like a patient user at the sign-in screen.
     private func signIn(_ session: Session, _ process: SimulatedProcess) async {
         let clock = SimulatedClock(scheduler: scheduler, process: process)
         while process.isAlive, !state.withLock({ $0.isSignedIn }) {
@@ -242,7 +242,7 @@ public final class SimulatedDevice: Sendable {
     }
 }
 
-/// Nothing is known of the network but what comes of trying.
+/// Always reports a network, so the engine must detect failures itself.
 private struct AlwaysOnline: Reachability {
     var updates: AsyncStream<NetworkPath> { AsyncStream { $0.yield(NetworkPath(isOnline: true)) } }
 }

@@ -3,13 +3,13 @@
 import Optimist
 import OptimistCore
 
-/// When the devices of a simulation pushed and pulled, by virtual time.
+/// The times when the devices of a simulation last pushed and pulled, in virtual time.
 final class RemoteBook: Sendable {
     private struct State {
         var lastPush = Duration.zero
-        /// By device and table: when the latest pull began that left nothing to receive.
+        /// By device and table: the start of the last pull after which nothing was left to receive.
         var received: [String: [String: Duration]] = [:]
-        /// The tables that the account keeps, by the last answer to a device. Nil: all.
+        /// The account's tables, by the last answer to a device. Nil means all.
         var served: Set<String>?
     }
 
@@ -25,7 +25,7 @@ final class RemoteBook: Sendable {
         }
     }
 
-    /// The tables in which a device may lack what others have pushed, in the order of their names.
+    /// Returns the tables where a device may lack rows that others have pushed, sorted by name.
     func behind(_ device: String, of tables: [String]) -> [String] {
         state.withLock { state in
             let served = tables.filter { state.served?.contains($0) ?? true }
@@ -34,7 +34,7 @@ final class RemoteBook: Sendable {
     }
 }
 
-/// The way of one launch of a device to a remote of the team's own, over the device's link.
+/// Connects one launch of a device to a remote, over the device's link.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SimulatedRemote: Remote {
     let base: any Remote
@@ -80,7 +80,7 @@ struct SimulatedRemote: Remote {
     }
 }
 
-/// The remote of one device, and where its calls are carried out.
+/// The remote of one device, and the process that executes its calls.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct RemoteOfDevice: Sendable {
     let base: any Remote

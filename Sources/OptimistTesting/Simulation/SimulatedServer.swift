@@ -7,14 +7,14 @@ public import OptimistCore
 import OptimistSession
 @_spi(Internals) public import OptimistWire
 
-/// A sync server in a simulation: what it decides is the real server's, and it can be killed and started again.
+/// A sync server in a simulation. It uses the real server's code for all decisions, and can be killed and restarted.
 ///
-/// Its rows are in a `SyncStore`, which it opens again at every start. Sign-ins are remembered over starts.
+/// Its rows are in a `SyncStore`, which it opens at every start. Sessions survive restarts.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedServer: Sendable {
-    /// The response that comes back over a link.
+    /// A response on its way over a link.
     enum Answer: Sendable {
-        /// No process listens.
+        /// The server is down.
         case down
         /// The server died before it answered.
         case died
@@ -22,7 +22,7 @@ public final class SimulatedServer: Sendable {
         case stream(HTTPResponse, SimulatedStream)
     }
 
-    /// Opens the rows for one start of the server, and begins an epoch.
+    /// Opens the store for one start of the server, and begins an epoch.
     @_spi(Internals) public typealias Opening = @Sendable (SimulatedProcess, Dependencies) throws -> any SyncStore
 
     private struct Running {
@@ -50,16 +50,16 @@ public final class SimulatedServer: Sendable {
     private let open: Opening
     private let state: Mutex<State>
 
-    /// Makes a server that is down until it is started.
+    /// Creates a server that is down.
     ///
     /// - Parameters:
-    ///   - scheduler: Runs the simulation.
-    ///   - schema: What the server knows of the app's tables.
-    ///   - seed: Starts every draw of the server's own.
-    ///   - pageRows: The most rows of one page. Default: 20,000.
+    ///   - scheduler: The scheduler of the simulation.
+    ///   - schema: The server's schema.
+    ///   - seed: Determines all randomness of the server.
+    ///   - pageRows: The maximum number of rows per page. Default: 20,000.
     ///   - validate: Refuses rows. Default: none.
-    ///   - checks: The app's checks of its rows. Default: none.
-    ///   - open: Opens the rows. Default: in memory, kept over starts, with one account, `account`.
+    ///   - checks: The app's validation of its rows. Default: none.
+    ///   - open: Opens the store. Default: a store in memory that survives restarts, with one account, `account`.
     @_spi(Internals) public init(
         scheduler: SimulatedScheduler, schema: Schema, seed: UInt64, pageRows: Int = RowSync.Limit.maxPageRows,
         validate: @escaping ServingSettings.Validation = { _ in nil }, checks: RowValidation = RowValidation(),
@@ -79,24 +79,24 @@ public final class SimulatedServer: Sendable {
             }
     }
 
-    /// The one account, to which every device signs in.
+    /// The only account. Every device signs in to it.
     @_spi(Internals) public static let account = "account"
 
-    /// The process that runs now. Nil: the server is down.
+    /// The running process. Nil if the server is down.
     @_spi(Internals) public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
-    /// What the server knows of the app's tables from its next start on.
+    /// The server's schema, from its next start on.
     @_spi(Internals) public var schema: Schema {
         get { state.withLock { $0.schema } }
         set { state.withLock { $0.schema = newValue } }
     }
-    /// How often it was started.
+    /// The number of times the server was started.
     @_spi(Internals) public var starts: Int { state.withLock { $0.starts } }
-    /// Every process so far.
+    /// All processes so far.
     @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
-    /// Starts the server, unless it runs.
+    /// Starts the server, unless it is running.
     ///
-    /// - Throws: What opening the rows throws. It is then still down.
+    /// - Throws: The error of opening the store. The server then stays down.
     public func start() throws {
         guard process == nil else { return }
         let count = state.withLock { state in
@@ -135,7 +135,7 @@ public final class SimulatedServer: Sendable {
         for stream in streams { stream.cut() }
     }
 
-    /// Where the account stands. Nil: the server is down.
+    /// Returns the account's current state. Nil if the server is down.
     ///
     /// - Throws: The store's error.
     func present() async throws -> SyncState? {
@@ -143,28 +143,28 @@ public final class SimulatedServer: Sendable {
         return try await service?.state(of: Self.account)
     }
 
-    /// Forgets what was deleted more than 90 days ago, as the server does when it starts and once an hour. Devices that
-    /// were away for longer receive everything again (L4).
+    /// Purges rows that were deleted more than 90 days ago, as the real server does at its start and once an hour.
+    /// Devices that were away for longer receive everything again.
     public func sweep() {
         guard let running = state.withLock({ $0.running }) else { return }
         let now = scheduler.wallClock()
         running.process.spawn {
-            // A sweep that the disk stopped goes on with the next one.
+            // If the disk stops a sweep, the next one continues it.
             try? await TombstoneSweep(store: running.store, tombstoneDays: RowSync.Limit.tombstoneDays).run(now: now())
         }
     }
 
     // MARK: - Sessions
 
-    /// Makes every access token invalid, as when their time is over: each device must renew its own.
+    /// Expires every access token, so that each device must refresh its own.
     ///
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether there was any token.
     @discardableResult
     public func expireAccessTokens() -> Bool { state.withLock { $0.sessions.expireAccessTokens() } }
 
-    /// Ends every session of a device: it must sign in again.
+    /// Ends every session of a device, so that it must sign in again.
     ///
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether the device had a session.
     @discardableResult
     public func revoke(device: String) -> Bool { state.withLock { $0.sessions.revoke(device: device) } }
 

@@ -6,10 +6,10 @@ import OptimistCore
 @_spi(Internals) public import OptimistServing
 @_spi(Internals) public import OptimistWire
 
-/// Several devices and a server in one process, on one thread and in virtual time: the whole of an app's sync, from a seed.
+/// Several devices and a server in one process, on one thread and in virtual time. A seed determines the run.
 ///
-/// Every call that takes time lets virtual time pass, and returns at once by the clock on the wall. The same seed and the
-/// same calls give the same run.
+/// Calls that take time advance virtual time only, and return immediately in real time. The same seed and the same
+/// calls give the same run.
 ///
 /// ```swift
 /// let simulation = try Simulation(seed: 7, app: app, schema: schema)
@@ -22,12 +22,12 @@ import OptimistCore
 /// #expect(try tablet.read { db in try Note.fetchCount(db) } == 1)
 /// ```
 ///
-/// Made, used and ended on one thread.
+/// Create, use and end a simulation on one thread.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation {
-    /// Runs every task of the simulation, in virtual time.
+    /// Runs all tasks of the simulation.
     let scheduler: SimulatedScheduler
-    /// The server, with one account. It is down if the devices have remotes of the team's own.
+    /// The server, with one account. It is down if the devices have remotes.
     public let server: SimulatedServer
     private let remotes: Remotes?
     private let book = RemoteBook()
@@ -36,12 +36,12 @@ public final class Simulation {
     private let seed: UInt64
     private var devices: [SimulatedDevice] = []
 
-    /// Starts a server with an empty account.
+    /// Creates a simulation and starts its server, with an empty account.
     ///
     /// - Parameters:
-    ///   - seed: Decides everything that chance decides.
-    ///   - app: The app that every device runs. The server has its checks too.
-    ///   - schema: What the server knows of the app's tables.
+    ///   - seed: Determines all randomness.
+    ///   - app: The app that every device runs. The server uses its validation as well.
+    ///   - schema: The server's schema.
     ///   - validate: Refuses rows on the server. Default: none.
     /// - Throws: The server's error if it cannot start.
     public init(
@@ -58,18 +58,18 @@ public final class Simulation {
         try server.start()
     }
 
-    /// Makes the remote of a device, by the device's name. All are of one account.
+    /// Creates a device's remote from the device's name. All remotes belong to one account.
     public typealias Remotes = @Sendable (_ device: String) -> any Remote
 
-    /// Makes a simulation on a backend of the team's own.
+    /// Creates a simulation with your own backend.
     ///
-    /// The backend runs in a process that is never killed. Its code keeps to the simulation if it takes time from nothing
-    /// and starts no tasks of its own: an actor in memory does. Devices, disks and links fail as on the server.
+    /// The backend runs in a process that is never killed. Its code must not use the real time or start its own tasks;
+    /// an actor in memory meets this. Devices, disks and links can fail as usual.
     ///
     /// - Parameters:
-    ///   - seed: Decides everything that chance decides.
+    ///   - seed: Determines all randomness.
     ///   - app: The app that every device runs.
-    ///   - remotes: Makes the remote of a device. Called once for each device.
+    ///   - remotes: Creates the remote of a device. Called once for each device.
     public init(seed: UInt64, app: SimulatedApp, remotes: @escaping Remotes) {
         self.seed = seed
         self.app = app
@@ -79,7 +79,7 @@ public final class Simulation {
         server = SimulatedServer(scheduler: scheduler, schema: Schema(id: "none", types: [:]), seed: seed)
     }
 
-    /// Adds a device, launches the app on it, and waits until that has opened its database.
+    /// Adds a device, launches the app on it, and waits until the app has opened its database.
     public func device(_ name: String) -> SimulatedDevice {
         let number = UInt64(devices.count + 1)
         let remote = remotes.map { RemoteOfDevice(base: $0(name), backend: backend, book: book) }
@@ -92,22 +92,22 @@ public final class Simulation {
         return device
     }
 
-    /// Lets time pass.
+    /// Lets virtual time pass.
     ///
     /// - Parameters:
     ///   - duration: Virtual time.
-    ///   - isDone: Asked after each job. True ends it early.
+    ///   - isDone: Called after each job. If it returns true, the run ends early.
     public func run(for duration: Duration, until isDone: () -> Bool = { false }) {
         scheduler.run(for: duration, until: isDone)
     }
 
-    /// Ends all trouble, launches what is down, and lets time pass until nothing is left to send or to receive.
+    /// Ends all faults, launches everything that is down, and lets time pass until nothing is left to send or receive.
     ///
-    /// No user signs in here. A device that may receive nothing, since its session has ended or its app is too old, is
-    /// settled only if it has all that the server has.
+    /// It does not sign in users. If a device cannot receive anything, because its session has ended or its app is too
+    /// old, it counts as settled only if it has everything that the server has.
     ///
-    /// - Parameter patience: How long that may take. Default: ten minutes.
-    /// - Throws: ``SimulationError/notSettled(_:)``, which is what a test is to find out.
+    /// - Parameter patience: The timeout in virtual time. Default: ten minutes.
+    /// - Throws: ``SimulationError/notSettled(_:)`` if a device does not settle in time.
     public func settle(within patience: Duration = .seconds(600)) throws {
         let end = scheduler.now + patience
         for device in devices {
@@ -124,13 +124,13 @@ public final class Simulation {
         }
     }
 
-    /// How each device stands to the server. Asking takes time.
+    /// Returns each device's sync progress. Advances virtual time.
     private func standings() throws -> [Standing] {
         let present = stateOfServer()
         return try devices.map { try $0.standing(to: present) }
     }
 
-    /// Where the server stands. Nil: it is down, or does not say.
+    /// Returns the server's state. Nil if it is down or does not answer.
     private func stateOfServer() -> SyncState? {
         guard let process = server.process else { return nil }
         let outcome = Outcome<SyncState?>()
@@ -141,25 +141,26 @@ public final class Simulation {
         return try? outcome.value?.get()
     }
 
-    /// Gives back everything that the simulation holds. Nothing may be done with it afterwards.
+    /// Frees all resources. Do not use the simulation afterwards.
     public func end() { scheduler.end(devices.flatMap(\.processes) + server.processes + [backend]) }
 }
 
-/// The difference from what a test expected.
+/// An unexpected result in a simulation.
 public enum SimulationError: Error {
-    /// The app's process died before it was done, or does not run.
+    /// The app's process died before it finished, or is not running.
     case processDied(device: String)
-    /// It took longer than a minute of virtual time.
+    /// The work took longer than a minute of virtual time.
     case notDone(device: String)
-    /// Something was still to be sent or received: how each device stands.
+    /// Something was left to send or receive. Describes each device.
     case notSettled([String])
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedDevice {
-    /// Does something in the app's process, and lets time pass until that is done.
+    /// Performs work in the app's process, and lets virtual time pass until it finishes.
     ///
-    /// - Throws: What the work throws, or ``SimulationError``. After `processDied` the work may have had its effect or not.
+    /// - Throws: The error of the work, or ``SimulationError``. After `processDied`, the work may or may not have taken
+    ///   effect.
     public func perform<Value: Sendable>(
         _ work: @escaping @Sendable (Launch) async throws -> Value
     ) throws -> Value {
@@ -174,7 +175,7 @@ extension SimulatedDevice {
             ? SimulationError.notDone(device: name) : SimulationError.processDied(device: name)
     }
 
-    /// Writes as the app does.
+    /// Writes like the app does.
     ///
     /// - Throws: As ``perform(_:)``.
     @discardableResult
@@ -182,14 +183,14 @@ extension SimulatedDevice {
         try perform { try await $0.store.write(updates) }
     }
 
-    /// Reads as the app does.
+    /// Reads like the app does.
     ///
     /// - Throws: As ``perform(_:)``.
     public func read<Value: Sendable>(_ value: @escaping @Sendable (Database) throws -> Value) throws -> Value {
         try perform { try await $0.store.read(value) }
     }
 
-    /// - Parameter present: Where the server stands. Nil: unknown.
+    /// - Parameter present: The server's state. Nil if it is unknown.
     func standing(to present: SyncState?) throws -> Standing {
         guard launch != nil else { return Standing(device: name) }
         let (status, tableProgress) = try perform { launch in
@@ -202,7 +203,7 @@ extension SimulatedDevice {
     }
 }
 
-/// What a task hands to the thread that runs it.
+/// Passes the result of a task to the thread that runs it.
 private final class Outcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
     var value: Result<Value, any Error>? { result.withLock { $0 } }

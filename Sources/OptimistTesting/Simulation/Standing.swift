@@ -3,32 +3,32 @@
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// How a device of a simulation stands to the server.
+/// The sync progress of a device in a simulation.
 struct Standing: Sendable {
     let device: String
-    /// Nil: the app does not run.
+    /// Nil if the app is not running.
     private var status: SyncStatus?
-    /// The tables in which the device has not received all of the server's rows yet.
+    /// The tables where the device has not received all of the server's rows.
     private var behind: [String] = []
 
-    /// A device on which the app does not run.
+    /// A device whose app is not running.
     init(device: String) { self.device = device }
 
-    /// - Parameter present: The server's present state. Nil: unknown, so no device counts as up to date.
+    /// - Parameter present: The server's state. Nil if it is unknown: then no device counts as up to date.
     init(device: String, status: SyncStatus, tableProgress: [TableProgress], present: SyncState?) {
         self.device = device
         self.status = status
         behind = tableProgress.filter { !$0.hasReached(present) }.map(\.table)
     }
 
-    /// - Parameter behind: The tables in which the device may lack rows.
+    /// - Parameter behind: The tables where the device may lack rows.
     init(device: String, status: SyncStatus, tableProgress: [TableProgress], behind: [String]) {
         self.device = device
         self.status = status
         self.behind = Set(behind).union(tableProgress.filter { !$0.isComplete }.map(\.table)).sorted()
     }
 
-    /// Whether nothing is left to send or to receive.
+    /// Whether nothing is left to send or receive.
     var isSettled: Bool {
         guard let counts = status?.counts else { return false }
         return counts.pending == 0 && counts.parked == 0 && behind.isEmpty
@@ -45,8 +45,8 @@ extension Standing: CustomStringConvertible {
 }
 
 extension TableProgress {
-    /// Whether everything up to a state of the server's is here. The server keeps its rows over starts, so the epoch does not
-    /// matter. A table that it does not keep is complete without a cursor.
+    /// Whether the device has received everything up to a state of the server. Epochs are ignored, because the server
+    /// keeps its rows across restarts. A table that the server does not have is complete without a cursor.
     fileprivate func hasReached(_ present: SyncState?) -> Bool {
         guard isComplete, let present else { return false }
         guard let cursor else { return true }
