@@ -1,21 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Something that is measured: one or more lines of the table.
+/// A measurement with one or more lines in the table.
 protocol Benchmark: Sendable {
-    /// What `--only` is compared with.
+    /// The name for `--only`.
     static var name: String { get }
 
     init(effort: Effort)
 
-    /// Measures, and hands over each figure as soon as it is there.
+    /// Measures, and reports each figure as soon as it is ready.
     ///
-    /// - Parameter folder: Outlives the benchmark, since databases open files for as long as they live.
+    /// - Parameter folder: A folder that outlives the benchmark, because databases open files as long as they exist.
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws
 }
 
-/// How much is done for each figure.
+/// The amount of work per figure.
 struct Effort: Sendable {
-    /// Few rounds with few rows: it shows that the benchmarks run, and no more.
+    /// Uses few rounds and rows, only to show that the benchmarks run.
     var isQuick: Bool
     var gauge: Gauge
 

@@ -7,8 +7,8 @@ import Foundation
 struct BenchmarksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks",
-        abstract: "Measures Optimist beside what it is built on, in turn, and says which targets are met.",
-        discussion: "Build it for release. Times are medians; the ratio is the median of the rounds' own ratios.")
+        abstract: "Measure Optimist against the libraries below it, in alternating rounds, and check its targets.",
+        discussion: "Build it for release. Times are medians; the ratio is the median of the rounds' ratios.")
 
     private static let all: [any Benchmark.Type] = [
         LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Opening.self,
@@ -16,16 +16,16 @@ struct BenchmarksCommand: AsyncParsableCommand {
         NobodyThere.self, MemoryHits.self, Loads.self, DiskEntries.self, Eviction.self, FeedScroll.self,
     ]
 
-    @Flag(help: "Few rounds with few rows: shows that everything runs. The figures mean nothing.")
+    @Flag(help: "Use few rounds with few rows, to check that everything runs. The figures are meaningless.")
     var quick = false
 
-    @Option(help: "Only what has this name: \(all.map { $0.name }.joined(separator: ", ")).")
+    @Option(help: "Run only this benchmark: \(all.map { $0.name }.joined(separator: ", ")).")
     var only: String?
 
-    @Option(help: "Where to draw what grows with the number of rows, as SVG.", completion: .file())
+    @Option(help: "Write an SVG plot of the costs that grow with the number of rows.", completion: .file())
     var plot: String?
 
-    @Option(help: "What is measured: the time that passes, or the processors' time on a machine that others use too.")
+    @Option(help: "What to measure: wall-clock time, or CPU time for a machine that is not idle.")
     var gauge = Gauge.wall
 
     func validate() throws {

@@ -2,76 +2,76 @@
 
 import OptimistSession
 
-/// What each figure should come to, on the machine at hand. A ratio is Optimist's time or size by its rival's.
+/// The targets of the figures, for the machine at hand. A ratio is Optimist's time or size divided by its rival's.
 ///
-/// They were set before the code was written, from what the rivals and the bare parts take.
+/// They were set before the code was written, from measurements of the rivals and of the parts alone.
 enum Thresholds {
-    /// One row in a transaction of its own, by GRDB with the same durability.
+    /// One row in its own transaction, compared with GRDB at the same durability.
     static let localWrite = Target.ratio(atMost: 1.3)
-    /// 10,000 records in one transaction, by GRDB.
+    /// 10,000 records in one transaction, compared with GRDB.
     static let bulkRecords = Target.ratio(atMost: 1.4)
-    /// The same as bare SQL, where the records' own cost hides nothing.
+    /// The same with plain SQL, where the overhead of records hides nothing.
     static let bulkSQL = Target.ratio(atMost: 1.8)
-    /// The file after it, with every row pending.
+    /// The resulting file, with every row pending.
     static let fileSize = Target.ratio(atMost: 1.4)
-    /// From the commit to the new rows in the app's hands, by GRDB's ValueObservation.
+    /// From the commit until the app receives the new rows, compared with GRDB's ValueObservation.
     static let delivery = Target.ratio(atMost: 1.2)
     /// From the bytes of the answers to rows in an indexed table.
     static let firstSync = Target.rowsPerSecond(atLeast: 100_000)
-    /// Beyond what the process held before, for 100,000 rows: a tenth of what a million may take would be no test.
+    /// Beyond the memory held before. The limit is the same for 100,000 rows and for a million.
     static let firstSyncMemory = Target.megabytes(atMost: 150)
-    /// From the write to the last verdict, with a server that answers at once.
+    /// From the write to the last verdict, with a server that answers immediately.
     static let push = Target.rowsPerSecond(atLeast: 30_000)
-    /// The latest one of a hundred local writes while a million rows come in, by the same when nothing does.
+    /// The p99 of local writes while a million rows arrive, compared with an idle store.
     static let writeMeanwhile = Target.ratio(atMost: 10)
-    /// The same of how long a live query of another table takes from one state to the next, with the 10 ms that the app pauses
-    /// between two writes.
+    /// The p99 interval between states of a live query of another table, compared with an idle store. Includes the
+    /// app's pauses of 10 ms between writes.
     static let statesMeanwhile = Target.ratio(atMost: 10)
-    /// Opening a file in which a million rows are pending.
+    /// Opening a file with a million pending rows.
     static let opening = Target.milliseconds(atMost: 100)
 
-    /// A thousand requests that meet an expired token, whose renewal takes 200 ms: each is sent once, and those that had a
-    /// slot once more.
+    /// A thousand requests with an expired token, whose refresh takes 200 ms. Each is sent once; requests that had a
+    /// slot are sent again.
     static let expired = Target.milliseconds(atMost: 500)
     static let expiredSends = Target.count(atMost: Double(1_000 + SessionConfiguration().slots))
     static let oneRefresh = Target.count(atMost: 1)
     static let nothing = Target.count(atMost: 0)
-    /// A renewal that fails, with a thousand waiting, and a server that refuses every token: in a second.
+    /// Refreshes per second: if refreshes fail while a thousand requests wait, and if the server refuses every token.
     static let refreshesUnreachable = Target.count(atMost: 2)
     static let refreshesRefused = Target.count(atMost: 1)
-    /// Sends of one request.
+    /// Sends per request.
     static let sendsRefused = Target.count(atMost: 2)
     static let sendsOutage = Target.count(atMost: 1.1)
     static let cancelled = Target.milliseconds(atMost: 5)
-    /// What a session adds to its transport: to one request at a time, and to the processors when several are under way.
+    /// The overhead of a session: on the latency of one request, and on CPU time with several requests.
     static let overhead = Target.microseconds(atMost: 25)
     static let overheadBusy = Target.microseconds(atMost: 10)
-    /// Until a request to a host that refuses connections, or has no address, comes back.
+    /// Until a request fails because the host refuses connections or does not have an address.
     static let nobodyThere = Target.milliseconds(atMost: 50)
     static let sessionMemory = Target.megabytes(atMost: 1)
 
-    /// A value in memory under a text: asked for, and awaited on the main actor.
+    /// A value in memory with a string key: looked up, and awaited on the main actor.
     static let memoryHit = Target.nanoseconds(atMost: 100)
     static let awaitedHit = Target.nanoseconds(atMost: 120)
-    /// Joining a running fetch; starting a fetch for a new key; starting one and giving it up, with the task.
+    /// Joining a running fetch, a complete fetch for a new key, and starting and cancelling one, including its task.
     static let join = Target.nanoseconds(atMost: 200)
     static let load = Target.nanoseconds(atMost: 2_000)
     static let startAndCancel = Target.nanoseconds(atMost: 800)
-    /// A value in memory while three hundred wait for the disk: of a hundred, the slowest.
+    /// The p99 of a lookup in memory while 300 fetches wait for the disk.
     static let hitWhileReading = Target.nanoseconds(atMost: 1_000)
-    /// Fifty kilobytes from a file and to one, verified.
+    /// Reading 50 kB from a file and writing it, with verification.
     static let diskRead = Target.microseconds(atMost: 12)
     static let diskWrite = Target.microseconds(atMost: 30)
-    /// How often something is not in memory, by a cache that lets the least recently used go.
+    /// The miss rate, compared with an LRU cache.
     static let misses = Target.ratio(atMost: 1.02)
     static let missesOnAverage = Target.ratio(atMost: 0.95)
 
-    /// A hundredth of a frame each: taking in a change of the screen, and making the next snapshot.
+    /// A hundredth of a frame each: processing a scroll step, and creating the next snapshot.
     static let feedStep = Target.microseconds(atMost: 160)
     static let feedSnapshot = Target.microseconds(atMost: 160)
-    /// Asking for a page and telling what it has inserted, by the difference of the two lists of ids.
+    /// Loading a page and reporting its insertions, compared with a difference of the two lists of ids.
     static let feedPage = Target.ratio(atMost: 2)
-    /// The pictures that are kept, and some 300 bytes for each item.
+    /// The cached pictures, and about 300 bytes per item.
     static let feedMemory = Target.megabytes(atMost: 12)
 }
 

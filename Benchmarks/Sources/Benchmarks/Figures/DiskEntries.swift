@@ -3,7 +3,7 @@
 import Foundation
 @_spi(Internals) import OptimistLoading
 
-/// Fifty kilobytes to a disk cache and from it, beside the same in plain files.
+/// Measures writing 50 kB to a disk cache and reading it back, compared with plain files.
 struct DiskEntries: Benchmark {
     static let name = "disk-entries"
     let effort: Effort
@@ -39,7 +39,7 @@ struct DiskEntries: Benchmark {
     }
 }
 
-/// A file for each entry, and nothing else.
+/// One file per entry, without any bookkeeping.
 private struct PlainFiles {
     private let folder: String
 

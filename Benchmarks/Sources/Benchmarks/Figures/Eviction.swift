@@ -5,8 +5,7 @@ import OptimistCore
 import OptimistLoading
 import Synchronization
 
-/// How often something is asked for that is not in memory, beside a cache of the same size that lets the least recently used
-/// go: over traces that are drawn from a seed.
+/// Measures the miss rate of the memory cache, compared with an LRU cache of the same size, on traces drawn from seeds.
 struct Eviction: Benchmark {
     static let name = "eviction"
     let effort: Effort

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistLoading
 
-/// A feed of ten thousand photos that is scrolled through: what each step costs, each snapshot, each page, and all of it in
+/// Measures scrolling through a feed of ten thousand photos: the costs of a step, a snapshot and a page, and the
 /// memory.
 struct FeedScroll: Benchmark {
     static let name = "feed-scroll"
@@ -28,7 +28,7 @@ struct FeedScroll: Benchmark {
         try await memory(count, report)
     }
 
-    /// Scrolling by one photo, whose picture is in memory, and the snapshot of that.
+    /// Scrolls by one photo, whose picture is in memory, and reads the resulting snapshot.
     private func steps(in feed: PhotoFeed<Int>, _ count: Int, _ report: (Figure) -> Void) async throws {
         let snapshots = feed.snapshots()
         _ = await snapshots.first { _ in true }
@@ -45,7 +45,8 @@ struct FeedScroll: Benchmark {
         report(Figure("the snapshot of that", .time(Samples(pictures)), target: Thresholds.feedSnapshot))
     }
 
-    /// The next page at the end of a long feed, with the snapshot that says what it has inserted, beside a difference of lists.
+    /// Loads the next page at the end of a long feed, with a snapshot of the insertions, compared with a difference of
+    /// lists.
     private func pages(of count: Int, _ loader: Loader<String, Int>, _ report: (Figure) -> Void) async throws {
         let rounds = effort.rounds(60)
         let feed = try await feed(of: count, loader, pages: rounds + 1)
@@ -73,7 +74,7 @@ struct FeedScroll: Benchmark {
                 "a page at the end of 10,000 items", pair, rival: "the difference alone", target: Thresholds.feedPage))
     }
 
-    /// All of it scrolled through, with pictures; only few of them fit.
+    /// Scrolls through the feed with pictures. Only a few of them fit into memory.
     private func memory(_ count: Int, _ report: (Figure) -> Void) async throws {
         guard let before = Memory.forgetPeak() else { return }
         let loader = Loader<String, [UInt8]>(
@@ -93,7 +94,7 @@ struct FeedScroll: Benchmark {
                 target: Thresholds.feedMemory))
     }
 
-    /// A feed whose first page has so many items, and then so many pages.
+    /// Returns a feed whose first page has `count` items, followed by `pages` more pages.
     private func feed<Value>(
         of count: Int, _ loader: Loader<String, Value>, pages: Int = 0
     ) async throws -> PhotoFeed<Value> {

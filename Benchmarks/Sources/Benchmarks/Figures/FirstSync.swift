@@ -5,16 +5,16 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// What a new device goes through: all of its account's rows, from the bytes of the answers to an indexed table.
+/// Measures the first sync of a new device: all rows of an account, from the bytes of the answers to an indexed table.
 struct FirstSync: Benchmark {
     static let name = "first-sync"
     let effort: Effort
 
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(100_000)
-        // A snapshot brings rows in the order of their ids.
+        // A snapshot sends rows in the order of their ids.
         let pages = Todo.make(count).sorted { $0.id.uuidString < $1.id.uuidString }.parts(of: RowSync.Limit.pageRows)
-        // First of all: later, what earlier rounds have freed would be taken for nothing.
+        // Memory comes first: later, the process could reuse what earlier rounds have freed.
         if let extra = try await extraMemory(pages, in: folder) {
             report(Figure("memory beyond the answers' bytes", .size(bytes: extra), target: Thresholds.firstSyncMemory))
         }
@@ -33,7 +33,7 @@ struct FirstSync: Benchmark {
         report(Figure("the same beside its decoding", decoding, rows: count, rival: "decoding alone"))
     }
 
-    /// The whole client: session, reading, engine, store.
+    /// The full client: session, decoding, engine, store.
     private func receive(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double {
         let server = PreparedServer(received: pages)
         let store = try folder.store(isIndexed: true)
@@ -48,7 +48,8 @@ struct FirstSync: Benchmark {
         return Memory.peak.map { $0 - before }
     }
 
-    /// The floor: the same rows into the same table by one prepared statement, a transaction for each page.
+    /// A baseline: inserts the same rows into the same table with one prepared statement, in a transaction for each
+    /// page.
     private func insert(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double {
         let plain = try folder.plain(isIndexed: true)
         return try await effort.gauge.seconds {
@@ -56,7 +57,7 @@ struct FirstSync: Benchmark {
         }
     }
 
-    /// The other floor: the bytes to rows in memory, and nothing done with them.
+    /// A baseline: decodes the bytes to rows and discards them.
     private func read(_ pages: [[UInt8]]) async throws -> Double {
         try await effort.gauge.seconds {
             for bytes in pages {

@@ -4,8 +4,8 @@ import Foundation
 @_spi(Internals) import OptimistLoading
 import Synchronization
 
-/// What a loader adds to a fetch: joining one, wanting one that has to wait, beginning and giving one up, and a whole
-/// one. Processor time, since a machine that does something else meanwhile is not to be seen in it.
+/// Measures the overhead of a loader: joining a fetch, requesting one that must wait, starting and cancelling one, and
+/// a complete one. It uses CPU time, which other work on the machine does not affect.
 struct Loads: Benchmark {
     static let name = "loads"
     let effort: Effort
@@ -37,7 +37,7 @@ struct Loads: Benchmark {
 
     private static func suffix(_ threads: Int) -> String { threads == 1 ? "" : ", two threads at once" }
 
-    /// Does something for each key, on as many threads as there are lists of them.
+    /// Does work for each key, with a thread for each list of keys.
     private static func forEach(_ keys: [[String]], _ work: @Sendable (String) -> Void) {
         DispatchQueue.concurrentPerform(iterations: keys.count) { thread in
             for key in keys[thread] { work(key) }
@@ -64,7 +64,7 @@ struct Loads: Benchmark {
         return time
     }
 
-    /// All slots are taken, so that no fetch begins.
+    /// All slots are taken, so no fetch starts.
     private static func wantInVain(_ keys: [[String]]) async -> Double {
         let loader = endless()
         let busy = (0..<6).map { loader.subscribe("busy \($0)") { _ in } }
@@ -73,7 +73,7 @@ struct Loads: Benchmark {
         return time
     }
 
-    /// Each fetch has its slot and its task, which is cancelled, and has ended when the time is over.
+    /// Each fetch gets its slot and its task, which is cancelled. The time includes the end of all tasks.
     private static func beginAndCancel(_ keys: [[String]]) async -> Double {
         let count = keys.count * keys[0].count
         let left = Countdown(count)
@@ -133,7 +133,6 @@ struct Loads: Benchmark {
     }
 }
 
-/// The tickets of one thread.
 private final class Kept: Sendable {
     private let tickets = Mutex<[LoadSubscription]>([])
 
@@ -145,7 +144,7 @@ private final class Countdown: Sendable {
 
     init(_ count: Int) { state = Mutex((count, nil)) }
 
-    /// Begins something, and waits until all of it has ended.
+    /// Starts work and waits until the countdown reaches zero.
     func whenOver(_ begin: () -> Void) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.isOver = continuation }

@@ -3,7 +3,7 @@
 import GRDB
 import Optimist
 
-/// One row in a transaction of its own: what a tap on "Add" costs.
+/// Measures one row in its own transaction, the cost of a tap on "Add".
 struct LocalWrite: Benchmark {
     static let name = "local-write"
     let effort: Effort

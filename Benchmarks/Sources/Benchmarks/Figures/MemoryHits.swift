@@ -4,7 +4,7 @@ import Foundation
 import OptimistLoading
 import Synchronization
 
-/// Asking for a value in memory, beside a dictionary with a lock, and the system's own cache.
+/// Measures the lookup of a value in memory, compared with a dictionary with a lock and the system's cache.
 struct MemoryHits: Benchmark {
     static let name = "memory-hits"
     let effort: Effort
@@ -33,7 +33,7 @@ struct MemoryHits: Benchmark {
         report(Figure("a value in memory, awaited", .time(Samples(awaited)), target: Thresholds.awaitedHit))
     }
 
-    /// The time of one look by the time of many, each thread's.
+    /// Returns the time of one lookup, averaged over the lookups of each thread.
     private func times(_ threads: Int, _ look: @escaping @Sendable (String) -> Int) -> [Double] {
         let keys = keys
         let rounds = effort.isQuick ? 2 : Self.rounds
@@ -60,7 +60,7 @@ private final class Locked: Sendable {
     let values = Mutex<[String: Int]>([:])
 }
 
-/// > Note: `NSCache` locks by itself, but is not marked so on every system.
+/// > Note: `NSCache` is thread-safe, but is not marked as `Sendable` on every system.
 private final class SystemCache: @unchecked Sendable {
     private let cache = NSCache<NSString, NSNumber>()
 

@@ -3,9 +3,10 @@
 import HTTPTypes
 import OptimistSession
 
-/// How long it takes until a request to an address without a server is back. The name server of the machine that
-/// measures may lose a question, and the system's resolver then waits for seconds: so for names, the median tells what
-/// the transport does.
+/// Measures how soon a request to an address without a server fails.
+///
+/// The machine's name server may lose a query, and the system's resolver then waits for seconds. For names, therefore,
+/// only the median reflects the transport.
 struct NobodyThere: Benchmark {
     static let name = "nobody-there"
     let effort: Effort

@@ -3,7 +3,8 @@
 import Foundation
 import Optimist
 
-/// From a bulk write to the last row's verdict, with a server that answers at once: what sending costs the device.
+/// Measures the device's cost of pushing: from a bulk write to the last verdict, with a server that answers
+/// immediately.
 struct PushOut: Benchmark {
     static let name = "push"
     let effort: Effort

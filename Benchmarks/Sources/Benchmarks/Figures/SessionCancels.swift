@@ -4,7 +4,7 @@ import HTTPTypes
 import OptimistCore
 import OptimistSession
 
-/// Requests that wait for a renewal and are cancelled one by one, at random: how long each takes to be back.
+/// Measures how soon requests that wait for a token refresh return when they are cancelled one by one, in random order.
 struct SessionCancels: Benchmark {
     static let name = "session-cancels"
     let effort: Effort
@@ -17,7 +17,7 @@ struct SessionCancels: Benchmark {
             Task { _ = try await session.send(SessionRequest("/rows", deadline: .seconds(3600))) }
         }
         while server.counts.refreshes == 0 { await Task.yield() }
-        // All are in the queue by now, since each was made before.
+        // After this pause, all requests are in the queue.
         try await Task.sleep(for: .seconds(1))
         var random = SplitMix64(seed: 1)
         tasks.shuffle(using: &random)

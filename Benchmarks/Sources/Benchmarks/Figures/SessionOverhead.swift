@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import OptimistSession
 
-/// What a session adds to a transport that answers at once.
+/// Measures the overhead of a session on a transport that answers immediately.
 struct SessionOverhead: Benchmark {
     static let name = "session-overhead"
     let effort: Effort

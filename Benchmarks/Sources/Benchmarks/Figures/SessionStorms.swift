@@ -5,7 +5,7 @@ import HTTPTypes
 import OptimistCore
 import OptimistSession
 
-/// A thousand requests at once while the session is in trouble: what they cost the server, and how they end.
+/// Measures a thousand simultaneous requests during failures of the session: the load on the server and the results.
 struct SessionStorms: Benchmark {
     static let name = "session-storms"
     let effort: Effort
@@ -34,7 +34,8 @@ struct SessionStorms: Benchmark {
         report(Figure("failures", .count(Double(failures)), target: Thresholds.nothing))
     }
 
-    /// Those that wait, and one more every millisecond, since each is an occasion to try again.
+    /// Runs waiting requests and one more every millisecond, because each new request is an occasion to retry the
+    /// refresh.
     private func unreachable(_ report: (Figure) -> Void) async {
         var (refreshes, signOuts) = (0, 0)
         for _ in 0..<effort.rounds(10) {
@@ -105,7 +106,7 @@ struct SessionStorms: Benchmark {
     private func outage(_ report: (Figure) -> Void) async {
         let server = TokenServer { _, _ in .unavailable }
         let session = server.session()
-        // The first drain the budget.
+        // The first requests exhaust the retry budget.
         _ = await errors(of: 100, session)
         let before = server.counts.sends
         for _ in 0..<10 { _ = await errors(of: 100, session) }
@@ -115,7 +116,7 @@ struct SessionStorms: Benchmark {
     }
 }
 
-/// Sends so many requests at once, and returns the errors of those that failed.
+/// Sends requests simultaneously, and returns the errors of those that fail.
 private func errors(
     of count: Int, _ session: Session, _ urgency: SessionRequest.Urgency = .interactive
 ) async -> [any Error] {

@@ -4,10 +4,10 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Inserts to-dos through SQLite's own interface: nothing of GRDB's and nothing of ours.
+/// Inserts to-dos with SQLite's C interface, without GRDB or Optimist.
 struct BareInsert {
     private let statement: OpaquePointer?
-    /// SQLite copies what it is given.
+    /// Makes SQLite copy bound values.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(_ db: Database) throws {
@@ -18,7 +18,6 @@ struct BareInsert {
         self.statement = statement
     }
 
-    /// Inserts, and gives the statement back.
     func run(_ todos: [Todo]) throws {
         defer { sqlite3_finalize(statement) }
         for (index, todo) in todos.enumerated() {

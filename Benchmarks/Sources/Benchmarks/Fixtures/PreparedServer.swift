@@ -8,7 +8,7 @@ import OptimistTesting
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// A server that has the bytes of its answers ready, so that what is measured is the client: session, engine, store.
+/// A server with prepared answers, so that only the client is measured: session, engine and store.
 final class PreparedServer: Sendable {
     private static let account = "a1"
     private static let epoch = "e1"
@@ -20,21 +20,22 @@ final class PreparedServer: Sendable {
     private let (drained, drain) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - received: Rows that the device does not have, in the order of their ids: a list for each part of a snapshot.
-    ///   - pushed: The ids of the rows that it will push, a list for each push. Each is accepted as it is.
+    ///   - received: Rows that the device does not have, sorted by id, with a list for each part of a snapshot.
+    ///   - pushed: The ids of the rows that the device will push, with a list for each push. The server accepts every
+    ///     row.
     init(received: [[Todo]] = [], pushed: [[UUID]] = []) {
         pages =
             received.enumerated().map { Self.part($1, number: $0, isLast: $0 == received.count - 1) } + [Self.tail]
         verdicts = pushed.enumerated().map { Self.verdicts($1, number: $0) }
     }
 
-    /// The bytes of every page that has rows.
+    /// The bytes of every page with rows.
     var pageBytes: [[UInt8]] { pages.dropLast() }
 
-    /// Waits until the device has applied every page: it then asks for the next.
+    /// Waits until the device has applied every page. The device then requests the next one.
     func isDrained() async { for await _ in drained { return } }
 
-    /// A signed-in session with this server.
+    /// Returns a signed-in session with this server.
     func session() throws -> Session {
         guard let address = Self.address else { preconditionFailure("an address that cannot be read") }
         let credentials = Credentials(
@@ -63,14 +64,14 @@ final class PreparedServer: Sendable {
 
     // MARK: - Preparing
 
-    /// Without an address of pokes: the engine then asks by itself.
+    /// The resource has no event source, so the engine polls.
     private static let resource = SessionResource(
         username: "ada@example.org", apiURL: "/jmap", eventSourceURL: "", state: "s1", epoch: epoch,
         initialState: "\(epoch).0",
         accounts: [account: Schema(id: "planner", types: ["todo": TypeSchema(columns: [:])])],
         primaryAccount: account)
 
-    /// Where the account stands before anything is pushed.
+    /// The account's state before the first push.
     private static let seq: Int64 = 1_000_000
     private static let state = "\(epoch).\(seq)"
 
@@ -82,12 +83,13 @@ final class PreparedServer: Sendable {
         return bytes(Invocation("todo/changes", part.json(accountID: account), callID: "0"))
     }
 
-    /// Nothing has changed since the snapshot began.
+    /// The page after the snapshot, without changes.
     private static let tail = bytes(
         Invocation(
             "todo/changes", InlineChanges(oldState: state, newState: state).json(accountID: account), callID: "0"))
 
-    /// Rows as they stand on a server: of a few devices, each written at a time of its own, every fourth edited since.
+    /// Returns a row like on a server with a few devices: each row has its own clock, and every fourth was edited
+    /// later.
     private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
         func clock(_ milliseconds: Int64) -> WriteClock {
             WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")

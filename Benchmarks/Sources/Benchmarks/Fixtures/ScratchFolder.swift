@@ -4,11 +4,10 @@ import Foundation
 import GRDB
 import Optimist
 
-/// A folder of database files.
+/// A temporary folder for database files.
 struct ScratchFolder: Sendable {
     let url: URL
 
-    /// Makes a folder and removes it after the work.
     static func using<Result>(_ work: (ScratchFolder) async throws -> Result) async throws -> Result {
         let url = FileManager.default.temporaryDirectory.appending(path: "optimist-benchmarks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -16,10 +15,9 @@ struct ScratchFolder: Sendable {
         return try await work(ScratchFolder(url: url))
     }
 
-    /// An address for one more file.
+    /// Returns the URL of a new file.
     func file() -> URL { url.appending(path: "\(UUID().uuidString).sqlite") }
 
-    /// A store with Optimist's own settings.
     func store(
         at file: URL? = nil, durability: Store.Durability = .normal, isIndexed: Bool = false
     ) throws -> Store {
@@ -28,7 +26,7 @@ struct ScratchFolder: Sendable {
         }
     }
 
-    /// The same database without Optimist.
+    /// Opens the same database without Optimist.
     func plain(
         at file: URL? = nil, durability: Store.Durability = .normal, isIndexed: Bool = false
     ) throws -> DatabasePool {
@@ -44,10 +42,10 @@ struct ScratchFolder: Sendable {
         return pool
     }
 
-    /// Moves everything from the log into a file, and returns its size in bytes.
+    /// Moves the write-ahead log into the file, and returns the file's size in bytes.
     ///
-    /// A store that has just been released may still be copying its log, and SQLite gives no way to wait for that: it
-    /// is tried again.
+    /// A store that has just been released may still be checkpointing, and SQLite does not offer a way to wait for it,
+    /// so this retries.
     @discardableResult
     func checkpoint(_ file: URL) throws -> Int {
         let queue = try DatabaseQueue(path: file.path)
@@ -64,7 +62,7 @@ struct ScratchFolder: Sendable {
         return try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
 
-    /// A copy of a file that was checkpointed and is not open.
+    /// Copies a file that was checkpointed and is not open.
     func copy(of file: URL) throws -> URL {
         let copy = self.file()
         try FileManager.default.copyItem(at: file, to: copy)

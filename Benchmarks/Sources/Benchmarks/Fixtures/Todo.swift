@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import Optimist
 
-/// The record of every benchmark.
 struct Todo: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "todo"
 
@@ -15,7 +14,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     var done = false
     var alarm: Date?
 
-    /// - Parameter isIndexed: Whether its list by date has an index.
+    /// - Parameter isIndexed: Whether to create an index for the list by date.
     static func migrate(_ migrator: inout DatabaseMigrator, isIndexed: Bool = false) {
         migrator.registerMigration("todo") { db in
             try db.create(table: "todo") { t in
@@ -32,7 +31,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 
     static func make(_ count: Int) -> [Todo] { (0..<count).map { Todo(priority: $0 % 4) } }
 
-    /// To-dos in the order of their ids, which are scattered like random ones.
+    /// Returns to-dos sorted by id. The ids are spread like random ones.
     static func inOrder(_ count: Int) -> [Todo] {
         let step = UInt64.max / UInt64(count)
         return (0..<count).map { index in
@@ -49,10 +48,9 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 }
 
 extension [Todo] {
-    /// Inserts all of them as records.
     func insert(_ db: Database) throws { for todo in self { try todo.insert(db) } }
 
-    /// Inserts all of them by one statement, without a record's own cost.
+    /// Inserts the to-dos with one statement, without the overhead of records.
     func insertBySQL(_ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: "INSERT INTO todo(id, content, date, priority, done) VALUES (?, ?, ?, ?, ?)")
@@ -61,7 +59,7 @@ extension [Todo] {
         }
     }
 
-    /// Raises every priority, through records: each names all of its columns.
+    /// Raises every priority through records, which write all columns.
     func raise(_ db: Database) throws {
         for var todo in self {
             todo.priority += 1

@@ -6,13 +6,13 @@ import OptimistSession
 import OptimistTesting
 import Synchronization
 
-/// A transport whose server gives tokens and counts, and fails as it is told. It answers without leaving the process.
+/// A transport with a built-in server that issues tokens, counts requests and fails on demand.
 final class TokenServer: Transport {
     struct Counts {
         var sends = 0
         var sendsByPath: [String: Int] = [:]
         var refreshes = 0
-        /// Requests that were sent although the session had ended.
+        /// Requests that were sent after the session had ended.
         var sendsAfterTheEnd = 0
     }
 
@@ -27,7 +27,7 @@ final class TokenServer: Transport {
     private let isRefreshReachable: Bool
     private let answer: @Sendable (_ sends: Int, _ generation: Int) -> Answer
 
-    /// - Parameter answer: Gets how many requests were sent and the number of the token that this one carries.
+    /// - Parameter answer: Receives the number of requests so far and the number of this request's token.
     init(
         latency: Duration = .zero, refreshLatency: Duration = .zero, isRefreshReachable: Bool = true,
         countsPaths: Bool = false, _ answer: @escaping @Sendable (_ sends: Int, _ generation: Int) -> Answer
@@ -41,7 +41,7 @@ final class TokenServer: Transport {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// A session that is signed in with the first token.
+    /// Returns a session that is signed in with the first token.
     func session() -> Session {
         guard let address = Self.address else { preconditionFailure("an address that cannot be read") }
         let credentials = Credentials(
@@ -54,7 +54,7 @@ final class TokenServer: Transport {
         return session
     }
 
-    /// Ends the circle in which the session and its server hold each other.
+    /// Breaks the reference cycle between the session and its server.
     func letGo() { state.withLock { $0.session = nil } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {

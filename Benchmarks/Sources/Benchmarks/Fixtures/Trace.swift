@@ -7,16 +7,16 @@ import OptimistCore
 struct Trace {
     enum Ask {
         case key(Int)
-        /// The items near the screen now.
+        /// The items that are near the screen.
         case near(ClosedRange<Int>)
     }
 
     enum Kind: String, CaseIterable {
-        /// A feed that is scrolled down, with flicks back and eight items fetched ahead, and its authors' pictures.
+        /// A feed that is scrolled down, with occasional flicks back, eight prefetched items, and pictures of authors.
         case feed
-        /// Things with few of them asked for often, by Zipf's law.
+        /// Items requested with a Zipf distribution.
         case zipf
-        /// The same, with long passages that are looked through once.
+        /// The same, with long runs of items that are requested once.
         case scan
     }
 
@@ -32,7 +32,7 @@ struct Trace {
             }
     }
 
-    /// From 20 to 80 kB, always the same for a key.
+    /// Returns the size of a key's value, from 20 to 80 kB.
     static func cost(_ key: Int) -> Int {
         var random = SplitMix64(seed: UInt64(truncatingIfNeeded: key) &* 0x9E37_79B9_7F4A_7C15)
         return Int.random(in: 20_000..<80_000, using: &random)
@@ -89,10 +89,10 @@ struct Trace {
     }
 }
 
-/// A cache that lets go of the value whose last use was longest ago.
+/// An LRU cache.
 struct LeastRecentlyUsed {
     private var uses: [Int: Int] = [:]
-    /// The keys by their uses, the oldest first; those that were used again since are skipped.
+    /// The keys with the times of their uses, the oldest first. Outdated entries are skipped.
     private var queue: [(key: Int, use: Int)] = []
     private var start = 0
     private var cost = 0
@@ -108,7 +108,7 @@ struct LeastRecentlyUsed {
         return Double(misses) / Double(count)
     }
 
-    /// Returns whether the key was here.
+    /// Returns whether the key was cached.
     private mutating func use(_ key: Int, _ limit: Int) -> Bool {
         now += 1
         let isHere = uses.updateValue(now, forKey: key) != nil

@@ -3,7 +3,8 @@
 import GRDB
 import Synchronization
 
-/// Notes when each state of a query arrives. Time passes here: a gauge of processors would not see the waiting.
+/// Records when each state of a query arrives. It always uses wall-clock time, because CPU time does not include
+/// waiting.
 final class Watch: Sendable {
     private typealias Arrival = (mark: Int, at: ContinuousClock.Instant)
 
@@ -19,7 +20,7 @@ final class Watch: Sendable {
 
     deinit { watcher.cancel() }
 
-    /// Changes one row at a time and waits for the state that has it. The time begins with the commit.
+    /// Changes one row at a time, and returns the times from each commit to the state with the change.
     func times(
         _ count: Int, _ write: (@escaping @Sendable (Database) throws -> Void) async throws -> Void
     ) async throws -> [Double] {

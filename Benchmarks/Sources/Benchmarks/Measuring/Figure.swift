@@ -2,18 +2,17 @@
 
 import Foundation
 
-/// One line of the table.
 struct Figure {
     let name: String
     let measured: Measure
-    /// What it is compared with, in words and as it was measured beside it.
+    /// The rival's name and its own measurement.
     var rival: (name: String, measure: Measure)?
     var ratio: Double?
     var target: Target?
-    /// Where it stands in the plot of what grows with the number of rows.
+    /// The figure's point in the growth plot.
     var point: GrowthPlot.Point?
 
-    /// A figure whose time is compared with a rival's.
+    /// Creates a figure with a rival that was measured in the same rounds.
     init(_ name: String, _ pair: Paired, rows: Int? = nil, rival: String, target: Target? = nil) {
         func measure(_ samples: Samples) -> Measure { rows.map { .rate(rows: $0, samples) } ?? .time(samples) }
         self.name = name
@@ -23,7 +22,7 @@ struct Figure {
         self.target = target
     }
 
-    /// A figure of any kind that is compared with a rival's.
+    /// Creates a figure with a given ratio.
     init(_ name: String, _ measured: Measure, rival: (name: String, measure: Measure), ratio: Double, target: Target) {
         (self.name, self.measured, self.rival, self.ratio, self.target) = (name, measured, rival, ratio, target)
     }
@@ -35,10 +34,10 @@ struct Figure {
     }
 }
 
-/// A quantity as it was measured, with its unit.
+/// A measured quantity with its unit.
 enum Measure: CustomStringConvertible {
     case time(Samples)
-    /// Some rows in each sample's time.
+    /// The time per sample for a number of rows.
     case rate(rows: Int, Samples)
     case size(bytes: Double)
     case count(Double)
@@ -65,7 +64,7 @@ extension Double {
     func formatted(decimals: Int) -> String { String(format: "%.\(decimals)f", self) }
 }
 
-/// A whole number with its thousands set apart.
+/// Formats a whole number with thousands separators.
 func grouped(_ number: Double) -> String {
     var digits = Array(number.formatted(decimals: 0))
     for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }

@@ -3,14 +3,14 @@
 import ArgumentParser
 import Foundation
 
-/// The counters that are read before and after a piece of work.
+/// The kind of time that is measured.
 enum Gauge: String, CaseIterable, ExpressibleByArgument {
-    /// The time that passes. What people feel, if the machine has nothing else to do.
+    /// Wall-clock time, which users experience. Requires an idle machine.
     case wall
-    /// The time of all processors that the process takes. For a machine that others use too; it sees no waiting for a disk.
+    /// The process's CPU time, for a machine that is not idle. It does not include waiting for a disk.
     case cpu
 
-    /// Returns how long some work takes, in seconds.
+    /// Returns the time that some work takes, in seconds.
     func seconds(_ work: () async throws -> Void) async rethrows -> Double {
         let start = now
         try await work()

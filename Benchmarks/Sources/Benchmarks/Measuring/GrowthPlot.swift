@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// What a row costs by the number of rows in the table, both on logarithmic scales.
+/// A log-log plot of the cost of a row by the number of rows in the table.
 struct GrowthPlot {
     struct Point {
-        /// The line that it is on.
+        /// The name of the point's line.
         let name: String
         let rows: Int
         let seconds: Double
@@ -62,7 +62,7 @@ struct GrowthPlot {
 
     private func x(_ rows: Int) -> Double { left + (width - left - right) * (log10(Double(rows)) - 3) / 3 }
 
-    /// From ten microseconds at the bottom to three milliseconds at the top.
+    /// Maps ten microseconds to the bottom and three milliseconds to the top.
     private func y(_ seconds: Double) -> Double {
         let share = (log10(seconds * 1e6) - 1) / (log10(3_000) - 1)
         return height - bottom - (height - top - bottom) * min(max(share, 0), 1)

@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 
-/// Where and of what the figures are.
+/// The machine and the versions that the figures belong to.
 struct Machine: CustomStringConvertible {
     var description: String {
         let system = ProcessInfo.processInfo
@@ -24,7 +24,7 @@ struct Machine: CustomStringConvertible {
         return version ?? "of an unknown version"
     }
 
-    /// The commit of the working copy, marked if there are changes beside it.
+    /// The commit of the working copy, marked if there are uncommitted changes.
     private var commit: String {
         let git = Process()
         git.executableURL = URL(filePath: "/usr/bin/env")

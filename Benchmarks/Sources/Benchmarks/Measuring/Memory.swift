@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// The most memory that the process has held at a time. Linux only: other systems cannot reset it.
+/// The process's peak memory. Linux only, because other systems cannot reset the peak.
 enum Memory {
-    /// Forgets the peak so far. Returns the bytes held now, or nil where this cannot be measured.
+    /// Resets the peak. Returns the current memory in bytes, or nil if the system does not support this.
     ///
     /// > Source: Linux, proc(5), on /proc/pid/clear_refs and /proc/pid/status.
     static func forgetPeak() -> Double? {

@@ -1,17 +1,18 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Two ways to do one thing, measured in turn so that a machine that changes speed slows both alike.
+/// Measurements of two ways to do the same thing, in alternation, so that changes of the machine's speed affect both.
 struct Paired {
     let subject: Samples
     let rival: Samples
     /// The median of the rounds' ratios.
     let ratio: Double
 
-    /// Measures both sides in each round, the one that goes first being the other one each time.
+    /// Measures both sides in each round, and alternates which side is first.
     ///
     /// - Parameters:
-    ///   - rounds: How often. One more comes before, and is not counted.
+    ///   - rounds: The number of rounds, after one warm-up round.
     ///   - subject: Returns the times of one round, in seconds.
+    ///   - rival: Returns the rival's times of one round, in seconds.
     init(
         rounds: Int, subject: () async throws -> [Double], rival: () async throws -> [Double]
     ) async throws {

@@ -1,10 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Times of one thing, in seconds.
+/// Measured times, in seconds.
 struct Samples {
     private let sorted: [Double]
 
-    /// - Parameter seconds: At least one.
+    /// - Parameter seconds: Must not be empty.
     init(_ seconds: [Double]) {
         precondition(!seconds.isEmpty, "nothing was measured")
         sorted = seconds.sorted()
@@ -13,7 +13,7 @@ struct Samples {
     var median: Double { quantile(0.5) }
     var p99: Double { quantile(0.99) }
 
-    /// The smallest time that at least this share of all does not exceed.
+    /// Returns the smallest time that at least this share of the samples does not exceed.
     func quantile(_ share: Double) -> Double {
         sorted[min(sorted.count - 1, max(0, Int((share * Double(sorted.count)).rounded(.up)) - 1))]
     }

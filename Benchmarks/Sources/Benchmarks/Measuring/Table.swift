@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The table, a line at a time.
 struct Table {
     private static let widths = [46, 30, 48, 5, 16, 6]
 
