@@ -7,21 +7,21 @@ import OptimistProxy
 import OptimistServer
 import OptimistSession
 
-/// The lab's phones, by name, and whose they are.
+/// The lab's phones by name, and their accounts.
 actor DevicePark {
     private let folder: URL
     private let server: OptimistServer
-    /// The ports of the servers that phones reach, in turn.
+    /// The ports of the servers, which phones use in turn.
     private let serverPorts: [Int]
     private let started = ContinuousClock.now
     nonisolated let newsroom = Newsroom()
-    /// The name under which the phones' app keeps its health on the server. Nil: it keeps none.
+    /// The name of the phones' app for health on the server. Nil if health is off.
     private let healthApp: String?
     private let logger: Logger
     private var settings: LabSettings
     private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
-    /// The phones that are not open yet. While there are some, requests about phones wait.
+    /// The phones that are not open yet. Until they are, requests about phones wait.
     private(set) var opening: [PhoneOpening] = []
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -34,7 +34,7 @@ actor DevicePark {
         settings = try LabSettings.load(from: folder)
     }
 
-    /// Names the phones that ``startAll()`` opens. From now on, a request about a phone waits until all are open.
+    /// Names the phones that ``startAll()`` opens. From here on, requests about phones wait until all are open.
     func announce() { opening = settings.devices.map { PhoneOpening(name: $0.name, step: .turn) } }
 
     func startAll() async throws {
@@ -46,7 +46,7 @@ actor DevicePark {
         for device in settings.devices { try await open(device) }
     }
 
-    /// Returns when the phones that were announced are open, or cannot be opened.
+    /// Returns when all announced phones have opened or failed to open.
     func opened() async {
         if opening.isEmpty { return }
         await withCheckedContinuation { waiting.append($0) }
@@ -72,7 +72,7 @@ actor DevicePark {
         return device
     }
 
-    /// Adds a phone, switches it on and signs it in.
+    /// Adds a phone, starts it and signs it in.
     func add(_ name: String, account: String) async throws -> LabDevice {
         await opened()
         guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil
@@ -87,7 +87,7 @@ actor DevicePark {
         return try await open(device)
     }
 
-    /// The server's id of an account, by the name it has in the lab.
+    /// Returns the server's id of an account, by its name in the lab.
     func serverAccount(named name: String) async throws -> String {
         let email = settings.account(named: name).email
         guard let account = try await server.accounts().first(where: { $0.email == email }) else {
@@ -96,7 +96,7 @@ actor DevicePark {
         return account.id
     }
 
-    /// The same. Nil: the account was deleted, and has not been created again yet.
+    /// Returns the same, or nil if the account was deleted and has not been created again.
     func presentAccount(named name: String) async throws -> String? {
         do { return try await serverAccount(named: name) } catch let error as OptimistError
             where error.code == .notInLab && accounts[name] != nil
@@ -105,14 +105,14 @@ actor DevicePark {
         }
     }
 
-    /// The to-dos that running phones have and that are as asked for.
+    /// Returns the to-dos on running phones that satisfy a condition.
     func rows(where isWanted: (ShownTodo) -> Bool) async throws -> Set<AccountRow> {
         var rows: Set<AccountRow> = []
         try await forEachRow { todo, row in if isWanted(todo) { rows.insert(row) } }
         return rows
     }
 
-    /// The to-dos that running phones have, by their sync state. One may be in several: phones are at different places.
+    /// Returns the to-dos on running phones by sync state. Phones may have a to-do in different states.
     func rowsBySync() async throws -> [String: Set<AccountRow>] {
         var rows: [String: Set<AccountRow>] = [:]
         try await forEachRow { todo, row in rows[todo.sync, default: []].insert(row) }
@@ -135,7 +135,7 @@ actor DevicePark {
         return account
     }
 
-    /// Remembers the password that an account has been given.
+    /// Stores an account's new password.
     func keep(_ password: String, of account: LabAccount) throws {
         account.password = password
         for index in settings.accounts.indices where settings.accounts[index].name == account.name {
@@ -163,13 +163,13 @@ actor DevicePark {
     }
 }
 
-/// A phone that is not open yet, and what it does.
+/// The progress of a phone that is not open yet.
 struct PhoneOpening: Encodable, Sendable {
     enum Step: String, Encodable {
-        /// It waits until the phones before it are open.
+        /// It waits for the phones before it.
         case turn
         case database, signIn
-        /// It is open, and waits for the others.
+        /// It is open, and waits for the other phones.
         case others
     }
 
@@ -178,7 +178,7 @@ struct PhoneOpening: Encodable, Sendable {
 }
 
 extension LabDevice {
-    /// Signs in unless a user is signed in: after a relaunch the phone's own credentials count.
+    /// Signs in unless a user is signed in already, for example after a relaunch.
     func ensureSignedIn() async throws {
         let session = try phone().session
         for await state in session.states {
@@ -190,7 +190,7 @@ extension LabDevice {
         }
     }
 
-    /// Signs in to the phone's own account, which is made if the server has none.
+    /// Signs in to the phone's own account, which is created if it does not exist on the server.
     func signIn(email: String? = nil, password: String? = nil) async throws {
         let session = try phone().session
         let (email, password) = (email ?? account.email, password ?? account.password)

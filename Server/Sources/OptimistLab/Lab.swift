@@ -13,30 +13,31 @@ import OptimistSession
 import OptimistWire
 import Synchronization
 
-/// Two phones, a server, and a network between them that you can break, behind a web page.
+/// A web page with two phones, a server, and a network between them that you can break.
 ///
-/// Everything is real: the phones are clients as an app has them, with database files of their own; the server is the one of
-/// `optimist serve`, or three processes of it on one database; between them stand TCP proxies. It all lies in one folder and is there again at the next launch.
+/// All parts are real. The phones are clients with their own database files. The server is that of `optimist serve`, or
+/// three processes of it on one database. The networks are TCP proxies. Everything is stored in one folder and
+/// continues at the next launch.
 package final class Lab: Sendable {
     /// The settings of a lab.
     package struct Configuration: Sendable {
-        /// The folder of all files. The lab makes it if it is missing.
+        /// The folder of all files. The lab creates it if it is missing.
         package var folder: URL
-        /// The port of the page on 127.0.0.1. Zero: any free one. Default: 8080.
+        /// The port of the page on 127.0.0.1. Zero takes a free one. Default: 8080.
         package var port: Int
-        /// The file that the server names places from. Default: a few places that come with the lab.
+        /// The file of place names for the server. Default: a few places that the lab includes.
         package var gazetteer: URL?
-        /// The PostgreSQL that three server processes share. Default: nil, and one server with a directory.
+        /// The PostgreSQL database that three server processes share. Default: nil, for one server with a directory.
         package var database: LabDatabase?
-        /// A folder of photos to show. Default: nil, and drawn figures.
+        /// A folder of photos to show. Default: nil, for drawn figures.
         package var photos: URL?
-        /// Receives what the lab, its server and its phones log.
+        /// Receives the logs of the lab, its server and its phones.
         package var logger: Logger
-        /// Receives what the lab waits for, such as "its server", if its page is not there after ten seconds. Default: nothing
-        /// is told.
+        /// Receives what the start waits for, such as "its server", if the page is not available after ten seconds.
+        /// Default: ignored.
         package var onDelay: @Sendable (String) -> Void
 
-        /// Makes a configuration. Each property says its default.
+        /// Creates a configuration. Each property documents its default.
         package init(
             at folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
             logger: Logger, onDelay: @escaping @Sendable (String) -> Void = { _ in }
@@ -54,14 +55,15 @@ package final class Lab: Sendable {
     private let configuration: Configuration
     private let start = Mutex<Reminder?>(nil)
 
-    /// Makes a lab. Nothing starts before ``run(onStart:)``.
+    /// Creates a lab. ``run(onStart:)`` starts it.
     package init(_ configuration: Configuration) { self.configuration = configuration }
 
-    /// Runs the lab until the task is cancelled or the process is asked to end.
+    /// Runs the lab until the task is cancelled or the process receives SIGTERM or SIGINT.
     ///
-    /// - Parameter onStart: Gets the port of the page once that is there. The phones may be opening then: the page says so, and
-    ///   requests about phones wait for them.
-    /// - Throws: `OptimistError` with a sentence that says what to do: a port that is taken, files that cannot be read.
+    /// - Parameter onStart: Receives the port of the page once it is available. The phones may still be opening: the
+    ///   page then shows this, and requests about phones wait.
+    /// - Throws: `OptimistError` with a message that says what to do, for example if the port is taken or files cannot
+    ///   be read.
     package func run(onStart tell: @escaping @Sendable (Int) -> Void) async throws {
         let reminder = Reminder(configuration.onDelay)
         start.withLock { $0 = reminder }
@@ -120,7 +122,7 @@ package final class Lab: Sendable {
         }
     }
 
-    /// Lets phones reach the processes, or the lab's own server if there are none, until the page ends.
+    /// Connects phones to the processes, or to the lab's own server if there are none, until the page ends.
     private func serve(
         _ server: OptimistServer, _ processes: [ServerProcess]?, _ pair: DatabasePair?, _ content: LabContent,
         _ onStart: @escaping @Sendable (Int) -> Void
@@ -147,14 +149,14 @@ package final class Lab: Sendable {
                         try await self.servePage(park, server, shared, content, stories, onStart)
                         return true
                     }
-                    // If the phones cannot be opened, the page ends too.
+                    // If the phones cannot be opened, the page ends as well.
                     while let isPageOver = try await group.next(), !isPageOver {}
                     group.cancelAll()
                 })
         } catch {
             outcome = .failure(error)
         }
-        // Whatever ended the page, the server is not cancelled amid its answers.
+        // However the page ended, the server must finish its answers.
         content.held.end()
         await stories.end()
         await park.stopAll()
@@ -199,7 +201,7 @@ package final class Lab: Sendable {
 
     private func people(_ server: OptimistServer) async throws -> SimulatedPeople {
         guard let address = URL(string: "http://127.0.0.1:\(try await server.port)") else {
-            throw OptimistError(.badLabData, "The lab's server has no address.")
+            throw OptimistError(.badLabData, "The lab's server does not have a valid address.")
         }
         return SimulatedPeople(folder: configuration.folder.appending(path: "people"), server: address)
     }
@@ -208,7 +210,7 @@ package final class Lab: Sendable {
         get throws {
             guard let folder = Bundle.module.resourceURL?.appending(path: "Web"),
                 FileManager.default.fileExists(atPath: folder.appending(path: "index.html").path)
-            else { throw OptimistError(.badLabData, "The lab's page is not beside the program. Build it again.") }
+            else { throw OptimistError(.badLabData, "The lab's page is missing next to the program. Build it again.") }
             return folder.path
         }
     }

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 
-/// What the lab remembers between launches: its accounts and devices, in `lab.json`.
+/// The lab's accounts and devices, stored in `lab.json`.
 struct LabSettings: Codable, Sendable, Equatable {
     struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -19,13 +19,12 @@ struct LabSettings: Codable, Sendable, Equatable {
     var accounts: [Account] = []
     var devices: [Device] = []
 
-    /// Two phones of one account.
     static let initial = LabSettings(
         devices: [Device(name: "A", account: "planner"), Device(name: "B", account: "planner")])
 
-    /// Reads the file, or begins with two phones.
+    /// Reads the file. If it does not exist, returns two phones.
     ///
-    /// - Throws: `OptimistError` when the file is there and cannot be read.
+    /// - Throws: `OptimistError` if the file exists but cannot be read.
     static func load(from folder: URL) throws -> LabSettings {
         let file = folder.appending(path: "lab.json")
         guard FileManager.default.fileExists(atPath: file.path) else { return .initial }
@@ -33,7 +32,7 @@ struct LabSettings: Codable, Sendable, Equatable {
             return try JSONDecoder().decode(LabSettings.self, from: Data(contentsOf: file))
         } catch {
             throw OptimistError(
-                .badLabData, "\(file.path) cannot be read. Move it away to begin anew; the devices' data stays.",
+                .badLabData, "\(file.path) cannot be read. Move it away to start over; the devices' data stays.",
                 cause: error)
         }
     }
@@ -44,7 +43,7 @@ struct LabSettings: Codable, Sendable, Equatable {
         try encoder.encode(self).write(to: folder.appending(path: "lab.json"), options: .atomic)
     }
 
-    /// Returns an account by name, and makes it if there is none.
+    /// Returns an account by name, and creates it if it does not exist.
     mutating func account(named name: String) -> Account {
         if let account = accounts.first(where: { $0.name == name }) { return account }
         let account = Account(

@@ -30,7 +30,7 @@ struct LabTodo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A to-do as a screen shows it, with its sync state.
+/// A to-do on screen, with its sync state.
 struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
     var id: UUID
     var content: String
@@ -46,7 +46,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
         LEFT JOIN optimist_state_todo state ON state.id = todo.id
         """
 
-    /// All to-dos in the order of the screen: open ones first, then by priority, then by text.
+    /// Returns all to-dos in the order of the screen: open ones first, then by priority, then by text.
     static func fetchAll(_ db: Database) throws -> [ShownTodo] {
         try fetchAll(db, sql: "\(selection) ORDER BY done, priority DESC, content, todo.id")
     }
@@ -55,7 +55,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
         try fetchOne(db, sql: "\(selection) WHERE todo.id = ?", arguments: [id])
     }
 
-    /// Whether what the user sees is the same, whatever its sync state.
+    /// Whether the user sees the same, ignoring the sync state.
     func looksLike(_ other: ShownTodo) -> Bool {
         var other = other
         other.sync = sync
@@ -63,7 +63,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
     }
 }
 
-/// What a person changes of a to-do, as the control API takes it.
+/// The changes to a to-do in a request of the control API.
 struct TodoEdit: Codable, Sendable {
     var content: String?
     var date: String?

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Says what a start waits for, if it takes long: when ten seconds have passed, and then whenever it waits for something else.
+/// Reports what a slow start waits for: after ten seconds, and then whenever it changes.
 final class Reminder: Sendable {
     private struct State {
         var present: String?
@@ -17,11 +17,11 @@ final class Reminder: Sendable {
     private static let delay = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - clock: Measures the ten seconds. Default: the real one.
-    ///   - tell: Gets what the start waits for.
+    ///   - clock: Measures the ten seconds. Default: the real clock.
+    ///   - tell: Receives what the start waits for.
     init(clock: any Clock<Duration> = ContinuousClock(), _ tell: @escaping @Sendable (String) -> Void) {
         self.tell = tell
-        // Unstructured: it lasts until `end()`, or as long as this.
+        // Unstructured, because it runs until `end()` or `deinit`.
         let alarm = Task { [weak self] in
             do { try await clock.sleep(for: Self.delay) } catch { return }
             self?.ring()
@@ -31,7 +31,6 @@ final class Reminder: Sendable {
 
     deinit { state.withLock { $0.alarm }?.cancel() }
 
-    /// Notes what the start waits for from now on.
     func waits(for what: String) {
         let isNews = state.withLock { state in
             defer { state.present = what }
@@ -40,7 +39,7 @@ final class Reminder: Sendable {
         if isNews { tell(what) }
     }
 
-    /// The start is over: nothing more is said.
+    /// Ends the start. Nothing more is reported.
     func end() {
         let alarm = state.withLock { state in
             state.hasEnded = true

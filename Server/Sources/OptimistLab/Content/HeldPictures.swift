@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// Pictures that the lab's server is told not to answer, so that one can see what else waits for them.
+/// Holds back pictures on the lab's server, to show which requests wait for them.
 final class HeldPictures: Sendable {
-    /// How long a request for a picture waits, since a person may hold it for as long as they like.
+    /// The timeout of a picture request. It is long, because a person may hold a picture for any time.
     static let patience = Duration.seconds(3_600)
 
     private struct State {
@@ -16,14 +16,14 @@ final class HeldPictures: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many pictures have yet to be held, and how many requests are.
+    /// The number of pictures still to hold, and the number of held requests.
     var counts: (toCome: Int, held: Int) {
         state.withLock { state in
             (state.toCome + state.names.subtracting(state.waiting.map(\.name)).count, state.waiting.count)
         }
     }
 
-    /// Holds so many of the requests to come. Zero lets all go that are held.
+    /// Holds the next `count` requests. Zero releases all held requests.
     func hold(next count: Int) {
         let released = state.withLock { state in
             state.toCome = count
@@ -35,18 +35,18 @@ final class HeldPictures: Sendable {
         for one in released { one.resume() }
     }
 
-    /// Holds every request for one picture, until all are let go.
+    /// Holds every request for one picture, until all are released.
     ///
-    /// - Parameter name: The id of a pose or of an author.
+    /// - Parameter name: The id of a pose or an author.
     func hold(_ name: String) { _ = state.withLock { $0.names.insert(name) } }
 
-    /// Lets all go, now and from now on.
+    /// Releases all requests, including future ones.
     func end() {
         state.withLock { $0.isOver = true }
         hold(next: 0)
     }
 
-    /// Waits as long as a picture is held, which most are not.
+    /// Waits while the picture is held. Most are not.
     func pass(_ name: String) async {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in

@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// All that the server says in one answer about a campus app's first screen.
+/// The server's answer for the first screen of a campus app.
 struct HomePage: Codable, Equatable, Sendable {
     struct News: Codable, Equatable, Sendable {
         var id: Int
@@ -20,7 +20,7 @@ struct HomePage: Codable, Equatable, Sendable {
         var symbol: String
     }
 
-    /// When the chapel is open, by the clock on its wall.
+    /// The chapel's opening hours, in local time.
     struct Chapel: Codable, Equatable, Sendable {
         var name: String
         var opens: String
@@ -35,13 +35,13 @@ struct HomePage: Codable, Equatable, Sendable {
     var chapel: Chapel
 }
 
-/// What the lab's server has to say on the first screen, and what is new there.
+/// The lab server's state of the first screen, with its updates.
 final class HomeDesk: Sendable {
     private let state = Mutex((page: HomePage.first, news: 0))
 
     var current: HomePage { state.withLock { $0.page } }
 
-    /// Something of one section is new. Nil: there is no such section.
+    /// Adds something new to a section. Returns nil if the section does not exist.
     func publish(_ section: String) -> HomePage? {
         state.withLock { state in
             let number = state.news + 1

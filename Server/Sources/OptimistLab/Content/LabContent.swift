@@ -7,17 +7,17 @@ import NIOCore
 import OptimistServer
 @_spi(Internals) import OptimistWire
 
-/// What the lab's server has beside the planner's rows: poses, a first screen, and short videos.
+/// The content of the lab's server in addition to the planner's rows: poses, a first screen, and short videos.
 struct LabContent: Sendable {
     let poses: any PoseCatalogue
-    /// Nil: they are a person's own photos.
+    /// Nil if the poses are a person's photos.
     let drawn: DrawnPoses?
     let home = HomeDesk()
     let held = HeldPictures()
 
     /// - Parameters:
-    ///   - photos: A folder of a person's own photos. Nil: drawn poses.
-    ///   - cache: Where smaller forms of the photos are kept.
+    ///   - photos: A folder of photos. If it is nil, the poses are drawn.
+    ///   - cache: The folder for thumbnails of the photos.
     init(photos: URL?, cache: URL) throws {
         if let photos {
             (poses, drawn) = (try PhotoFolder(photos, cache: cache), nil)
@@ -33,7 +33,6 @@ struct LabContent: Sendable {
     private static let shortsPath: RouterPath = "/shorts"
     private static let portraitPath: RouterPath = "/authors/:id/portrait"
 
-    /// The paths of the routes.
     static let paths = [posesPath, picturePath, homePath, shortsPath, portraitPath]
 
     /// > Source: RFC 9110, sections 8.8.3 and 13.1.2, on entity tags and `If-None-Match`.
@@ -61,7 +60,7 @@ struct LabContent: Sendable {
     private func page(_ request: Request) throws -> PosePage {
         let query = request.uri.queryParameters
         guard let section = PoseSection(rawValue: query.get("section") ?? "recommended") else {
-            throw HTTPError(.badRequest, message: "\"section\" is chosen or recommended.")
+            throw HTTPError(.badRequest, message: "\"section\" must be chosen or recommended.")
         }
         let filter = PoseFilter(
             people: try number("people", query), frames: try number("frames", query), tag: query.get("tag"))
@@ -70,7 +69,7 @@ struct LabContent: Sendable {
 
     private func number(_ name: String, _ query: Parameters) throws -> Int? {
         guard let text = query.get(name) else { return nil }
-        guard let number = Int(text) else { throw HTTPError(.badRequest, message: "\"\(name)\" is a number.") }
+        guard let number = Int(text) else { throw HTTPError(.badRequest, message: "\"\(name)\" must be a number.") }
         return number
     }
 

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A short video as the list of them describes it. The lab has no videos: a colour stands for one.
+/// A short video in the list. The lab does not have videos, so a color represents one.
 struct Short: Codable, Identifiable, Equatable, Sendable {
     struct Author: Codable, Equatable, Sendable {
         var id: String
@@ -32,7 +32,7 @@ struct Short: Codable, Identifiable, Equatable, Sendable {
         }
     }()
 
-    /// What an author looks like. Nil: there is no such author.
+    /// Returns a picture of an author. Nil if the author does not exist.
     static func portrait(of author: String) -> Picture? {
         guard let number = Int(author.dropFirst()), author.hasPrefix("a"), (1...authors.count).contains(number) else {
             return nil

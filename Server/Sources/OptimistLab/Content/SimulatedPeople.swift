@@ -5,14 +5,14 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// People with two versions of an app: the first one crashes at sign-in. Each keeps and sends the app's health with the real
-/// code, to the lab's server.
+/// People with two versions of an app, of which the first crashes at sign-in. Each stores the app's health and sends it
+/// to the lab's server, with the real code.
 actor SimulatedPeople {
-    /// The name of their app on the server.
+    /// The app's name on the server.
     static let app = "lab"
-    /// How many come at once.
+    /// The number of people in a group.
     static let count = 50
-    /// How often each of them launches the app.
+    /// The number of launches of each person.
     static let launches = 6
 
     private let folder: URL
@@ -20,16 +20,16 @@ actor SimulatedPeople {
     private var isBusy = false
 
     /// - Parameters:
-    ///   - folder: For their files, which are removed again.
+    ///   - folder: The folder for their files, which are deleted afterwards.
     ///   - server: The server's address.
     init(folder: URL, server: URL) {
         self.folder = folder
         self.server = server
     }
 
-    /// Lets further people use both versions for some days.
+    /// Simulates a group of people who use both versions for some days.
     ///
-    /// - Throws: `OptimistError` with code `badLabRequest` while others do.
+    /// - Throws: `OptimistError` with code `badLabRequest` while another group is active.
     func come() async throws {
         guard !isBusy else { throw OptimistError(.badLabRequest, "Fifty people are using the app already.") }
         isBusy = true
@@ -45,9 +45,9 @@ actor SimulatedPeople {
             versions: Self.versions())
     }
 
-    /// Their two versions: the first one crashes at sign-in.
+    /// The two versions. The first crashes at sign-in.
     ///
-    /// - Parameter name: What a version is called on the server. Default: as it is.
+    /// - Parameter name: Maps a version to its name on the server. Default: no change.
     static func versions(_ name: (String) -> String = { $0 }) -> [HealthFleet.Version] {
         [
             HealthFleet.Version(name("1.0.1"), crashRate: 0.2, killRate: 0.03),

@@ -10,9 +10,9 @@ import OptimistProxy
 import OptimistSession
 import Synchronization
 
-/// A simulated phone: a real client with a database file, a session and a network of its own.
+/// A simulated phone: a real client with its own database file, session and network.
 ///
-/// Its network is a `FaultProxy` to the lab's server. Whatever ends it drops everything but its files.
+/// Its network is a `FaultProxy` to the lab's server. Every way of ending the phone keeps only its files.
 actor LabDevice {
     nonisolated let name: String
     nonisolated let account: LabAccount
@@ -20,21 +20,21 @@ actor LabDevice {
     nonisolated let proxy: FaultProxy
     nonisolated let credentials: FileCredentialStore
     nonisolated let diary = SessionDiary()
-    /// Where it finds the server: at its own network's other end.
+    /// The server's address for this phone: the phone's own proxy.
     nonisolated let serverAddress: URL
     private nonisolated let network = LabNetwork()
     private let folder: URL
     private let logger: Logger
-    /// Nil: no health is kept.
+    /// Nil if health is off.
     nonisolated let app: PhoneApp?
     private var running: RunningPhone?
     private(set) var health: PhoneHealth?
     private var starting: Task<Void, any Error>?
-    /// The end that came last, under way or over. It comes to the rows that were unsent.
+    /// The last end, running or finished. It returns the rows that were unsent.
     private var dropping: Task<Set<UUID>?, Never>?
-    /// The rows that were unsent at the end of the launch before. Nil: not known.
+    /// The rows that were unsent when the previous launch ended. Nil if unknown.
     private var unsent: Set<UUID>?
-    /// What the present launch has found out about the one before.
+    /// The end of the previous launch, as the current launch determined it.
     private(set) var foundEnd: FoundEnd?
     private(set) var isOldWay = false
     private(set) var profile = NetworkConditions.Profile.online
@@ -50,7 +50,7 @@ actor LabDevice {
         self.logger = logger
         self.app = app
         guard let address = URL(string: "http://127.0.0.1:\(proxy.port)") else {
-            throw OptimistError(.badLabData, "The port \(proxy.port) makes no address.")
+            throw OptimistError(.badLabData, "The port \(proxy.port) does not form a valid address.")
         }
         serverAddress = address
         credentials = FileCredentialStore(at: folder.appending(path: "credentials"))
@@ -58,9 +58,9 @@ actor LabDevice {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// The phone's client, if it is switched on.
+    /// The running client.
     ///
-    /// - Throws: `OptimistError` with code `deviceIsDown`.
+    /// - Throws: `OptimistError` with code `deviceIsDown` if the phone is off.
     func phone() throws -> RunningPhone {
         guard let running else {
             throw OptimistError(.deviceIsDown, "The phone \(name) is off. Restart it.")
@@ -68,7 +68,7 @@ actor LabDevice {
         return running
     }
 
-    /// Switches the phone on: it opens its files, once the launch before has let go of them, and goes on where it was.
+    /// Starts the phone. It opens its files as soon as the previous launch has closed them, and continues its work.
     func start() async throws {
         if let starting { return try await starting.value }
         let task = Task { try await launch() }
@@ -83,7 +83,7 @@ actor LabDevice {
             if self.dropping == dropping { self.dropping = nil }
         }
         guard running == nil else { return }
-        // The marker comes before anything else, as in an app.
+        // The marker comes first, as in an app.
         let health = await openHealth()
         let running = try RunningPhone(
             folder: folder, server: serverAddress, credentials: credentials,
@@ -94,7 +94,7 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Nil: no health is kept, or it cannot be. A phone goes on without.
+    /// Nil if health is off or unavailable. The phone then runs without it.
     private func openHealth() async -> PhoneHealth? {
         guard let app else { return nil }
         var tries = 0
@@ -103,7 +103,7 @@ actor LabDevice {
                 return try PhoneHealth(
                     app, folder: folder.appending(path: "health"), server: serverAddress, network: network)
             } catch let error as OptimistError where error.code == .healthInUse && tries < Self.maxTries {
-                // A task of the launch before that is ending still has it.
+                // A task of the previous launch still uses it.
                 tries += 1
                 try? await Task.sleep(for: .milliseconds(1))
             } catch {
@@ -115,7 +115,7 @@ actor LabDevice {
 
     private static let maxTries = 10_000
 
-    /// Finds out how the launch before ended, and whether what was unsent then is there.
+    /// Determines how the previous launch ended, and whether its unsent rows still exist.
     private func look(at running: RunningPhone) async {
         let unsent = unsent
         guard let end = try? await health?.settle() else {
@@ -130,7 +130,7 @@ actor LabDevice {
         foundEnd = found
     }
 
-    /// Ends the phone's app. Nothing is saved, and the server is not told.
+    /// Ends the phone's app, without saving anything or notifying the server.
     func end(_ ending: LaunchEnding) async {
         guard let running else { return }
         let health = health
@@ -151,10 +151,10 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Begins a new file, if the phone's own belongs to an account that is gone. The old file is kept beside it.
+    /// Starts a new database file if the phone's file belongs to a deleted account. The old file is kept.
     ///
-    /// A file belongs to the first account that syncs it. An account that is created again under the same address is
-    /// another one.
+    /// A file belongs to the first account that syncs it. An account that is recreated with the same address is a
+    /// different one.
     func beginFile(for account: Account) async throws {
         let file = folder.appending(path: RunningPhone.file)
         guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {
@@ -192,7 +192,7 @@ actor LabDevice {
 
     // MARK: - Loading
 
-    /// Empties the phone's caches, as if the app had just been installed, and puts its screens back to their beginnings.
+    /// Clears the phone's caches, as if the app had just been installed, and resets its screens.
     func forgetLoaded() async throws {
         try await phone().forgetLoaded()
         news.changed(.home, .feed, .shorts, .loading)

@@ -3,7 +3,7 @@
 import OptimistSession
 import Synchronization
 
-/// The lab's word on whether a phone has a network: that of its proxy.
+/// The reachability of a phone, as the lab sets it in its proxy.
 final class LabNetwork: Reachability {
     private struct State {
         var isOnline = true

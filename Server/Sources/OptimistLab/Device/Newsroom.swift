@@ -2,17 +2,17 @@
 
 import Synchronization
 
-/// Hands the devices' news to its followers. A follower that is slow misses the oldest.
+/// Distributes the devices' news to followers. A slow follower misses the oldest news.
 final class Newsroom: Sendable {
     private struct Follower {
-        /// The device whose news it gets. Nil: all devices.
+        /// Nil follows all devices.
         let device: String?
         let continuation: AsyncStream<DeviceNews>.Continuation
     }
 
     private let state = Mutex((followers: [Int: Follower](), last: 0))
 
-    /// Returns the news from now on, of one device or of all, also of those to come, and what ends them.
+    /// Returns the news of one device, or of all current and future devices, and a closure that ends the stream.
     func follow(_ device: String? = nil) -> (news: AsyncStream<DeviceNews>, end: @Sendable () -> Void) {
         let (news, continuation) = AsyncStream.makeStream(of: DeviceNews.self, bufferingPolicy: .bufferingNewest(1_000))
         let id = state.withLock { state in

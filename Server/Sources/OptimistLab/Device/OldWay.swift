@@ -8,9 +8,10 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistWire
 
-/// How the planner of the first story wrote: to the server first, in up to three attempts, then locally, then on the screen.
+/// The planner's writes in the app of the first story, for comparison.
 ///
-/// It is here to be compared with. When the server does not answer, what the user typed is gone.
+/// It writes to the server first, in up to three attempts, then locally, and then updates the screen. If the server
+/// does not answer, the user's input is lost.
 struct OldWay: PlannerWriting {
     let phone: RunningPhone
 
@@ -49,7 +50,7 @@ struct OldWay: PlannerWriting {
         return Written(todo: todo, localMs: elapsed, shownMs: elapsed)
     }
 
-    /// Sends a /set as any client without row sync would. Returns the number of its transaction.
+    /// Sends a `/set` like a client without row sync. Returns the number of its transaction.
     private func send(_ changes: JSONObject) async throws -> Int64 {
         do {
             let discovery = try await phone.session.send(SessionRequest("/.well-known/jmap"))
@@ -83,7 +84,7 @@ struct OldWay: PlannerWriting {
         }
     }
 
-    /// The server's last transaction that this phone has received.
+    /// The last transaction that this phone has received.
     private static func cursor(_ db: Database) throws -> Int64 {
         let cursor = try String.fetchOne(db, sql: "SELECT cursor FROM optimist_table WHERE name = 'todo'")
         return cursor.flatMap { SyncState($0)?.seq } ?? 0

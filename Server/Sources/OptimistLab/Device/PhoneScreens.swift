@@ -4,7 +4,7 @@ import Optimist
 import OptimistSession
 import Synchronization
 
-/// The screens of a phone that show what is loaded, each in the two ways.
+/// The screens of a phone with loaded content, each in both ways.
 struct PhoneScreens: Sendable {
     private let shelf = PictureShelf()
     private let oldShelf = PictureShelf()
@@ -26,10 +26,10 @@ struct PhoneScreens: Sendable {
         oldHome = OldHome(session: phone.session, store: phone.store, clock: phone.clock, news: phone.news)
     }
 
-    /// A picture that one of the screens holds, by its path on the server.
+    /// Returns a picture that one of the screens holds, by its path on the server.
     func picture(_ path: String) -> Picture? { shelf[path] ?? oldShelf[path] }
 
-    /// The network is back: asks again for the items that have failed.
+    /// Retries failed items when the network returns.
     func retry() async {
         await shorts.retry()
         poses.retry(nil)
@@ -46,7 +46,7 @@ struct PhoneScreens: Sendable {
     }
 }
 
-/// What a phone's screens are made of.
+/// The dependencies of a phone's screens.
 struct PhoneParts: Sendable {
     let session: Session
     let store: Store
@@ -56,7 +56,7 @@ struct PhoneParts: Sendable {
     let news: NewsDesk
 }
 
-/// The screens as they are now: others once they were put back to their beginnings.
+/// The current screens, which can be replaced by new ones.
 final class CurrentScreens: Sendable {
     private let parts: PhoneParts
     private let state: Mutex<PhoneScreens>
@@ -68,7 +68,7 @@ final class CurrentScreens: Sendable {
 
     var current: PhoneScreens { state.withLock { $0 } }
 
-    /// Forgets all values that were shown, on the disk too.
+    /// Replaces the screens, and deletes the shown values, including those on disk.
     func beginAnew() async {
         let next = PhoneScreens(parts)
         let former = state.withLock { state in
@@ -79,7 +79,7 @@ final class CurrentScreens: Sendable {
         await former.poses.forget()
     }
 
-    /// Tells the screens whenever the network is back, until the task is cancelled.
+    /// Notifies the screens whenever the network returns, until the task is cancelled.
     func follow(_ network: LabNetwork) async {
         var wasOnline = true
         for await path in network.updates {

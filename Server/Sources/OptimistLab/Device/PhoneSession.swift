@@ -5,18 +5,18 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// A phone's session from both sides: what the phone holds, what the server knows of it, and what happens to it elsewhere.
+/// A phone's session from the phone's and the server's side, and operations on it from elsewhere.
 ///
-/// The tokens are handed from the phone's credentials to the server, in this process. Nothing shows them.
+/// Tokens pass from the phone's credentials to the server within this process, and are never shown.
 struct PhoneSession: Sendable {
     let device: LabDevice
     let server: OptimistServer
 
-    /// What there is to show, also of a phone that is off: its credentials are in its folder.
+    /// Returns the session's state. Works for a phone that is off, because its credentials are in its folder.
     func answer() async throws -> SessionAnswer {
         let state = try? await device.phone().session.state
         var answer = SessionAnswer(state, device.diary.lastSignOut)
-        // A phone that has signed out may not have erased them yet.
+        // A phone that has signed out may not have erased its credentials yet.
         if case .signedOut = state { return answer }
         guard let credentials = try device.credentials.load() else { return answer }
         answer.show(credentials, now: Date())
@@ -26,7 +26,7 @@ struct PhoneSession: Sendable {
         return answer
     }
 
-    /// Makes the server refuse the access token that the phone holds now, as if its time had passed.
+    /// Makes the server refuse the phone's access token, as if it had expired.
     func expire() async throws {
         let credentials = try kept()
         device.news.tell(.session, "its access token expires")
@@ -34,7 +34,7 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    /// Ends the phone's session on the server, as an operator does.
+    /// Ends the phone's session on the server, like an operator.
     func revoke() async throws {
         guard let session = try await server.session(accessToken: try kept().accessToken.exposed) else {
             throw nobody
@@ -44,11 +44,11 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    /// Signs in to the phone's account on a device that takes this phone's place, and no other's.
+    /// Signs in to the phone's account on a device that replaces this phone only.
     ///
-    /// A server that allows one device ends all other sessions of the account; every server ends the one of the same
-    /// installation, in the same way and with the same reason. So the device gives the id of this phone's installation,
-    /// and the account's other phones stay signed in.
+    /// A server with `--one-device` ends all other sessions of the account. Every server ends the session of the same
+    /// installation, in the same way and for the same reason. So the new device uses this phone's installation id, and
+    /// the account's other phones stay signed in.
     func signInElsewhere() async throws {
         let email = try kept().account.email
         guard email.lowercased() == device.account.email.lowercased() else {
@@ -65,9 +65,8 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    // MARK: - The account, as the phone itself asks for it
+    // MARK: - The account, as the phone sees it
 
-    /// On which devices the account is signed in.
     func devices() async throws -> [AccountSession] { try await device.phone().session.accountSessions() }
 
     func end(_ session: String) async throws {
@@ -75,7 +74,8 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "ended another session")
     }
 
-    /// Gives the account another password, which the lab remembers. The account's other phones are signed out.
+    /// Changes the account's password to a random one, which the lab remembers. The account's other phones are signed
+    /// out.
     func changePassword(in park: DevicePark) async throws {
         let password = "lab-\(UUID().uuidString.lowercased())"
         try await device.phone().session.changePassword(from: device.account.password, to: password)
@@ -83,7 +83,7 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "changed the password")
     }
 
-    /// Deletes the account. The next sign-in on one of its phones creates it again, and the phone begins a new file.
+    /// Deletes the account. The next sign-in on one of its phones creates it again, and the phone starts a new file.
     func deleteAccount() async throws {
         try await device.phone().session.deleteAccount(password: device.account.password)
         device.news.tell(.session, "deleted the account")
@@ -95,6 +95,6 @@ struct PhoneSession: Sendable {
     }
 
     private var nobody: OptimistError {
-        OptimistError(.signedOut, "Nobody is signed in on the phone \(device.name).", remedy: .signIn)
+        OptimistError(.signedOut, "The phone \(device.name) is signed out.", remedy: .signIn)
     }
 }

@@ -6,33 +6,33 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// What a person does on the planner's screen.
+/// The user's writes on the planner's screen.
 protocol PlannerWriting: Sendable {
     func add(_ todo: LabTodo) async throws -> Written
     func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written
     func delete(_ id: UUID) async throws -> Written
 }
 
-/// A write with the time until it was durable and the time until the screen showed it.
+/// A write, with the time until it was durable and the time until the screen showed it.
 struct Written: Sendable {
     var todo: ShownTodo?
     var localMs: Double
     var shownMs: Double
 }
 
-/// What the planner's screen does, as an app would write it.
+/// Writes like an app would.
 extension RunningPhone: PlannerWriting {
     func todos(on date: String?) async throws -> [ShownTodo] {
         try await store.read { try ShownTodo.fetchAll($0) }.filter { date == nil || $0.date == date }
     }
 
-    /// Adds a to-do: durable and on the screen when this returns, whatever the network does.
+    /// Adds a to-do. It is durable and on screen when this returns, regardless of the network.
     func add(_ todo: LabTodo) async throws -> Written {
         news.tell(.write, todo.content, row: todo.id)
         return try await write(todo.id) { try todo.insert($0) }
     }
 
-    /// - Throws: `OptimistError` with code `notInLab` when there is no such to-do.
+    /// - Throws: `OptimistError` with code `notInLab` if the to-do does not exist.
     func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written {
         news.tell(.write, edit.content, row: id)
         return try await write(id) { db in
@@ -59,7 +59,7 @@ extension RunningPhone: PlannerWriting {
         let local = stopwatch()
         var newest = written
         while await !screen.wait(since: number, until: { [newest] in Self.isShown(newest, id, in: $0) }) {
-            // Another write may have overtaken this one: then the screen never shows it, but something newer.
+            // A newer write may have overtaken this one. The screen then shows only the newer state.
             number = screen.number
             newest = try await store.read { try ShownTodo.fetchOne($0, id: id) }
         }

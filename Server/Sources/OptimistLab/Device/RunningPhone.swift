@@ -8,9 +8,9 @@ import OptimistCore
 import OptimistSession
 import Synchronization
 
-/// A phone that is switched on: what an app makes at its launch, and nothing else.
+/// A running phone: the objects that an app creates at its launch.
 final class RunningPhone: Sendable {
-    /// Those who wait for something that may never come once the phone is off.
+    /// The tasks that wait for events which may never happen once the phone is off.
     private struct Waits {
         var isOff = false
         var tasks: [UUID: Task<Void, Never>] = [:]
@@ -24,15 +24,15 @@ final class RunningPhone: Sendable {
     let wire: Wire
     let loaders: PhoneLoaders
     let clock: PhoneClock
-    /// The screens that show what is loaded.
+    /// The screens with loaded content.
     private let screens: CurrentScreens
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
-    /// The name of its database file.
+    /// The name of the database file.
     static let file = "planner.sqlite"
 
-    /// - Parameter folder: Where its files are.
+    /// - Parameter folder: The folder of the phone's files.
     init(
         folder: URL, server: URL, credentials: any CredentialStore,
         transport: any Transport = AsyncHTTPClientTransport.shared, network: LabNetwork, diary: SessionDiary,
@@ -59,7 +59,7 @@ final class RunningPhone: Sendable {
         let screens = CurrentScreens(
             PhoneParts(session: session, store: store, loaders: loaders, wire: wire, clock: clock, news: news))
         self.screens = screens
-        // Unstructured on purpose: a phone lives until it is crashed, whichever request switched it on.
+        // Unstructured, because a phone runs until it is ended, no matter which request started it.
         work = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await sync.run() }
@@ -72,7 +72,7 @@ final class RunningPhone: Sendable {
         }
     }
 
-    /// Ends everything without a word to anybody.
+    /// Ends everything without a sign-out or any other notification.
     func drop() async {
         let waiting = waits.withLock { waits in
             waits.isOff = true
@@ -87,16 +87,16 @@ final class RunningPhone: Sendable {
 
     var shown: PhoneScreens { screens.current }
 
-    /// Empties the caches, and puts the screens back to their beginnings.
+    /// Clears the caches and resets the screens.
     func forgetLoaded() async {
         await screens.beginAnew()
         loaders.removeAll()
         wire.clear()
     }
 
-    /// Waits for something, as long as the phone is on.
+    /// Waits for an event while the phone is on.
     ///
-    /// - Throws: `OptimistError` with code `deviceIsDown` when it was switched off meanwhile; `CancellationError`.
+    /// - Throws: `OptimistError` with code `deviceIsDown` if the phone is switched off first; `CancellationError`.
     func whileOn(_ wait: @escaping @Sendable () async -> Void) async throws {
         let id = UUID()
         let waiting = waits.withLock { waits in
@@ -114,11 +114,11 @@ final class RunningPhone: Sendable {
             return waits.isOff
         }
         try Task.checkCancellation()
-        if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed meanwhile. Restart it.") }
+        if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed. Restart it.") }
     }
 
-    /// A sign-out leaves none of the values that were loaded for that user (C10). After a sign-in, the phone asks again
-    /// for the values that had failed without one.
+    /// Deletes all loaded values at a sign-out (C10). After a sign-in, retries the values that failed without a
+    /// session.
     private static func follow(
         _ states: SessionStates, _ screens: CurrentScreens, _ loaders: PhoneLoaders, _ news: NewsDesk
     ) async {

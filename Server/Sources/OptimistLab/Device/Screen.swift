@@ -4,7 +4,7 @@ import Foundation
 import Optimist
 import Synchronization
 
-/// What a phone shows: the newest result of its live query, and what changed from one to the next.
+/// A phone's screen: the newest result of its live query, which it compares with the previous one.
 final class Screen: Sendable {
     private struct Waiting: Sendable {
         var isShown: @Sendable ([ShownTodo]) -> Bool
@@ -37,15 +37,17 @@ final class Screen: Sendable {
         }
     }
 
-    /// How many results it has shown.
+    /// The number of results shown.
     var number: Int { state.withLock { $0.number } }
 
-    /// Waits until the screen shows what it is asked for, or something else.
+    /// Waits until the screen shows an expected state, or a different new one.
     ///
-    /// A live query may skip states, so the written state may never be shown: then ask for the present one.
+    /// A live query may skip states, so the screen may never show the written state. The caller then waits for the
+    /// current one.
     ///
-    /// - Parameter number: The screen's ``number`` before that was written or read.
-    /// - Returns: Whether it is shown. Also true when the phone is switched off: then nothing more will be.
+    /// - Parameter number: The screen's ``number`` before the state was written or read.
+    /// - Returns: Whether the state is shown. Also true when the phone is switched off, because nothing more will be
+    ///   shown.
     func wait(since number: Int, until isShown: @escaping @Sendable ([ShownTodo]) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
@@ -58,7 +60,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// Lets all present and later waiters go, because the phone is switched off.
+    /// Releases all current and future waiters, because the phone is switched off.
     func blank() {
         let waiting = state.withLock { state in
             let waiting = state.waiting
@@ -89,7 +91,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// What the change of one row means.
+    /// Returns the timeline events for the change of a row.
     static func kinds(_ old: ShownTodo?, _ new: ShownTodo) -> [TimelineEvent.Kind] {
         let isMine = new.sync == "pending" || new.sync == "inFlight"
         guard let old else { return new.sync == "synced" ? [.received, .seen] : [.shown] }

@@ -4,7 +4,7 @@ import Foundation
 import OptimistSession
 import Synchronization
 
-/// Follows a phone's session, tells what became of it, and remembers through crashes how it ended last.
+/// Follows a phone's session, reports its changes, and remembers its last sign-out across crashes.
 final class SessionDiary: Sendable {
     struct SignOut: Sendable, Equatable {
         var reason: SignOutReason
@@ -13,10 +13,9 @@ final class SessionDiary: Sendable {
 
     private let signOut = Mutex<SignOut?>(nil)
 
-    /// The last sign-out since the lab was started, also after signing in again.
+    /// The last sign-out since the lab started, even after a new sign-in.
     var lastSignOut: SignOut? { signOut.withLock(\.self) }
 
-    /// Follows until the task is cancelled.
     func follow(_ states: SessionStates, _ news: NewsDesk) async {
         var before = SessionState.restoring
         for await state in states {
@@ -29,7 +28,7 @@ final class SessionDiary: Sendable {
         }
     }
 
-    /// What the timeline says when a session comes from one state to another. Nil: nothing.
+    /// Returns the timeline's text for a change of state, if any.
     static func line(from before: SessionState, to state: SessionState) -> String? {
         switch (before, state) {
         case (_, .signedOut(let reason)): "signed out: \(reason)"

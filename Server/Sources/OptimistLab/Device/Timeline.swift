@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// An event on one device, for the page and for programs that drive the lab.
+/// An event on a device, for the web page and for programs that control the lab.
 struct TimelineEvent: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
         case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, killed, restart, session
-        /// A short video comes onto the screen, and what becomes of what it needs.
+        /// A short video appears, and the progress of its values.
         case short, atOnce, joined, asked, loaded, failed
-        /// A page of poses is asked for; its places are there, its first picture, and all of them.
+        /// A page of poses is requested; its items, its first picture and all its pictures are shown.
         case page, places, firstPicture, allPictures
-        /// The first screen is asked for, and drawn.
+        /// The first screen is requested and redrawn.
         case home, redraw
     }
 
@@ -19,12 +19,11 @@ struct TimelineEvent: Codable, Sendable, Equatable {
     var ms: Double
     var kind: Kind
     var device: String
-    /// The row's id.
     var row: String?
     var text: String?
 }
 
-/// What one device tells its followers.
+/// A message from a device to its followers.
 enum DeviceNews: Sendable {
     case timeline(TimelineEvent)
     /// The topics that may have changed.
@@ -44,7 +43,7 @@ enum DeviceNews: Sendable {
     }
 }
 
-/// What a device has to tell, and whom.
+/// Sends a device's news.
 struct NewsDesk: Sendable {
     let device: String
     let started: ContinuousClock.Instant
@@ -54,7 +53,7 @@ struct NewsDesk: Sendable {
         tell(kind, text, row: row.uuidString.lowercased())
     }
 
-    /// - Parameter row: What it belongs to, as the id of a to-do. Nil: it stands by itself.
+    /// - Parameter row: The timeline row it belongs to, such as the id of a to-do. Nil if it stands alone.
     func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: String? = nil) {
         let elapsed = started.duration(to: .now)
         room.send(

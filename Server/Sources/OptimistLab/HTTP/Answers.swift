@@ -6,7 +6,7 @@ import NIOCore
 import Optimist
 import OptimistWire
 
-/// A to-do as the control API shows it.
+/// A to-do in the control API.
 struct TodoAnswer: ResponseEncodable {
     var id: String
     var content: String
@@ -27,7 +27,7 @@ struct TodoAnswer: ResponseEncodable {
     }
 }
 
-/// A write: the row as it is now, and how long it took until it was durable and until the screen showed it.
+/// A write: the resulting row, the time until it was durable, and the time until the screen showed it.
 struct WriteAnswer: ResponseEncodable {
     var todo: TodoAnswer?
     var localMs: Double
@@ -59,7 +59,7 @@ struct OutboxAnswer: ResponseEncodable {
 }
 
 extension Rejection {
-    /// A rejection as the control API shows it.
+    /// A rejection in the control API.
     var controlJSON: JSON {
         [
             "number": .int(id), "table": .string(table), "id": .string(rowID), "kind": .string(kind.rawValue),
@@ -77,7 +77,6 @@ extension FormatStyle where Self == Date.ISO8601FormatStyle {
 
 struct EmptyAnswer: ResponseEncodable {}
 
-/// Any JSON of the protocol.
 struct JSONAnswer: ResponseGenerator {
     let json: JSON
 

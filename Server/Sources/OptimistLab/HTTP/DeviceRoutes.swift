@@ -10,7 +10,7 @@ import OptimistProxy
 import OptimistSession
 import OptimistWire
 
-/// The phones themselves: state, network, crash and restart, session, and the timeline.
+/// Routes for phones: state, network, crash and restart, session, and the timeline.
 struct DeviceRoutes {
     let park: DevicePark
 
@@ -85,10 +85,8 @@ struct DeviceRoutes {
     }
 }
 
-/// The phones that are not open yet.
 private struct OpeningAnswer: ResponseEncodable { var phones: [PhoneOpening] }
 
-/// The bodies of the control API's requests.
 private struct NewDevice: Decodable {
     var name: String
     var account: String?
@@ -109,13 +107,13 @@ private struct Login: Decodable {
 }
 
 extension Request {
-    /// The whole body, of at most 1 MB.
+    /// Collects the body, of at most 1 MB.
     func collected() async throws -> Data {
         Data(try await body.collect(upTo: 1 << 20).readableBytesView)
     }
 }
 
-/// A phone as the control API shows it.
+/// A phone in the control API.
 struct DeviceAnswer: ResponseEncodable, Sendable {
     struct Network: Encodable {
         var profile: String

@@ -7,9 +7,10 @@ import ServiceLifecycle
 
 /// The phones' news as server-sent events.
 enum EventStreamAnswer {
-    /// Ends when the client leaves, and when the lab does: an open page does not keep it from ending.
+    /// Returns a stream that ends with the connection or the lab, so that an open page does not keep the lab from
+    /// exiting.
     ///
-    /// - Parameter device: The device whose news it gets. Nil: all devices, also those that are added later.
+    /// - Parameter device: Nil streams the news of all current and future devices.
     static func response(to request: Request, from newsroom: Newsroom, of device: String? = nil) -> Response {
         let (stream, end) = newsroom.follow(device)
         return Response(

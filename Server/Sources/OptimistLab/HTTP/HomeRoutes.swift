@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// The first screen of one phone, its clock, and what is new on the server.
+/// Routes for a phone's first screen and clock, and for updates on the server.
 struct HomeRoutes {
     let park: DevicePark
     let content: LabContent
@@ -24,7 +24,7 @@ struct HomeRoutes {
             return try await answer(request, context) { phone, screen in
                 let date = time.flatMap { phone.clock.today(at: $0, in: content.home.current.chapel.timeZone) }
                 if time != nil, date == nil {
-                    throw OptimistError(.badLabRequest, "\"time\" is a time such as 09:59:55, where the chapel is.")
+                    throw OptimistError(.badLabRequest, "\"time\" is a time where the chapel is, such as 09:59:55.")
                 }
                 phone.clock.set(to: date)
                 await screen.systemClockDidChange()
@@ -33,13 +33,13 @@ struct HomeRoutes {
         router.post("lab/server/home") { request, context in
             let section = try await request.decode(as: New.self, context: context).section
             guard content.home.publish(section) != nil else {
-                throw OptimistError(.badLabRequest, "\"section\" is news, banner or notices.")
+                throw OptimistError(.badLabRequest, "\"section\" must be news, banner or notices.")
             }
             return EmptyAnswer()
         }
     }
 
-    /// What the screen shows after something was done; nothing if the phone is off.
+    /// Performs work and returns the screen's contents, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext,
         _ work: (RunningPhone, any HomeShowing) async throws -> Void = { _, _ in }

@@ -9,7 +9,7 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// Turns every error of the control API into `{"code", "message"}` with a fitting status.
+/// Maps errors of the control API to `{"code", "message"}` with a matching status.
 struct LabErrors<Context: RequestContext>: RouterMiddleware {
     private struct Body: ResponseEncodable {
         var code: String
@@ -28,13 +28,13 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
             return try answer(
                 .gatewayTimeout, "\(error.kind)", "The phone has no connection to the server.", request, context)
         } catch let error as any StorageFailure where !(error is DatabaseError) {
-            // The servers' database was killed. A phone's own has no excuse.
+            // The servers' database may have been killed. A phone's own database must not fail.
             context.logger.warning("The database failed", metadata: ["\(error.code.name)": "\(error.code.value)"])
             return try answer(.serviceUnavailable, "databaseFailed", error.detail, request, context)
         } catch let error as DecodingError {
             return try answer(.badRequest, "badLabRequest", Self.sentence(error), request, context)
         } catch is NIOTooManyBytesError {
-            return try answer(.contentTooLarge, "badLabRequest", "A request holds at most 1 MB.", request, context)
+            return try answer(.contentTooLarge, "badLabRequest", "The request exceeds 1 MB.", request, context)
         } catch let error as HTTPError {
             let code = error.status == .badRequest ? "badLabRequest" : "http"
             return try answer(error.status, code, error.body ?? error.status.reasonPhrase, request, context)
@@ -64,10 +64,10 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         switch error {
         case .keyNotFound(let key, _): "The member \"\(key.stringValue)\" is missing."
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" is of another type."
+            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has the wrong type."
         case .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has a value that is not known."
-        case .dataCorrupted: "The request's body is no JSON."
+            "The member \"\(context.codingPath.map(\.stringValue).joined(separator: "."))\" has an unknown value."
+        case .dataCorrupted: "The request's body is not JSON."
         @unknown default: "The request's body cannot be read."
         }
     }

@@ -6,7 +6,7 @@ import NIOCore
 import OptimistCore
 import OptimistLoading
 
-/// What a phone has loaded, how much it took, and the pictures that the server holds back.
+/// Routes for a phone's loaded values, their costs, and the pictures that the server holds back.
 struct LoadingRoutes {
     let park: DevicePark
     let content: LabContent
@@ -29,7 +29,7 @@ struct LoadingRoutes {
         device.get("picture") { request, context in
             let device = try await park.device(try context.parameters.require("device"))
             let path = try request.uri.queryParameters.require("of")
-            // It may have left the screen since the page heard of it.
+            // The picture may have left the screen already.
             guard let picture = try? await device.phone().shown.picture(path) else {
                 return Response(status: .noContent)
             }
@@ -37,7 +37,7 @@ struct LoadingRoutes {
                 status: .ok,
                 headers: [
                     .contentType: picture.type, .cacheControl: "no-store",
-                    // A picture is looked at and does nothing, whatever is in its file.
+                    // The policy prevents a malicious picture file from running scripts or loading anything.
                     .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; sandbox",
                 ], body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
         }
@@ -49,7 +49,7 @@ struct LoadingRoutes {
             let hold = try await request.decode(as: Hold.self, context: context)
             guard hold.id != nil || hold.next != nil, (0...1000).contains(hold.next ?? 0) else {
                 throw OptimistError(
-                    .badLabRequest, "\"next\" is a number of pictures from 0 to 1000, or \"id\" names one.")
+                    .badLabRequest, "\"next\" must be a number from 0 to 1000, or \"id\" the name of a picture.")
             }
             if let next = hold.next { content.held.hold(next: next) }
             if let id = hold.id { content.held.hold(id) }
@@ -66,7 +66,7 @@ private struct HeldAnswer: ResponseEncodable {
     init(_ pictures: HeldPictures) { (toHold, held) = pictures.counts }
 }
 
-/// The counters of a phone's loaders, and what they cost on the wire.
+/// The counters of a phone's loaders, and their requests.
 struct LoadingAnswer: ResponseEncodable {
     struct Loader: Encodable {
         var name: String
@@ -78,7 +78,7 @@ struct LoadingAnswer: ResponseEncodable {
         var cancelled: Int
         var prefetchedBytes: Int
         var unseenBytes: Int
-        /// How long fetches waited for their turn, by priority.
+        /// The time that fetches waited for a slot, by priority.
         var waits: [String: Wait]
     }
 
@@ -89,7 +89,7 @@ struct LoadingAnswer: ResponseEncodable {
     }
 
     var loaders: [Loader]
-    /// Things that were asked of the server, and how many requests that took, in whichever way.
+    /// The number of requested values, and of all requests for them, in either way.
     var things: Int
     var requests: Int
 

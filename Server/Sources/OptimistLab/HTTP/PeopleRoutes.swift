@@ -3,7 +3,7 @@
 import Hummingbird
 import OptimistServer
 
-/// The health of an app that simulated people use: `GET /health` is the server's own page with the plot.
+/// Routes for the health of the simulated people's app. `GET /health` is the server's own page with the plot.
 struct PeopleRoutes {
     let people: SimulatedPeople
     let server: OptimistServer

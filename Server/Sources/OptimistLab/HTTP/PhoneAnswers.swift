@@ -2,7 +2,6 @@
 
 import Hummingbird
 
-/// Any value as JSON.
 struct ValueAnswer<Value: Encodable & Sendable>: ResponseEncodable {
     private let value: Value
 
@@ -12,7 +11,7 @@ struct ValueAnswer<Value: Encodable & Sendable>: ResponseEncodable {
 }
 
 extension DevicePark {
-    /// What the phone that a path names shows. One that is switched off shows nothing, which is no error.
+    /// Returns the content of the phone in the path. For a phone that is off it returns no content, not an error.
     nonisolated func answer<Answer: ResponseGenerator>(
         _ request: Request, _ context: some RequestContext,
         _ show: (LabDevice, RunningPhone) async throws -> Answer

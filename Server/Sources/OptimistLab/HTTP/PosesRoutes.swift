@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// The screen of poses of one phone, and what is new on the server.
+/// Routes for a phone's screen of poses, and for new poses on the server.
 struct PosesRoutes {
     let park: DevicePark
     let content: LabContent
@@ -28,7 +28,7 @@ struct PosesRoutes {
         feed.post("visible") { request, context in
             let ids = try await request.decode(as: Visible.self, context: context).ids
             _ = try await answer(request, context) { await $0.show(ids) }
-            // What that changes is told by the events, and there is much to tell.
+            // Events report the changes, which may be large.
             return Response(status: .noContent)
         }
         feed.post("next") { request, context in
@@ -44,13 +44,13 @@ struct PosesRoutes {
         }
         router.post("lab/server/poses") { _, _ in
             guard let drawn = content.drawn else {
-                throw OptimistError(.badLabRequest, "These are your own photos, as they were when the lab was started.")
+                throw OptimistError(.badLabRequest, "The lab shows your own photos, which it reads only at its start.")
             }
             return ValueAnswer(drawn.publish())
         }
     }
 
-    /// What the screen shows after something was done; nothing if the phone is off.
+    /// Performs work and returns the screen's contents, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any PosesShowing) async throws -> Void = { _ in }
     ) async throws -> Response {
@@ -64,12 +64,12 @@ struct PosesRoutes {
 }
 
 extension PoseFilter {
-    /// Nil: the query names none. A bare name, as in `?tag=`, stands for all.
+    /// Nil if the query does not name a filter. An empty value, as in `?tag=`, removes that filter.
     fileprivate init?(_ query: Parameters) throws {
         guard ["people", "frames", "tag"].contains(where: { query.get($0) != nil }) else { return nil }
         func number(_ name: String) throws -> Int? {
             guard let text = query.get(name), !text.isEmpty else { return nil }
-            guard let number = Int(text) else { throw OptimistError(.badLabRequest, "\"\(name)\" is a number.") }
+            guard let number = Int(text) else { throw OptimistError(.badLabRequest, "\"\(name)\" must be a number.") }
             return number
         }
         self.init(

@@ -4,7 +4,7 @@ import Hummingbird
 import OptimistServer
 import OptimistWire
 
-/// What the lab's server holds.
+/// Routes for the contents of the lab's server.
 struct ServerRoutes {
     let park: DevicePark
     let server: OptimistServer

@@ -5,7 +5,7 @@ import Hummingbird
 import OptimistServer
 import OptimistSession
 
-/// The session of one phone, and what can happen to it without the phone: signing in and out is in ``DeviceRoutes``.
+/// Routes for a phone's session and its account. Sign-in and sign-out are in ``DeviceRoutes``.
 struct SessionRoutes {
     let park: DevicePark
     let server: OptimistServer
@@ -51,7 +51,7 @@ struct SessionRoutes {
     }
 }
 
-/// A device on which the account is signed in, as the control API shows it.
+/// A device where the account is signed in.
 struct AccountSessionAnswer: ResponseEncodable, Sendable {
     var id: String
     var device: String
@@ -68,14 +68,14 @@ struct AccountSessionAnswer: ResponseEncodable, Sendable {
     }
 }
 
-/// A session as the control API shows it: never a token.
+/// A session in the control API. It never contains a token.
 struct SessionAnswer: ResponseEncodable, Sendable {
     struct Token: Encodable {
-        /// When the phone received it, and when it ends.
+        /// When the phone received the token, and when it expires.
         var issued: String
         var ends: String
         var ageMs: Double
-        /// Whether the server refuses it: it has expired, or its session has ended.
+        /// Whether the server refuses the token: it has expired, or its session has ended.
         var refused = false
     }
 
@@ -87,16 +87,16 @@ struct SessionAnswer: ResponseEncodable, Sendable {
     /// The name of a `SessionState`, or `off`.
     var state: String
     var account: String?
-    /// When a degraded session asks for tokens again.
+    /// When a degraded session retries the refresh.
     var nextRefresh: String?
     var token: Token?
-    /// How often this session's tokens were renewed, as the server counts.
+    /// The server's count of refreshes in this session.
     var refreshes = 0
-    /// Why the session is over on the server, whether or not the phone has heard of it.
+    /// The reason why the server ended the session, even if the phone does not know it yet.
     var endedOnServer: String?
     var lastSignOut: SignOut?
 
-    /// - Parameter state: Nil: the phone is off.
+    /// - Parameter state: Nil if the phone is off.
     init(_ state: SessionState?, _ signOut: SessionDiary.SignOut?) {
         self.state =
             switch state {
@@ -115,12 +115,12 @@ struct SessionAnswer: ResponseEncodable, Sendable {
 
     mutating func show(_ credentials: Credentials, now: Date) {
         account = credentials.account.email
-        // Always there: the lab's server says how long a token lives.
+        // Always present, because the lab's server sends a token's lifetime.
         guard let ends = credentials.expiresAt, let lifetime = credentials.lifetime else { return }
         let issued = ends - lifetime / .seconds(1)
         token = Token(
             issued: issued.ISO8601Format(.withMilliseconds), ends: ends.ISO8601Format(.withMilliseconds),
-            // The phone goes by the server's clock, which it knows to the second.
+            // The phone uses the server's clock, which it knows to the second.
             ageMs: max(0, now.timeIntervalSince(issued) * 1000))
     }
 

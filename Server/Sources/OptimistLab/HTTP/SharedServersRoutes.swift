@@ -3,9 +3,9 @@
 import Hummingbird
 import OptimistCore
 
-/// The server processes of a lab with a shared database, that database, and what their deaths have cost.
+/// Routes for the server processes of a lab with a shared database, for the database, and for the results of failovers.
 struct SharedServersRoutes {
-    /// Nil: the lab has one server only.
+    /// Nil if the lab has one server.
     let servers: SharedServers?
     let park: DevicePark
 
@@ -36,11 +36,11 @@ struct SharedServersRoutes {
         }
     }
 
-    /// The servers that a request changes, once the phones are open: a phone that opens needs its server.
+    /// Returns the servers for a change, once all phones are open, because a phone needs its server to open.
     private func present() async throws -> SharedServers {
         guard let servers else {
             throw OptimistError(
-                .badLabRequest, "The lab has one server. Start it with --database, and it has three on one database.")
+                .badLabRequest, "The lab has one server. Start it with --database to run three on one database.")
         }
         await park.opened()
         return servers
@@ -58,7 +58,7 @@ struct SharedServersRoutes {
 
 private struct Standby: Decodable { var following: DatabasePair.Following }
 
-/// The shared servers as the control API shows them.
+/// The shared servers in the control API.
 struct SharedServersAnswer: ResponseEncodable, Sendable {
     struct Server: Encodable {
         var number: Int
@@ -67,7 +67,7 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
         var kills: Int
     }
 
-    /// The lab's own database. It has no standby after a failover.
+    /// The lab's own database. There is no standby after a failover.
     struct Database: Encodable {
         var primary: String
         var following: DatabasePair.Following?
@@ -89,14 +89,14 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
         }
     }
 
-    /// Empty: the lab has one server only.
+    /// Empty if the lab has one server.
     var servers: [Server] = []
-    /// Nil: the database is not the lab's own.
+    /// Nil if the database is not the lab's own.
     var database: Database?
-    /// The to-dos that phones have as acknowledged, and the others.
+    /// The number of to-dos that phones consider acknowledged, and of all others.
     var acknowledged = 0
     var pending = 0
-    /// The last one first.
+    /// The newest first.
     var failovers: [Outcome] = []
 
     init() {}

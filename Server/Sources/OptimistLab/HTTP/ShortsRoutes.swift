@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// The screen of short videos of one phone.
+/// Routes for a phone's screen of short videos.
 struct ShortsRoutes {
     let park: DevicePark
 
@@ -26,7 +26,7 @@ struct ShortsRoutes {
         }
     }
 
-    /// What the screen shows after something was done; nothing if the phone is off.
+    /// Performs work and returns the screen's contents, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any ShortsShowing) async throws -> Void
     ) async throws -> Response {

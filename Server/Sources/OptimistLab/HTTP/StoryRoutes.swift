@@ -3,7 +3,7 @@
 import Hummingbird
 import NIOCore
 
-/// The five stories: playing them, and what they came to.
+/// Routes that play the five stories and return their figures.
 struct StoryRoutes {
     let desk: StoryDesk
 
@@ -32,7 +32,7 @@ private struct StoriesAnswer: ResponseEncodable {
 
     var figures: [Figure]
     var isPlaying: Bool
-    /// Whether all of it has been played.
+    /// Whether all stories have been played.
     var isWhole: Bool
     var problem: String?
 

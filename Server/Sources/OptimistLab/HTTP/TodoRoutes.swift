@@ -7,7 +7,7 @@ import OptimistCore
 import OptimistServer
 import OptimistWire
 
-/// The planner of one phone: its to-dos, what is pending and what was rejected.
+/// Routes for a phone's planner: its to-dos, pending rows and rejections.
 struct TodoRoutes {
     let park: DevicePark
 
@@ -52,7 +52,7 @@ struct TodoRoutes {
         device.post("rejections/:number/retry") { request, context in
             let json = try JSON(parsing: [UInt8](try await request.collected()))
             guard json["edits"] == nil || json["edits"]?.object != nil else {
-                throw OptimistError(.badLabRequest, "\"edits\" is an object of columns.")
+                throw OptimistError(.badLabRequest, "\"edits\" must be an object of columns.")
             }
             let store = try await phone(context).store
             try await store.retry(try await rejection(context, in: store), with: json["edits"]?.object ?? [:])
@@ -71,7 +71,6 @@ struct TodoRoutes {
         try await park.device(try context.parameters.require("device")).phone()
     }
 
-    /// The way in which the phone writes.
     private func planner(_ context: some RequestContext) async throws -> any PlannerWriting {
         let device = try await park.device(try context.parameters.require("device"))
         let phone = try await device.phone()
@@ -86,7 +85,7 @@ struct TodoRoutes {
 
     private func id(_ context: some RequestContext) throws -> UUID {
         guard let id = UUID(uuidString: try context.parameters.require("id")) else {
-            throw OptimistError(.badLabRequest, "The id of a to-do is a UUID.")
+            throw OptimistError(.badLabRequest, "The id of a to-do must be a UUID.")
         }
         return id
     }

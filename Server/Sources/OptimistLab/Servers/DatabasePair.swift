@@ -3,35 +3,34 @@
 import Foundation
 import OptimistCore
 
-/// A primary and a standby of the lab's own, in its folder: the primary can be killed, and the standby takes over.
+/// The lab's own primary and standby, in its folder. The primary can be killed, and the standby takes over.
 actor DatabasePair {
-    /// How the standby follows the primary.
+    /// The replication mode.
     enum Following: String, Codable, Sendable, CaseIterable {
         /// A commit waits until the standby has it.
         case synchronous
-        /// The standby is behind by moments.
+        /// The standby is slightly behind.
         case asynchronous
-        /// The standby gets nothing.
+        /// The standby receives nothing.
         case cutOff
     }
 
-    /// What there is at the moment.
     struct State: Sendable {
         var primary: String
-        /// Nil: it was promoted, and there is no other yet.
+        /// Nil after a failover, until a new standby is created.
         var following: Following?
     }
 
-    /// Names both nodes, whichever is the primary.
+    /// Contains both nodes, so that it works after a failover.
     nonisolated let url: String
     private var primary: PostgresNode
     private var standby: PostgresNode
     private var orders = PairState(standby: .dead)
     private let mark: URL
 
-    /// Opens the pair of a folder, or makes it. What an earlier lab has left running ends first.
+    /// Opens or creates the pair in a folder. First stops nodes that an earlier lab left running.
     ///
-    /// - Throws: `OptimistError` with code `badLabData` if the machine has no PostgreSQL, or if that fails.
+    /// - Throws: `OptimistError` with code `badLabData` if PostgreSQL is not installed or fails.
     init(in folder: URL) async throws {
         let programs = try PostgresPrograms()
         let sockets = FileManager.default.temporaryDirectory.appending(
@@ -44,7 +43,7 @@ actor DatabasePair {
         }
         mark = folder.appending(path: "primary")
         let named = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name ? 1 : 0
-        // The mark is written before the promotion, which may have failed since.
+        // The mark is written before the promotion, which may have failed.
         let isPrimary = nodes[named].exists ? !nodes[named].isStandby : !nodes[1 - named].exists
         (primary, standby) = isPrimary ? (nodes[named], nodes[1 - named]) : (nodes[1 - named], nodes[named])
         url = "postgres:///optimist?host=\(nodes[0].sockets.path),\(nodes[1].sockets.path)&user=optimist"
@@ -70,10 +69,10 @@ actor DatabasePair {
 
     var state: State { State(primary: primary.name, following: orders.following) }
 
-    /// Changes how the standby follows, and returns when it does.
+    /// Changes the replication mode, and returns when it is in effect.
     ///
-    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another order is under way, or
-    ///   `badLabData` if PostgreSQL fails. No commit waits for the standby then.
+    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another operation is running, or
+    ///   `badLabData` if PostgreSQL fails. After a failure, commits do not wait for the standby.
     func follow(_ wanted: Following) async throws {
         try orders.begin(.follow)
         defer { orders.end() }
@@ -82,7 +81,7 @@ actor DatabasePair {
 
     private func lead(_ wanted: Following) async throws {
         do {
-            // No commit waits for a standby that is about to leave.
+            // First, so that no commit waits for a standby that is about to disconnect.
             try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
             let source = wanted == .cutOff ? "nowhere" : ""
             try await standby.set(
@@ -105,16 +104,16 @@ actor DatabasePair {
         throw OptimistError(.badLabData, "The standby does not follow. Its log is in \(standby.directory.path).")
     }
 
-    /// How often, and how long between two looks, it is waited for the standby: a minute in all.
+    /// Waits for the standby for up to a minute.
     private static let tries = 1_200
     private static let pause = Duration.milliseconds(50)
 
-    /// Kills the primary, and makes the standby the primary at once.
+    /// Kills the primary and promotes the standby immediately.
     ///
-    /// If the promotion fails, the standby keeps the newest copy, and the next failover tries only that again.
+    /// If the promotion fails, the standby keeps the newest copy, and the next failover only retries the promotion.
     ///
-    /// - Returns: How long it took from the kill until the new primary takes writes.
-    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another order is under way, or
+    /// - Returns: The time from the kill until the new primary accepts writes.
+    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another operation is running, or
     ///   `badLabData` if PostgreSQL fails.
     func failOver() async throws -> Duration {
         try orders.begin(.failOver)
@@ -124,7 +123,7 @@ actor DatabasePair {
             try await primary.kill()
             orders.killed()
         }
-        // Before the promotion: after it the data of the old primary looks like a primary's too.
+        // Before the promotion, because after it the old primary's data also looks like a primary.
         try Data(standby.name.utf8).write(to: mark, options: .atomic)
         try await standby.promote()
         let duration = stopwatch()
@@ -134,7 +133,7 @@ actor DatabasePair {
         return duration
     }
 
-    /// Makes a standby in place of the primary that was killed.
+    /// Creates a standby in place of the killed primary.
     ///
     /// - Throws: As ``failOver()``.
     func replaceStandby() async throws {
@@ -144,10 +143,10 @@ actor DatabasePair {
         try await lead(.asynchronous)
     }
 
-    /// Ends both, also in a task that was cancelled. Their data stays.
+    /// Stops both nodes, even in a cancelled task. Their data is kept.
     func close() async {
         let (primary, standby) = (primary, standby)
-        // Unstructured on purpose: a program that is started in a cancelled task ends at once.
+        // Unstructured, because a subprocess started in a cancelled task ends immediately.
         await Task {
             await standby.stop()
             await primary.stop()

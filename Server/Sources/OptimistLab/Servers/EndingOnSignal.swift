@@ -3,11 +3,10 @@
 import Synchronization
 import UnixSignals
 
-/// Runs work that leaves something behind if the process just ends: until it is ready, SIGTERM and SIGINT cancel it, so
-/// that it can clean up.
+/// Runs work that must clean up before the process ends. Until it is ready, SIGTERM and SIGINT cancel it.
 ///
-/// - Parameter work: Calls its argument once it listens to the signals itself.
-/// - Throws: `CancellationError` after a signal, or what the work throws.
+/// - Parameter work: Calls its argument once it handles the signals itself.
+/// - Throws: `CancellationError` after a signal, or errors of the work.
 func endingOnSignal(_ work: @escaping @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void)
     async throws
 {
@@ -24,13 +23,13 @@ func endingOnSignal(_ work: @escaping @Sendable (_ ready: @escaping @Sendable ()
         }
         let isDone = try await group.next() ?? true
         group.cancelAll()
-        // After a signal the work still ends what it has started.
+        // After a signal, the work must still finish its cleanup.
         try await group.waitForAll()
         if !isDone { throw CancellationError() }
     }
 }
 
-/// Whether the work listens to the signals itself.
+/// Whether the work handles the signals itself.
 private final class Readiness: Sendable {
     private let flag = Mutex(false)
 

@@ -6,20 +6,20 @@ struct AccountRow: Hashable, Sendable {
     var id: String
 }
 
-/// What became of the acknowledged rows when the standby took over.
+/// The effect of a failover on acknowledged rows.
 struct Failover: Sendable, Equatable {
-    /// How many rows phones had as acknowledged.
+    /// The number of rows that phones considered acknowledged.
     let acknowledged: Int
-    /// Those of them that the standby had not got.
+    /// The acknowledged rows that the standby had not received.
     let lost: Set<AccountRow>
-    /// Those of the lost ones that phones have and the database has not.
+    /// The lost rows that phones still have but the database does not.
     private(set) var missing: Set<AccountRow>
-    /// From the kill until the new primary took writes.
+    /// The time from the kill until the new primary accepted writes.
     let duration: Duration
 
     /// - Parameters:
-    ///   - acknowledged: The rows that phones have as acknowledged.
-    ///   - held: The rows that the new primary has, before a device has reached it.
+    ///   - acknowledged: The rows that phones consider acknowledged.
+    ///   - held: The rows on the new primary, before a device has reached it.
     init(acknowledged: Set<AccountRow>, held: Set<AccountRow>, duration: Duration) {
         self.acknowledged = acknowledged.count
         lost = acknowledged.subtracting(held)
@@ -27,14 +27,14 @@ struct Failover: Sendable, Equatable {
         self.duration = duration
     }
 
-    /// How many of the lost rows are there again. One that was deleted since on the phones counts too.
+    /// The number of lost rows that were restored. Includes rows that were deleted on the phones since.
     var healed: Int { lost.count - missing.count }
 
-    /// Looks for the missing rows.
+    /// Updates the missing rows.
     ///
     /// - Parameters:
-    ///   - wanted: The rows that phones have.
-    ///   - held: The rows that the database has.
+    ///   - wanted: The rows on the phones.
+    ///   - held: The rows in the database.
     mutating func look(wanted: Set<AccountRow>, held: Set<AccountRow>) {
         missing = missing.intersection(wanted).subtracting(held)
     }

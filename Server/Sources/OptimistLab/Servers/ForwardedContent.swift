@@ -6,9 +6,9 @@ import NIOCore
 import OptimistServer
 import OptimistSession
 
-/// What the lab's own server shows beside the rows, as another server of the lab passes it on.
+/// The content of the lab's main server, forwarded by another server of the lab.
 struct ForwardedContent: Sendable {
-    /// The port of the lab's own server.
+    /// The port of the lab's main server.
     let port: Int
     let transport: any Transport
 

@@ -6,28 +6,27 @@ import OptimistCore
 package import OptimistPostgres
 import OptimistServer
 
-/// The PostgreSQL that the servers of a lab share.
+/// The PostgreSQL database that a lab's servers share.
 package enum LabDatabase: Sendable {
-    /// A database that is there. The lab kills servers, and leaves the database alone.
+    /// An existing database. The lab kills servers, but not this database.
     case shared(PostgresDatabase)
-    /// A primary and a standby that the lab makes in its folder, with the programs of this machine's PostgreSQL. They end
-    /// with the lab and are there again at its next start.
+    /// A primary and a standby that the lab creates in its folder, with the PostgreSQL on this machine. They stop with
+    /// the lab and continue at its next start.
     case own
 }
 
-/// A lab's database, opened.
 struct OpenedDatabase: Sendable {
     let database: PostgresDatabase
     let pair: DatabasePair?
-    /// The file of the secret that all servers have.
+    /// The file of the secret that all servers share.
     let secretFile: URL
     let secret: ServerKeys
 
     var storage: ServerStorage { .postgres(database, secret: secret) }
 
-    /// The processes that serve the phones, not started yet: this program, as its command `lab-server`.
+    /// Returns the processes that serve the phones, not started. They run this program's command `lab-server`.
     ///
-    /// - Parameter content: The port of the lab's own server.
+    /// - Parameter content: The port of the lab's main server.
     func processes(content: Int, gazetteer: URL, logger: Logger) -> [ServerProcess] {
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         let command = [
@@ -53,7 +52,7 @@ struct OpenedDatabase: Sendable {
             return OpenedDatabase(database: database, pair: nil, secretFile: file, secret: secret)
         case .own:
             let pair = try await DatabasePair(in: folder.appending(path: "postgres"))
-            // Four processes share the connections that a cluster has.
+            // Four processes share the connections of a cluster.
             return OpenedDatabase(
                 database: PostgresDatabase(url: pair.url, maxConnections: 8), pair: pair, secretFile: file,
                 secret: secret)

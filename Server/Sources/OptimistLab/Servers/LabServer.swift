@@ -9,7 +9,7 @@ import OptimistSession
 import ServiceLifecycle
 import UnixSignals
 
-/// A server process of a lab whose servers share a database. The lab starts it: see ``LabDatabase``.
+/// A server process of a lab with a shared database. The lab starts it: see ``LabDatabase``.
 package struct LabServer: Sendable {
     private let database: PostgresDatabase
     private let secret: ServerKeys
@@ -19,12 +19,12 @@ package struct LabServer: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: The database that it shares.
-    ///   - secret: The secret of all its servers.
-    ///   - content: The port of the lab's own server on 127.0.0.1. It has the pictures and the first screen.
-    ///   - gazetteer: The file that places are named from.
-    ///   - port: The port to listen on at 127.0.0.1. Zero: any free one.
-    ///   - logger: Receives what the server logs.
+    ///   - database: The shared database.
+    ///   - secret: The secret that all its servers share.
+    ///   - content: The port of the lab's main server on 127.0.0.1, which has the pictures and the first screen.
+    ///   - gazetteer: The file of place names.
+    ///   - port: The port to listen on at 127.0.0.1. Zero takes a free one.
+    ///   - logger: Receives the server's logs.
     package init(
         database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, port: Int, logger: Logger
     ) {
@@ -36,10 +36,10 @@ package struct LabServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until the task is cancelled or the process is asked to end.
+    /// Serves until the task is cancelled or the process receives SIGTERM or SIGINT.
     ///
-    /// - Parameter onStart: Gets the port once it listens.
-    /// - Throws: `OptimistError` with a sentence that says what to do.
+    /// - Parameter onStart: Receives the port once the server listens.
+    /// - Throws: `OptimistError` with a message that says what to do.
     package func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(

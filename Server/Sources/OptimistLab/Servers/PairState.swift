@@ -2,14 +2,14 @@
 
 import OptimistCore
 
-/// What may be done to a pair of databases now: one order at a time, and none that would remove the newest copy.
+/// The allowed operations on a pair of databases: one at a time, and none that would remove the newest copy.
 struct PairState: Equatable, Sendable {
-    /// What the second node is.
+    /// The state of the second node.
     enum Standby: Equatable, Sendable {
         case following(DatabasePair.Following)
-        /// It has the newest copy: the primary is dead, and this one has not become the primary.
+        /// It has the newest copy: the primary is dead, but this node was not promoted.
         case unpromoted
-        /// The primary that was killed. Its data is old.
+        /// The killed primary, whose data is outdated.
         case dead
     }
 
@@ -20,37 +20,34 @@ struct PairState: Equatable, Sendable {
 
     init(standby: Standby) { self.standby = standby }
 
-    /// Nil: there is no standby that follows.
+    /// Nil if no standby follows.
     var following: DatabasePair.Following? { if case .following(let mode) = standby { mode } else { nil } }
 
-    /// Begins an order.
+    /// Begins an operation.
     ///
-    /// - Throws: `OptimistError` with code `badLabRequest`. Nothing has changed then.
+    /// - Throws: `OptimistError` with code `badLabRequest` if it is not allowed. The state then does not change.
     mutating func begin(_ order: Order) throws {
         guard self.order == nil else {
-            throw OptimistError(.badLabRequest, "The database is busy with another order. Wait until that is done.")
+            throw OptimistError(.badLabRequest, "Another operation on the database is running. Wait until it is done.")
         }
         switch (order, standby) {
         case (.follow, .following), (.failOver, .following), (.failOver, .unpromoted), (.replace, .dead): break
         case (.follow, _), (.failOver, .dead):
-            throw OptimistError(.badLabRequest, "There is no standby. Make another one first.")
+            throw OptimistError(.badLabRequest, "There is no standby. Create one first.")
         case (.replace, .unpromoted):
             throw OptimistError(
-                .badLabRequest, "The standby has the newest copy and was not promoted. Fail over once more first.")
+                .badLabRequest, "The standby has the newest copy and was not promoted. Fail over again first.")
         case (.replace, .following): throw OptimistError(.badLabRequest, "There is a standby already.")
         }
         self.order = order
     }
 
-    /// The standby follows as it was told.
     mutating func follows(_ mode: DatabasePair.Following) { standby = .following(mode) }
 
-    /// The primary is dead.
     mutating func killed() { standby = .unpromoted }
 
-    /// The standby is the primary, and the dead one takes its place.
+    /// The standby is now the primary, and the dead node takes its place.
     mutating func promoted() { standby = .dead }
 
-    /// The order has ended, with success or without.
     mutating func end() { order = nil }
 }

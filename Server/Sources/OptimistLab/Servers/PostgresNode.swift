@@ -4,13 +4,13 @@ import Foundation
 import OptimistCore
 import Subprocess
 
-/// A cluster of PostgreSQL in a directory of the lab, behind a Unix socket: a primary, or a standby that follows one.
+/// A PostgreSQL cluster in a directory of the lab, behind a Unix socket: a primary, or a standby that follows one.
 struct PostgresNode: Sendable {
     let programs: PostgresPrograms
     let name: String
-    /// Its data, its log, and nothing else.
+    /// The directory of its data and log.
     let directory: URL
-    /// The directory of its socket. The path of a socket is short, and the lab's folder may not be.
+    /// The directory of its socket. Not in the lab's folder, because a socket's path must be short.
     let sockets: URL
 
     private var data: String { directory.appending(path: "data").path }
@@ -19,9 +19,9 @@ struct PostgresNode: Sendable {
 
     var isStandby: Bool { FileManager.default.fileExists(atPath: "\(data)/standby.signal") }
 
-    // MARK: - Its life
+    // MARK: - Starting and stopping
 
-    /// Makes a primary with an empty database, and starts it.
+    /// Creates a primary with an empty database, and starts it.
     func make() async throws {
         try await programs.makeDirectory(directory)
         try await programs.run(
@@ -33,7 +33,7 @@ struct PostgresNode: Sendable {
         try await programs.run("createdb", ["--host", sockets.path, "--username", "optimist", "optimist"])
     }
 
-    /// Makes a standby with the data of a primary that runs, and starts it. What runs here ends first.
+    /// Creates a standby with the data of a running primary, and starts it. First stops the node in this directory.
     func make(following primary: PostgresNode) async throws {
         await stop()
         try? FileManager.default.removeItem(at: directory)
@@ -47,14 +47,14 @@ struct PostgresNode: Sendable {
         try await start()
     }
 
-    /// Starts it, once what an earlier lab may have left of it has ended.
+    /// Starts the node. First stops it if an earlier lab left it running.
     func start() async throws {
         await stop()
         try await programs.makeDirectory(sockets)
         let settings = [
             "unix_socket_directories=\(sockets.path)", "listen_addresses=", "max_connections=100",
             "dynamic_shared_memory_type=mmap",
-            // A standby that is promoted in the moment in which it loses its primary waits so long first.
+            // A standby that is promoted just as it loses its primary first waits this long.
             "wal_retrieve_retry_interval=250ms",
         ]
         try await programs.run(
@@ -65,10 +65,10 @@ struct PostgresNode: Sendable {
             ])
     }
 
-    /// Ends it, if it runs.
+    /// Stops the node if it runs.
     func stop() async { _ = try? await programs.run("pg_ctl", ["--pgdata", data, "--mode", "fast", "--wait", "stop"]) }
 
-    /// Ends all its processes with kill -9.
+    /// Kills all its processes with SIGKILL.
     func kill() async throws {
         let lines = try String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8)
         guard let first = lines.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
@@ -79,13 +79,13 @@ struct PostgresNode: Sendable {
             return numbers.count == 2 && numbers[1] == first ? numbers[0] : nil
         }
         for process in [first] + children { Foundation.kill(process, SIGKILL) }
-        // The system keeps this piece of a killed cluster until it is removed.
+        // Shared memory of a killed cluster remains until it is removed.
         guard let memory = Self.sharedMemory(in: lines) else { return }
         _ = try? await Subprocess.run(.name("ipcrm"), arguments: ["-m", memory], output: .discarded)
     }
 
-    /// The number of a cluster's piece of shared memory, from its `postmaster.pid`: the second word of the seventh line. The
-    /// line before it is empty for a cluster that listens at a socket only.
+    /// Parses the id of a cluster's shared memory from `postmaster.pid`: the second word of the seventh line. The sixth
+    /// line is empty if the cluster listens only on a socket.
     ///
     /// > Source: PostgreSQL, `src/include/utils/pidfile.h`, `LOCK_FILE_LINE_SHMEM_KEY`.
     static func sharedMemory(in lockFile: String) -> String? {
@@ -97,9 +97,9 @@ struct PostgresNode: Sendable {
 
     func promote() async throws { try await programs.run("pg_ctl", ["--pgdata", data, "--wait", "promote"]) }
 
-    // MARK: - Its settings
+    // MARK: - Settings
 
-    /// Runs a statement, and returns its rows as text.
+    /// Runs a statement and returns its rows as text.
     @discardableResult
     func sql(_ statement: String) async throws -> [String] {
         try await programs.run(

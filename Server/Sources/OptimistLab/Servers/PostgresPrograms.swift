@@ -5,16 +5,17 @@ import OptimistCore
 import OptimistPostgres
 import Subprocess
 
-/// The programs of a PostgreSQL on this machine, such as `initdb` and `pg_ctl`.
+/// The PostgreSQL programs on this machine, such as `initdb` and `pg_ctl`.
 ///
-/// PostgreSQL refuses to run as root, so for root they run as the user postgres, which Debian's package makes.
+/// PostgreSQL refuses to run as root. If the lab is root, they run as the user postgres, which Debian's package
+/// creates.
 struct PostgresPrograms: Sendable {
     private let directory: String
     private let isRoot = geteuid() == 0
 
-    /// - Throws: `OptimistError` with code `badLabData` if the machine has none.
+    /// - Throws: `OptimistError` with code `badLabData` if PostgreSQL is not installed.
     init() throws {
-        // A link in the path may lie apart from the other programs.
+        // A symbolic link may not be next to the other programs.
         let places = InstalledPostgres.directories.map { $0.appending(path: "initdb").resolvingSymlinksInPath() }
         guard let found = places.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
             throw OptimistError(
@@ -29,13 +30,13 @@ struct PostgresPrograms: Sendable {
 
     /// Runs a program to its end.
     ///
-    /// - Returns: What it wrote.
-    /// - Throws: `OptimistError` with code `badLabData` and the program's own words if it fails.
+    /// - Returns: Its output.
+    /// - Throws: `OptimistError` with code `badLabData` and the program's output if it fails.
     @discardableResult
     func run(_ program: String, _ arguments: [String]) async throws -> String {
         let path = "\(directory)/\(program)"
         let words = (isRoot ? ["runuser", "-u", "postgres", "--"] : []) + [path] + arguments
-        // It may not be allowed to enter the lab's present directory.
+        // The user may not have access to the lab's current directory.
         let result = try await Subprocess.run(
             .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$@\"", "sh"] + words),
             output: .string(limit: 1 << 20), error: .combinedWithOutput)
@@ -46,7 +47,7 @@ struct PostgresPrograms: Sendable {
         return said
     }
 
-    /// Makes a directory that is the programs' own.
+    /// Creates a directory that the programs own.
     ///
     /// - Throws: `OptimistError` with code `badLabData` if they cannot enter it.
     func makeDirectory(_ directory: URL) async throws {
@@ -61,8 +62,8 @@ struct PostgresPrograms: Sendable {
             throw OptimistError(
                 .badLabData,
                 """
-                PostgreSQL runs as the user postgres, who cannot enter \(directory.path). Name a folder that other users \
-                can enter with --data, or run the lab as a user of your own.
+                PostgreSQL runs as the user postgres, who cannot enter \(directory.path). Name a folder that other \
+                users can enter with --data, or run the lab as another user than root.
                 """)
         }
     }

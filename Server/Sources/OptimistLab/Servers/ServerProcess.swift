@@ -5,13 +5,13 @@ import Logging
 import OptimistCore
 import Subprocess
 
-/// One server process of the lab: it can be killed, stopped for a moment, and started again at the same port.
+/// A server process of the lab. It can be killed, paused, and restarted on the same port.
 actor ServerProcess {
     nonisolated let number: Int
     private let command: [String]
     private let database: String
     private let logger: Logger
-    /// Zero until it has started for the first time.
+    /// Zero before the first start.
     private(set) var port = 0
     private(set) var kills = 0
     private var process: pid_t?
@@ -19,10 +19,10 @@ actor ServerProcess {
     private var life: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - number: The number by which the page names it.
+    ///   - number: The number of the process on the page.
     ///   - command: The program and its arguments, without the port.
-    ///   - database: The database's URL. It may have a password, so it goes into the environment.
-    ///   - logger: Learns that a process has failed.
+    ///   - database: The database's URL. It may contain a password, so it is passed in the environment.
+    ///   - logger: Receives failures of the process.
     init(number: Int, command: [String], database: String, logger: Logger) {
         self.number = number
         self.command = command
@@ -32,9 +32,9 @@ actor ServerProcess {
 
     var isRunning: Bool { process != nil }
 
-    /// Starts the process, and returns when it serves. Does nothing if it runs.
+    /// Starts the process, unless it is running, and returns when it serves.
     ///
-    /// - Throws: `OptimistError` with code `badLabData` if it ends before it serves. It has said why on standard error.
+    /// - Throws: `OptimistError` with code `badLabData` if it ends before it serves. Its standard error has the reason.
     func start() async throws {
         if let starting { return try await starting.value }
         if isRunning { return }
@@ -53,10 +53,10 @@ actor ServerProcess {
             self.port = port
             return
         }
-        throw OptimistError(.badLabData, "Server \(number) does not start. What it said stands above.")
+        throw OptimistError(.badLabData, "Server \(number) did not start. Its output is above.")
     }
 
-    /// Runs the process until it ends. It ends by itself when its standard input does, and so with the lab.
+    /// Runs the process until it ends. It exits when its standard input closes, so it never outlives the lab.
     private func live(saying said: AsyncStream<String>.Continuation) async {
         do {
             _ = try await Subprocess.run(
@@ -66,7 +66,7 @@ actor ServerProcess {
             ) { execution in
                 began(execution.processIdentifier.value)
                 for try await line in execution.standardOutput.strings() { said.yield(line) }
-                // Until here the system gives the process's number to no other.
+                // Until here, the system cannot reuse the process id.
                 ended()
             }
         } catch {
@@ -80,7 +80,7 @@ actor ServerProcess {
 
     private func ended() { process = nil }
 
-    /// Ends it as a power switch does: kill -9. Returns when it is gone.
+    /// Kills the process with SIGKILL, and returns when it has ended.
     func kill() async {
         guard isRunning else { return }
         signal(SIGKILL)
@@ -88,13 +88,13 @@ actor ServerProcess {
         await life?.value
     }
 
-    /// Lets it end in order.
+    /// Shuts the process down gracefully.
     func stop() async {
         signal(SIGTERM)
         await life?.value
     }
 
-    /// Stops it: it answers nothing until ``goOn()``.
+    /// Pauses the process. It does not answer until ``goOn()``.
     func freeze() { signal(SIGSTOP) }
 
     func goOn() { signal(SIGCONT) }

@@ -5,10 +5,10 @@ import Logging
 import OptimistCore
 import OptimistServer
 
-/// Three server processes on one database, and what was done to them.
+/// Three server processes on one database, and the results of failovers.
 actor SharedServers {
     nonisolated let processes: [ServerProcess]
-    /// Nil: the database is not the lab's, so the lab does not kill it.
+    /// Nil if the database is not the lab's own, so the lab cannot kill it.
     nonisolated let pair: DatabasePair?
     private let park: DevicePark
     private let own: OptimistServer
@@ -16,8 +16,8 @@ actor SharedServers {
     private var isFailingOver = false
 
     /// - Parameters:
-    ///   - processes: They serve already.
-    ///   - own: The lab's own server on the same database.
+    ///   - processes: The running processes.
+    ///   - own: The lab's main server on the same database.
     init(_ processes: [ServerProcess], pair: DatabasePair?, park: DevicePark, own: OptimistServer) {
         self.processes = processes
         self.pair = pair
@@ -35,20 +35,20 @@ actor SharedServers {
 
     /// The lab's own primary and standby.
     ///
-    /// - Throws: `OptimistError` with code `badLabRequest`.
+    /// - Throws: `OptimistError` with code `badLabRequest` if the database is not the lab's own.
     nonisolated func ownPair() throws -> DatabasePair {
         guard let pair else {
             throw OptimistError(
                 .badLabRequest,
-                "The lab kills no database but its own. Start it with --database own, and it makes a primary and a standby."
+                "The lab only kills its own database. Start it with --database own to create a primary and a standby."
             )
         }
         return pair
     }
 
-    /// Kills the primary, makes the standby the primary, and counts what that has cost.
+    /// Kills the primary, promotes the standby, and counts the lost rows.
     ///
-    /// Servers stand still meanwhile, so that no device heals anything before it is counted.
+    /// The server processes are paused, so that no device can restore a row before it is counted.
     func failOver() async throws {
         let pair = try ownPair()
         guard !isFailingOver else { throw OptimistError(.badLabRequest, "The standby is taking over already.") }
@@ -67,24 +67,24 @@ actor SharedServers {
         failovers.append(Failover(acknowledged: acknowledged, held: try await held(), duration: duration))
     }
 
-    /// What became of each failover until now, the last one first. The database may not answer during a failover and shortly
-    /// after it: then this is what was known before.
+    /// Returns the results of all failovers, the newest first. If the database does not answer, as during a failover
+    /// and shortly after it, the results are the last known ones.
     func outcomes() async -> [Failover] {
         try? await look()
         return failovers.reversed()
     }
 
-    /// Looks which rows that a failover lost are there again.
+    /// Checks which lost rows were restored.
     private func look() async throws {
         guard failovers.contains(where: { !$0.missing.isEmpty }), !isFailingOver else { return }
-        // A failover that begins during the reading has its own rows.
+        // A failover that starts while this reads is not included.
         let known = failovers.indices
         let wanted = try await park.rows { _ in true }
         let held = try await held()
         for index in known { failovers[index].look(wanted: wanted, held: held) }
     }
 
-    /// The living to-dos of all accounts in the database.
+    /// Returns the to-dos of all accounts in the database, without deleted ones.
     private func held() async throws -> Set<AccountRow> {
         var held: Set<AccountRow> = []
         for account in try await own.accounts() {

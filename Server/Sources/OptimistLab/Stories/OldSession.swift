@@ -6,8 +6,8 @@ import OptimistCore
 import OptimistSession
 import OptimistWire
 
-/// How the app of the third story sent requests: each one that meets an expired token fetches another one for itself,
-/// and is sent again, without end. It is here for comparison.
+/// The requests of the app in the third story, for comparison. Each request with an expired token refreshes the token
+/// for itself and is sent again, without a limit.
 actor OldSession {
     private let server: URL
     private let wire: Wire
@@ -17,7 +17,6 @@ actor OldSession {
 
     init(server: URL, wire: Wire) { (self.server, self.wire) = (server, wire) }
 
-    /// The access token that it holds.
     var token: String { access }
 
     func signUp(email: String, password: String) async throws {
@@ -31,7 +30,7 @@ actor OldSession {
     }
 
     func get(_ path: String) async throws {
-        // Without end, it was told. It is enough to be seen.
+        // The original had no limit. Twenty attempts are enough to show the effect.
         for _ in 0..<20 {
             let (status, _) = try await send(.get, path)
             if status != 401 { return }

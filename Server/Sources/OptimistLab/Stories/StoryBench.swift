@@ -8,12 +8,12 @@ import OptimistServer
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// Plays the five stories in the way they were told and with Optimist: on a server and phones of its own, over bad networks.
+/// Plays the five stories in the old way and with Optimist, on its own server and phones, over bad networks.
 package struct StoryBench: Sendable {
-    /// How much is written offline, and how many requests meet an expired token.
+    /// The number of rows written offline, and of requests with an expired token.
     static let rows = 5
     static let requests = 20
-    /// Whatever takes longer has not come about.
+    /// The time limit of a measurement.
     static let patience = Duration.seconds(60)
 
     private let logger: Logger
@@ -21,8 +21,8 @@ package struct StoryBench: Sendable {
     package init(logger: Logger) { self.logger = logger }
 
     /// - Parameters:
-    ///   - networks: In this order. Default: 4G, 3G and flaky.
-    ///   - onFigure: Called with each figure as soon as there is one.
+    ///   - networks: The networks, in this order. Default: 4G, 3G and flaky.
+    ///   - onFigure: Receives each figure as soon as it is measured.
     /// - Throws: `OptimistError`; `CancellationError`.
     package func run(
         on networks: [NetworkConditions.Profile] = [.fourG, .threeG, .flaky],
@@ -63,7 +63,7 @@ package struct StoryBench: Sendable {
     }
 }
 
-/// Returns what work comes to, or nil if it takes longer than this or fails.
+/// Returns the result of the work, or nil if it fails or exceeds the limit.
 func within<Result: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

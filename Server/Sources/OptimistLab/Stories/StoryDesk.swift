@@ -4,7 +4,7 @@ import Logging
 import OptimistCore
 import Synchronization
 
-/// Plays the stories on request, once at a time, and keeps their results.
+/// Plays the stories on request, one run at a time, and stores their figures.
 final class StoryDesk: Sendable {
     private struct State {
         var figures: [StoryFigure] = []
@@ -17,7 +17,7 @@ final class StoryDesk: Sendable {
 
     init(logger: Logger) { self.logger = logger }
 
-    /// By measure and then by network, in the order in which a table has them.
+    /// Sorted by measure, then by network, as in the table.
     var figures: [StoryFigure] {
         let figures = state.withLock { $0.figures }
         return StoryFigure.Measure.allCases.flatMap { measure in figures.filter { $0.measure == measure } }
@@ -26,19 +26,18 @@ final class StoryDesk: Sendable {
     var isPlaying: Bool { state.withLock { $0.playing != nil } }
     var problem: String? { state.withLock { $0.problem } }
 
-    /// - Throws: `OptimistError` with code `badLabRequest` while they are being played.
+    /// - Throws: `OptimistError` with code `badLabRequest` if the stories are already being played.
     func play() throws {
         try state.withLock { state in
             guard state.playing == nil else {
                 throw OptimistError(.badLabRequest, "The stories are being played already.")
             }
             state = State()
-            // Unstructured: they are played on when the caller has gone. `end()` stops them.
+            // Unstructured, because the run continues after the caller has returned. `end()` stops it.
             state.playing = Task { await run() }
         }
     }
 
-    /// Stops what is being played.
     func end() async {
         let playing = state.withLock { $0.playing }
         playing?.cancel()

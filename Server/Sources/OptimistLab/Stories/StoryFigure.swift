@@ -2,7 +2,7 @@
 
 package import OptimistProxy
 
-/// What one of the five stories comes to, in the way it was told and with Optimist.
+/// A figure of one of the five stories, in the old way and with Optimist.
 package struct StoryFigure: Codable, Sendable, Equatable {
     package enum Measure: String, Codable, CaseIterable, Sendable {
         case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, crashFree, firstPicture, firstPictureRatio,
@@ -46,13 +46,13 @@ package struct StoryFigure: Codable, Sendable, Equatable {
 
     package var measure: Measure
     package var network: NetworkConditions.Profile
-    /// Nil: it did not come about within the time that it was given.
+    /// Nil if it exceeded its time limit.
     package var oldWay: Double?
     package var optimist: Double?
 }
 
 extension StoryFigure {
-    /// As a table shows a value.
+    /// Formats a value for tables.
     package func text(_ value: Double?) -> String {
         guard let value else { return "never" }
         if measure.unit == "ms" {
@@ -64,7 +64,6 @@ extension StoryFigure {
 }
 
 extension NetworkConditions.Profile {
-    /// As people say it.
     package var title: String {
         switch self {
         case .online: "online"

@@ -2,7 +2,8 @@
 
 import OptimistProxy
 
-/// The stories' figures as bars, in SVG: for each measure and network one of the old way and one of Optimist.
+/// A bar chart of the stories' figures, in SVG. Each measure and network has a bar for the old way and one for
+/// Optimist.
 package struct StoryPlot: Sendable {
     private let figures: [StoryFigure]
 

@@ -7,14 +7,14 @@ import OptimistServer
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// How the third story ends: the crash at sign-in is mended, and fewer people of the next version meet one.
+/// The end of the third story: the crash at sign-in is fixed, and fewer people of the next version crash.
 extension StoryStage {
-    /// Groups of people who use the app at the same time, and how many are in each.
+    /// The number of groups of people who use the app at the same time, and the size of a group.
     private static let groups = 10
     private static let people = 5
 
-    /// Lets fifty people use both versions over the network. Their health is kept and sent by the code of the app, and the
-    /// figures are those of the server.
+    /// Lets fifty people use both versions over the network. The app's code stores and sends their health, and the
+    /// figures are the server's.
     func crashFree() async throws -> StoryFigure {
         let proxy = try await FaultProxy.start(upstreams: [("127.0.0.1", try await server.port)])
         let outcome: Result<Void, any Error>
@@ -32,7 +32,7 @@ extension StoryStage {
         return StoryFigure(measure: .crashFree, network: network, oldWay: share("1.0.1"), optimist: share("1.0.2"))
     }
 
-    /// The people of each network have builds of their own, so that the server tells them apart.
+    /// People on each network have separate builds, so that the server counts them separately.
     private func version(_ name: String) -> String { "\(name)+\(network.rawValue)" }
 
     private func use(at port: Int) async throws {

@@ -9,7 +9,7 @@ import OptimistServer
 import OptimistSession
 import OptimistWire
 
-/// Plays the stories on one network, each scene on a phone of its own.
+/// Plays the stories on one network, each scene on its own phone.
 struct StoryStage: Sendable {
     let park: DevicePark
     let server: OptimistServer
@@ -46,7 +46,7 @@ struct StoryStage: Sendable {
                 try await within(StoryBench.patience) { try await expired(device, phone, isOld) }
             case .redraws: try await within(StoryBench.patience) { [.redraws: try await redraws(device, phone, isOld)] }
             case .firstPicture, .firstPictureRatio, .lastPicture: try await pictures(device, phone, isOld)
-            // Both versions are measured at once.
+            // Measured for both versions together, in `play(_:)`.
             case .crashFree: nil
             case .fetchesPerThing:
                 try await within(StoryBench.patience) { [.fetchesPerThing: try await swipes(device, phone, isOld)] }
@@ -55,9 +55,9 @@ struct StoryStage: Sendable {
         return values ?? [:]
     }
 
-    // MARK: - The first and the second story
+    // MARK: - The first and second story
 
-    /// The middle one of five times.
+    /// Returns the median of five times.
     private func shown(_ phone: RunningPhone, _ isOld: Bool) async throws -> Double {
         let planner: any PlannerWriting = isOld ? OldWay(phone: phone) : phone
         var times: [Double] = []
@@ -68,7 +68,8 @@ struct StoryStage: Sendable {
             {
                 times.append(written.shownMs)
             } else {
-                // A picture that has failed is never shown: for this middle it counts as long as it was tried.
+                // A failed to-do is never shown. For the median, it counts as the time of the attempt plus the time
+                // limit.
                 times.append(stopwatch() / .milliseconds(1) + StoryBench.patience / .milliseconds(1))
             }
         }
@@ -94,7 +95,7 @@ struct StoryStage: Sendable {
     // MARK: - The third story
 
     private func expired(_ device: LabDevice, _ phone: RunningPhone, _ isOld: Bool) async throws -> Values {
-        // Nothing else speaks with the server meanwhile.
+        // No other code may contact the server during the measurement.
         let old = OldSession(server: device.serverAddress, wire: phone.wire)
         let work: @Sendable () async throws -> Void
         if isOld {
@@ -122,7 +123,7 @@ struct StoryStage: Sendable {
         for await item in news {
             guard case .changed(_, let topics) = item, topics.contains(.home) else { continue }
             let snapshot = screen.snapshot
-            // The old way is done with the third, which has all of it.
+            // The old way draws three times per answer.
             if snapshot.answers > 0, snapshot.drawn >= (isOld ? 3 : 1), snapshot.problem == nil { break }
             if snapshot.problem != nil { await screen.refresh() }
         }
@@ -130,9 +131,9 @@ struct StoryStage: Sendable {
         return Double(snapshot.drawn) / Double(max(snapshot.answers, 1))
     }
 
-    // MARK: - The fourth and the fifth story
+    // MARK: - The fourth and fifth story
 
-    /// From the request for the page on.
+    /// Measures from the request for the page.
     private func pictures(_ device: LabDevice, _ phone: RunningPhone, _ isOld: Bool) async throws -> Values {
         let alone = try await within(StoryBench.patience) {
             (
@@ -150,7 +151,7 @@ struct StoryStage: Sendable {
         _ = try await within(StoryBench.patience) {
             for await item in news {
                 guard case .timeline(let event) = item else {
-                    // As a page does that has drawn the places.
+                    // Like a page that has drawn the items.
                     let section = await screen.snapshot.sections.first { $0.id == .chosen }
                     await screen.show(section?.items.prefix(8).map(\.pose.id) ?? [])
                     continue
@@ -167,7 +168,7 @@ struct StoryStage: Sendable {
         return values
     }
 
-    /// The middle one of five times, in milliseconds.
+    /// Returns the median of five times, in milliseconds.
     private func middle(_ request: () async throws -> SessionResponse) async throws -> Double {
         var times: [Double] = []
         while times.count < 5 {
@@ -190,7 +191,7 @@ struct StoryStage: Sendable {
         return Double(requests) / Double(max(things, 1))
     }
 
-    /// Whether the last one has all that it needs, or never will.
+    /// Whether the last video has all its values, or has failed.
     private static func isDone(_ screen: any ShortsShowing) -> Bool {
         let snapshot = screen.board.snapshot
         guard let index = snapshot.index, index == 10 else { return snapshot.problem != nil }
@@ -200,18 +201,18 @@ struct StoryStage: Sendable {
     }
 }
 
-/// When the first page of the chosen poses had its first picture, and when all.
+/// The times of the first picture and of all pictures on the first page of chosen poses.
 private actor PageTimes {
     private var start: (row: String, ms: Double)?
     private(set) var values: [StoryFigure.Measure: Double] = [:]
 
-    /// - Returns: Whether the event is of that page.
+    /// - Returns: Whether the event belongs to that page.
     func take(_ event: TimelineEvent) -> Bool {
         if start == nil, event.kind == .page, event.text == "First page of chosen", let row = event.row {
             start = (row, event.ms)
         }
         guard let start, let row = event.row else { return false }
-        // A page that has failed is asked for again, as another row.
+        // A failed page is requested again, in another row.
         if event.kind == .page, event.text == "First page of chosen", row != start.row { self.start = (row, start.ms) }
         guard row == self.start?.row else { return false }
         switch event.kind {

@@ -2,7 +2,7 @@
 
 import OptimistProxy
 
-/// The stories' figures as a table, in Markdown.
+/// The stories' figures as a Markdown table.
 package struct StoryTable: Sendable {
     private let figures: [StoryFigure]
 

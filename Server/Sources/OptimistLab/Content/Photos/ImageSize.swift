@@ -2,16 +2,16 @@
 
 import Foundation
 
-/// How large a picture is shown, as its file says, without decoding it.
+/// The displayed size of a picture, from its file's header.
 struct ImageSize: Equatable {
     var width: Int
     var height: Int
 
-    /// Reads the head of a file. Nil: it is no picture of a kind that browsers show.
+    /// Reads the start of a file. Nil if it is not a picture that browsers show.
     init?(of file: URL) {
         guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
         defer { try? handle.close() }
-        // A photo's first parts hold its preview and its colours, which may be long.
+        // A photo's first segments contain its preview and its color profile, which may be long.
         guard let head = try? handle.read(upToCount: 1 << 20) else { return nil }
         self.init(head: [UInt8](head))
     }
@@ -58,14 +58,14 @@ struct ImageSize: Equatable {
         }
     }
 
-    /// > Source: ITU-T T.81 (JPEG), annex B; Exif 2.32, section 4.6.4, on a picture that lies on its side.
+    /// > Source: ITU-T T.81 (JPEG), annex B; Exif 2.32, section 4.6.4, on rotated pictures.
     private static func jpeg(_ bytes: ByteReader) -> ImageSize? {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
         var place = 2
         var isOnItsSide = false
         while let marker = bytes.big(at: place, 2), marker >> 8 == 0xFF {
             if marker == 0xFFFF {
-                place += 1  // What fills the room before a marker.
+                place += 1  // Fill bytes may precede a marker.
                 continue
             }
             guard let length = bytes.big(at: place + 2, 2), length >= 2 else { return nil }
@@ -83,7 +83,7 @@ struct ImageSize: Equatable {
         return nil
     }
 
-    /// From 1 to 8; from 5 on width and height change places.
+    /// Returns the orientation, from 1 to 8. From 5 on, width and height are swapped.
     private static func orientation(_ bytes: ByteReader, at place: Int) -> Int? {
         guard bytes.text(at: place, 4) == "Exif" else { return nil }
         let start = place + 6
@@ -99,7 +99,7 @@ struct ImageSize: Equatable {
     }
 }
 
-/// Reads numbers from bytes. What lies outside is nil.
+/// Reads numbers from bytes. Returns nil outside of them.
 private struct ByteReader {
     private let bytes: [UInt8]
 

@@ -4,22 +4,22 @@ import Foundation
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// A person's own photos as poses: those of a folder and the folders in it, whose names are their tags.
+/// A person's photos as poses. The names of subfolders are their tags.
 struct PhotoFolder: PoseCatalogue {
     private let photos: [Pose]
     private let files: [Pose.ID: URL]
     private let thumbnails: Thumbnails
     let choices: PoseChoices
 
-    /// - Parameter cache: Where smaller forms of the photos are kept.
-    /// - Throws: `OptimistError` with code `badLabData` when there is no such folder, or no picture in it.
+    /// - Parameter cache: The folder for thumbnails.
+    /// - Throws: `OptimistError` with code `badLabData` if the folder does not exist or does not contain a picture.
     init(_ folder: URL, cache: URL) throws {
         let root = folder.resolvingSymlinksInPath()
         guard (try? root.resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true,
             let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         else {
             throw OptimistError(
-                .badLabData, "\(folder.path) is no folder that can be read. Choose another with --photos.")
+                .badLabData, "\(folder.path) is not a readable folder. Choose another with --photos.")
         }
         var files: [Pose.ID: URL] = [:]
         var photos: [Pose] = []
@@ -46,7 +46,7 @@ struct PhotoFolder: PoseCatalogue {
         choices = PoseChoices(tags: Set(photos.flatMap(\.tags)).sorted())
     }
 
-    /// The kinds of pictures that browsers show, by the ends of their names.
+    /// The picture types that browsers show, by file extension.
     private static let types = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
     ]

@@ -5,17 +5,17 @@ import OptimistServer
 @_spi(Internals) import OptimistWire
 import Subprocess
 
-/// Smaller forms of photos, made by libvips if the system has it, and kept.
+/// Creates thumbnails of photos with libvips, if it is installed, and caches them.
 actor Thumbnails {
     private let folder: URL
-    /// Those under way, by their files.
+    /// The running tasks, by file.
     private var making: [URL: Task<[UInt8]?, Never>] = [:]
 
     init(folder: URL) {
         self.folder = folder
     }
 
-    /// A JPEG of at most so many pixels' width. Nil: there is no libvips, or it cannot read the photo.
+    /// Returns a JPEG of at most `width` pixels. Nil if libvips is not installed or cannot read the photo.
     func thumbnail(of photo: URL, _ id: String, width: Int) async throws -> [UInt8]? {
         let name = Base64URL.encode(SHA256.hash(id.utf8))
         let file = folder.appending(path: "\(name)-\(width).jpg")
@@ -24,7 +24,7 @@ actor Thumbnails {
         }
         if let task = making[file] { return await task.value }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // Unstructured, so that all callers that wait for it get it, even if the first one leaves.
+        // Unstructured, so that all callers get the result, even if the first caller is cancelled.
         let task = Task { await Self.make(file, of: photo, width: width) }
         making[file] = task
         defer { making[file] = nil }

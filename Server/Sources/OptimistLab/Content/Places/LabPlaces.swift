@@ -4,12 +4,12 @@ import Foundation
 import OptimistCore
 import OptimistGazetteer
 
-/// A few places for a lab that was given no gazetteer: an excerpt of GeoNames' files, in their form.
+/// A few places for a lab without a gazetteer: an excerpt of GeoNames' files, in their format.
 enum LabPlaces {
-    /// Makes the gazetteer in a folder. It takes some milliseconds, so it is made at each start.
+    /// Creates the gazetteer in a folder. It takes a few milliseconds, so the lab does it at each start.
     static func gazetteer(in folder: URL) throws -> URL {
         guard let source = Bundle.module.resourceURL?.appending(path: "GeoNames") else {
-            throw OptimistError(.badLabData, "The lab's places are not beside the program. Build it again.")
+            throw OptimistError(.badLabData, "The lab's place names are missing next to the program. Build it again.")
         }
         let file = folder.appending(path: "places.sqlite")
         _ = try GazetteerImport(

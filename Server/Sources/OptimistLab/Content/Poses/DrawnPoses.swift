@@ -3,16 +3,16 @@
 import OptimistCore
 import Synchronization
 
-/// Poses that the program draws: the same at each start, without a picture in the repository.
+/// Drawn poses. They are the same at each start, and do not need pictures in the repository.
 final class DrawnPoses: PoseCatalogue {
     private static let chosen = 24
     private static let recommended = 10_000
-    /// How many stand before those that were there at the start.
+    /// The number of poses published since the start.
     private let published = Mutex(0)
 
     let choices = PoseChoices(people: [1, 2, 3, 4], frames: [1, 2, 4], tags: PoseTag.allCases.map(\.rawValue))
 
-    /// Puts one more at the top of the recommended poses.
+    /// Adds a pose at the top of the recommended poses.
     func publish() -> Pose {
         let number = published.withLock { published in
             published += 1
@@ -39,12 +39,12 @@ final class DrawnPoses: PoseCatalogue {
     }
 }
 
-/// What the people in a pose do, and so how they are drawn.
+/// The activity of the people in a pose, which determines how they are drawn.
 enum PoseTag: String, CaseIterable, Sendable {
     case jump, hearts, wave, seated, dance
 }
 
-/// Which drawn pose an id names: `c7` is the seventh of those chosen.
+/// The pose that an id refers to: `c7` is the seventh chosen pose.
 private struct PoseOrigin {
     enum List: String {
         case chosen = "c"
@@ -64,7 +64,7 @@ private struct PoseOrigin {
         self.init(list: list, number: number)
     }
 
-    /// Another one for each pose.
+    /// A different seed for each pose.
     var seed: UInt64 {
         let base: UInt64 =
             switch list {

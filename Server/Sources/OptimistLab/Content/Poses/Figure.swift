@@ -3,19 +3,19 @@
 import Foundation
 import OptimistCore
 
-/// A person in a pose: where the joints are, in a square of one by one that stands on the ground at y = 1.
+/// The joints of a person in a pose, in a unit square whose ground is at y = 1.
 struct Figure {
     struct Point {
         var x: Double
         var y: Double
 
-        /// The point that is so far away in a direction: 0 is down, a quarter turn is to the right.
+        /// Returns the point at a distance and a direction in turns: 0 is down, a quarter turn is to the right.
         func going(_ length: Double, _ turns: Double) -> Point {
             Point(x: x + length * sin(turns * 2 * .pi), y: y + length * cos(turns * 2 * .pi))
         }
     }
 
-    /// From the shoulder or the hip over the joint to the hand or the foot.
+    /// From the shoulder or hip through the joint to the hand or foot.
     typealias Limb = [Point]
 
     let head: Point
@@ -25,7 +25,7 @@ struct Figure {
     let legs: [Limb]
     static let headRadius = 0.095
 
-    /// Someone who does what a tag says, a little differently for each draw.
+    /// Creates a figure for a tag, with random variation.
     init(_ tag: PoseTag, _ random: inout SplitMix64) {
         func about(_ turns: Double, _ spread: Double = 0.03) -> Double {
             turns + Double.random(in: -spread...spread, using: &random)
@@ -50,7 +50,7 @@ struct Figure {
     }
 }
 
-/// How a person stands: the direction of each limb's two parts in turns, as ``Figure/Point/going(_:_:)`` takes it.
+/// The directions of each limb's two parts in turns, for ``Figure/Point/going(_:_:)``.
 private struct Stance {
     typealias Bend = (upper: Double, lower: Double)
 

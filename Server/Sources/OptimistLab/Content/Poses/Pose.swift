@@ -1,27 +1,26 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// An idea for a photo booth's strip, as a page of the feed describes it.
+/// An idea for the pictures of a photo booth, as a page of the feed describes it.
 struct Pose: Codable, Identifiable, Hashable, Sendable {
     var id: String
-    /// The picture's size in pixels, so that its place is there before it is.
+    /// The picture's size in pixels, so that the screen can reserve space for it.
     var width: Int
     var height: Int
-    /// How many people are in it. Nil: unknown, as of a person's own photo.
+    /// The number of people. Nil if unknown, as for a photo.
     var people: Int?
-    /// How many pictures one strip has.
+    /// The number of pictures on a strip.
     var frames: Int
     var tags: [String]
 }
 
-/// The parts of the feed, which load by themselves.
+/// The sections of the feed, which load independently.
 enum PoseSection: String, Codable, CaseIterable, Sendable {
-    /// A few poses that an editor has picked.
+    /// A few poses that an editor has chosen.
     case chosen
-    /// All.
+    /// All poses.
     case recommended
 }
 
-/// The poses that a user wants to see.
 struct PoseFilter: Codable, Hashable, Sendable {
     var people: Int?
     var frames: Int?
@@ -33,17 +32,16 @@ struct PoseFilter: Codable, Hashable, Sendable {
     }
 }
 
-/// The filters on offer.
+/// The available filters.
 struct PoseChoices: Codable, Equatable, Sendable {
     var people: [Int] = []
     var frames: [Int] = []
     var tags: [String] = []
 }
 
-/// A page as the server sends it.
 struct PosePage: Codable, Sendable {
     var items: [Pose]
-    /// Where the next page begins. Nil: there is none.
+    /// The cursor of the next page. Nil after the last page.
     var next: String?
     var choices: PoseChoices
 }

@@ -3,8 +3,8 @@
 import Foundation
 import OptimistCore
 
-/// Draws a pose as an SVG: its frames on a strip of paper, in each the people, and pencil strokes, which also make it about
-/// as heavy as a small photo.
+/// Draws a pose as an SVG: frames on a strip of paper with people, and pencil strokes, which make it about as large as
+/// a small photo.
 ///
 /// > Source: Scalable Vector Graphics (SVG) 2, W3C, sections 9 (paths) and 10 (basic shapes).
 struct PoseDrawing {
@@ -129,7 +129,6 @@ struct PoseDrawing {
             """
     }
 
-    /// Pencil strokes over the wall.
     private func strokes(_ frame: Frame, _ look: Look, _ random: inout SplitMix64) -> String {
         let count = 2_600 / pose.frames
         var path = ""
@@ -146,7 +145,6 @@ struct PoseDrawing {
     private func text(_ number: Double) -> String { String((number * 1000).rounded() / 1000) }
 }
 
-/// The colours of one strip.
 private struct Look {
     let paper, wall, floor, sun, ink, accent: String
     let clothes: [String]

@@ -5,7 +5,7 @@ import OptimistHealth
 import OptimistWire
 import Synchronization
 
-/// The reports of crashes that a phone's system has written: a file, which is there at the next launch.
+/// A file of crash reports, as the phone's system writes them, which the next launch reads.
 final class CrashShelf: CrashSource {
     private struct Kept: Codable {
         var id: String
@@ -15,12 +15,11 @@ final class CrashShelf: CrashSource {
     }
 
     private let file: URL
-    /// Held while the file is read and written.
+    /// Protects the file.
     private let turn = Mutex(())
 
     init(_ file: URL) { self.file = file }
 
-    /// Writes a report of a crash that happens now.
     func add(_ signature: CrashSignature) throws {
         try turn.withLock { _ in
             let process = ProcessInfo.processInfo.processIdentifier
@@ -39,7 +38,7 @@ final class CrashShelf: CrashSource {
 
     func forget(_ reports: [CrashReport]) {
         let ids = Set(reports.map(\.id))
-        // A report that stays is known by its id, and changes nothing.
+        // A report that remains is recognized by its id and not counted again.
         turn.withLock { _ in try? write(read().filter { !ids.contains($0.id) }) }
     }
 

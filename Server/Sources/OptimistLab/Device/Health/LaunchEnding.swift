@@ -3,19 +3,19 @@
 import OptimistHealth
 import OptimistWire
 
-/// How a phone's app is brought to its end.
+/// The way a phone's app ends.
 enum LaunchEnding: String, Sendable {
-    /// The app says that it ends.
+    /// The app reports its end.
     case quietly
-    /// The app traps, and the system writes a report of that.
+    /// The app crashes, and the system writes a report.
     case crash
-    /// The user ends the app while it is on the screen. Nothing is written.
+    /// The user ends the app while it is on screen. Nothing is recorded.
     case user
     /// The system warns of low memory, and then ends the app.
     case memory
 }
 
-/// What a launch has found out about the one before it.
+/// The end of the previous launch, as the current one determined it.
 struct FoundEnd: Encodable, Sendable, Equatable {
     enum Kind: String, Encodable, Sendable {
         case normal, updated, systemRestarted, killed, outOfMemory, hung, crashed
@@ -24,9 +24,9 @@ struct FoundEnd: Encodable, Sendable, Equatable {
     var kind: Kind
     /// The function that crashed.
     var function: String?
-    /// How many rows the server did not have when the launch ended. Nil: the lab was started since.
+    /// The number of unsent rows when the launch ended. Nil if the lab was restarted since.
     var unsent: Int?
-    /// How many of those the next launch did not find. Nil: as above.
+    /// How many of these rows the next launch did not find. Nil if `unsent` is nil.
     var lost: Int?
 
     init(_ end: LaunchEnd) {

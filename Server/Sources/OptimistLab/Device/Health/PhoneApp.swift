@@ -4,13 +4,13 @@ import OptimistHealth
 @_spi(Internals) import OptimistTesting
 import OptimistWire
 
-/// The app that a phone runs, as its health is kept: the name on the server, the version, and what crashes in it.
+/// The app on a phone: its name on the server, its version and its crash.
 struct PhoneApp: Sendable {
     var name: String
     var version: AppVersion
     var crash: CrashSignature
 
-    /// Phone A has the version that crashes at sign-in, and all others have the one after it.
+    /// Phone A has the version that crashes at sign-in. All other phones have the next version.
     init(_ name: String, ofPhone phone: String) {
         self.name = name
         let isEarlier = phone == "A"

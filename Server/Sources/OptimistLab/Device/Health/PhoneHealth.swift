@@ -6,17 +6,18 @@ import OptimistHealth
 import OptimistSession
 import Synchronization
 
-/// The health of the app on a phone that is switched on: its launch marker, and what it sends by the phone's own network.
+/// The health of the app on a running phone: its launch marker, and its reports, which use the phone's network.
 final class PhoneHealth: Sendable {
     private let app: PhoneApp
     private let crashes: CrashShelf
-    /// Nil once the launch has ended: then the next one can have the files.
+    /// Nil after the launch has ended. Then the next launch can use the files.
     private let health: Mutex<AppHealth?>
     private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Writes the marker of a launch.
     ///
-    /// - Throws: `OptimistError` with code `healthInUse` while the launch before has the files, or `healthUnavailable`.
+    /// - Throws: `OptimistError` with code `healthInUse` while the previous launch uses the files, or
+    ///   `healthUnavailable`.
     init(_ app: PhoneApp, folder: URL, server: URL, network: LabNetwork) throws {
         self.app = app
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -28,13 +29,13 @@ final class PhoneHealth: Sendable {
             try AppHealth(configuration, transport: AsyncHTTPClientTransport.shared, reachability: network))
     }
 
-    /// Counts how the launch before ended, and returns it. Nil: this is the first launch, or it has ended.
+    /// Counts and returns the end of the previous launch. Nil if this is the first launch, or if it has ended.
     func settle() async throws -> LaunchEnd? { try await present?.countEarlierLaunches() }
 
-    /// Sends totals, and notes how many rows are unsent, until ``end(_:)``.
+    /// Sends totals and records the number of unsent rows, until ``end(_:)``.
     func follow(_ statuses: SyncStatuses) {
         guard let health = present else { return }
-        // Unstructured on purpose: a phone lives until it is ended, whichever request switched it on.
+        // Unstructured, because a phone runs until it is ended, no matter which request started it.
         let task = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await health.run() }
@@ -46,10 +47,10 @@ final class PhoneHealth: Sendable {
         work.withLock { $0 = task }
     }
 
-    /// The launch. Nil: it has ended.
+    /// The launch. Nil after it has ended.
     var present: AppHealth? { health.withLock { $0 } }
 
-    /// Ends the launch, and leaves behind what such an end leaves: a marker, a note, a report, or nothing.
+    /// Ends the launch, with the traces of this ending: a marker, a note, a report, or nothing.
     func end(_ ending: LaunchEnding) async {
         let task = work.withLock { $0.take() }
         task?.cancel()
@@ -57,7 +58,7 @@ final class PhoneHealth: Sendable {
         guard let health = health.withLock({ $0.take() }) else { return }
         switch ending {
         case .quietly: health.willTerminate()
-        // Without the report the crash counts as a kill, as it does on a phone.
+        // If writing the report fails, the crash counts as a kill, as on a real phone.
         case .crash: try? crashes.add(app.crash)
         case .user: break
         case .memory: health.record(.memory)

@@ -9,8 +9,8 @@ import OptimistLoading
 import OptimistSession
 import Synchronization
 
-/// The first screen, as an app with Optimist's sections has it: one answer of the server is one redraw, and the phone's own
-/// to-dos and the chapel's hours change their own parts alone.
+/// The first screen in an app with Optimist's sections. An answer of the server causes one redraw. Changes of the
+/// phone's to-dos and the chapel's hours redraw only their own parts.
 final class HomeScreen: HomeShowing {
     private let sections: Sections<HomePart, Home>
     private let board: HomeBoard
@@ -46,14 +46,14 @@ final class HomeScreen: HomeShowing {
     func open() {
         let isFirst = following.withLock { following in
             guard following == nil else { return false }
-            // Unstructured: the screen is followed until it is closed, whichever request looked at it first.
+            // Unstructured, because the screen is followed until it is closed, no matter which request opened it.
             following = Task { await follow() }
             return true
         }
         if isFirst { sections.refresh() }
     }
 
-    /// Asks once more if the server did not answer.
+    /// Asks again if the server did not answer.
     func retry() { if board.snapshot.problem != nil { refresh() } }
 
     func refresh() { sections.refresh(.news) }
@@ -73,14 +73,14 @@ extension SectionPhase {
         switch self {
         case .current: nil
         case .waiting: "The server has not answered yet."
-        case .stale: "From before: the server does not answer."
+        case .stale: "Outdated: the server does not answer."
         case .failed: "The server does not answer."
         }
     }
 }
 
 extension HomePage.Chapel {
-    /// Nil: the server names no times, and it is always open.
+    /// Nil if the server's times are invalid. The chapel is then always open.
     var hours: OpeningHours? {
         guard let from = TimeOfDay(opens), let to = TimeOfDay(closes), let zone = TimeZone(identifier: timeZone) else {
             return nil
@@ -90,7 +90,6 @@ extension HomePage.Chapel {
 }
 
 extension LabTodo {
-    /// How many to-dos are not done.
     static func left(_ db: Database) throws -> Int { try filter(Column("done") == false).fetchCount(db) }
 }
 

@@ -2,20 +2,19 @@
 
 import Foundation
 
-/// The first screen of a campus app. Nil and empty: there is nothing of it yet.
+/// The first screen of a campus app. Parts that have not loaded are nil or empty.
 struct Home: Encodable, Sendable {
     var news: [HomePage.News] = []
     var banner: HomePage.Banner?
     var notices: [String] = []
     var shortcuts: [HomePage.Shortcut] = []
-    /// There only while it is open.
+    /// Only while it is open.
     var chapel: HomePage.Chapel?
-    /// How many of today's to-dos are left, by the phone's own database.
+    /// The number of today's open to-dos, from the phone's database.
     var left: Int?
 
     init() {}
 
-    /// All that one answer says.
     mutating func fill(with page: HomePage) {
         news = page.news
         banner = page.banner
@@ -25,35 +24,35 @@ struct Home: Encodable, Sendable {
     }
 }
 
-/// The parts of the first screen. Each is drawn by itself.
+/// The parts of the first screen. Each is drawn independently.
 enum HomePart: String, CaseIterable, Codable, Sendable {
     case banner, chapel, plan, news, notices, shortcuts
 }
 
-/// What the first screen shows, and how often it was drawn.
+/// The contents of the first screen, with counts of its redraws.
 struct HomeSnapshot: Encodable, Sendable {
     struct Part: Encodable, Sendable {
         var id: HomePart
         var drawn: Int
-        /// Whether it is on the screen.
+        /// Whether it is on screen.
         var shown: Bool
     }
 
     var home: Home
     var parts: [Part]
-    /// How often anything was drawn, and how many answers of the server that was for.
+    /// The number of redraws, and the number of the server's answers that caused them.
     var drawn: Int
     var answers: Int
-    /// What the phone's clock shows where the chapel is.
+    /// The phone's time in the chapel's time zone.
     var clock: String
-    /// Why the server's parts are not there, or are old.
+    /// The reason why the server's parts are missing or outdated.
     var problem: String?
 }
 
-/// A first screen.
+/// A first screen, in either way.
 protocol HomeShowing: Sendable {
     var snapshot: HomeSnapshot { get }
-    /// Asks for what it shows, unless it has.
+    /// Loads the contents, unless they were requested already.
     func open() async
     func refresh() async
     func systemClockDidChange() async

@@ -6,9 +6,10 @@ import Optimist
 import OptimistLoading
 import OptimistSession
 
-/// How the app of the third story filled its first screen: it put one answer into three models one after the other, and
-/// each of them redrew the whole screen. It looked at the chapel's hours when an answer came. It is here for
-/// comparison.
+/// The first screen of the app in the third story, for comparison.
+///
+/// It puts one answer into three models one after the other, and each of them redraws the entire screen. It checks the
+/// chapel's hours only when an answer arrives.
 actor OldHome: HomeShowing {
     private let session: Session
     private let store: Store
@@ -26,7 +27,7 @@ actor OldHome: HomeShowing {
     func open() { if loading == nil { refresh() } }
 
     func refresh() {
-        // Unstructured, as it was.
+        // Unstructured, as in the original app.
         loading = Task { await load() }
     }
 

@@ -15,16 +15,16 @@ final class PhoneClock: Sendable {
 
     var now: Date { time() + ahead.withLock { $0 } }
 
-    /// - Parameter date: Nil: right again.
+    /// - Parameter date: Nil resets the clock.
     func set(to date: Date?) { ahead.withLock { $0 = date?.timeIntervalSince(time()) ?? 0 } }
 
-    /// What a clock on the wall shows of a time zone.
+    /// Returns the time in a time zone.
     func text(in zone: String) -> String {
         let style = Date.ISO8601FormatStyle(timeZone: TimeZone(identifier: zone) ?? .gmt)
         return now.formatted(style.time(includingFractionalSeconds: false))
     }
 
-    /// The moment at which a clock in the time zone shows this time today. Nil: the text is no time, such as `09:59:55`.
+    /// Returns the date of a time today, such as `09:59:55`, in a time zone. Nil if the text is not a time.
     func today(at text: String, in zone: String) -> Date? {
         let texts = text.split(separator: ":", omittingEmptySubsequences: false)
         let parts = texts.compactMap { $0.utf8.count == 2 ? UInt($0) : nil }.map { Int($0) }

@@ -6,11 +6,11 @@ import OptimistFetching
 import OptimistLoading
 import OptimistSession
 
-/// What a phone loads: pictures, by their paths on the server, and the names of places.
+/// A phone's loaders: for pictures, by their paths on the server, and for names of places.
 struct PhoneLoaders: Sendable {
     let pictures: Loader<String, Picture>
     let places: Loader<PlaceKey, Place>
-    /// Where both are kept between launches.
+    /// The disk cache of both.
     let disk: DiskCache
 
     init(folder: URL, session: Session) {
@@ -26,7 +26,6 @@ struct PhoneLoaders: Sendable {
         places = Loader(placesFrom: source, disk: DiskTier(places: disk))
     }
 
-    /// Forgets all that was loaded.
     func removeAll() {
         pictures.removeAll()
         places.removeAll()
@@ -34,10 +33,10 @@ struct PhoneLoaders: Sendable {
 }
 
 extension Picture {
-    /// - Throws: `OptimistError` when the bytes are of no picture that a browser shows.
+    /// - Throws: `OptimistError` if the bytes are not a picture that browsers show.
     init(decoding bytes: [UInt8]) throws {
         guard let type = Self.signatures.first(where: { bytes.starts(with: $0.bytes) })?.type else {
-            throw OptimistError(.badLabData, "What the server sent is no picture.")
+            throw OptimistError(.badLabData, "The server did not send a picture.")
         }
         self.init(type: type, bytes: bytes)
     }

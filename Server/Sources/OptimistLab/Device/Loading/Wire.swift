@@ -4,10 +4,9 @@ import HTTPTypes
 import OptimistSession
 import Synchronization
 
-/// A phone's transport, which counts how often each thing was asked for, in whichever way. What never left the phone does
-/// not count.
+/// A phone's transport that counts the requests for each target. Requests that never left the phone do not count.
 final class Wire: Transport {
-    /// Where the pictures are that the server may be told to hold.
+    /// The paths of pictures that the server can hold back.
     private static let pictures = ["/poses/", "/authors/"]
 
     private let transport: any Transport
@@ -31,10 +30,10 @@ final class Wire: Transport {
         }
     }
 
-    /// How many requests were sent for a path with its query.
+    /// Returns the number of requests for a path with its query.
     func sent(_ target: String) -> Int { sent.withLock { $0[target] ?? 0 } }
 
-    /// How many things were asked for under paths that begin so, and how many requests that took.
+    /// Returns the number of different targets with these prefixes, and of all requests for them.
     func totals(_ starts: [String]) -> (things: Int, requests: Int) {
         sent.withLock { sent in
             let counts = sent.filter { entry in starts.contains { entry.key.hasPrefix($0) } }.values

@@ -3,8 +3,8 @@
 import HTTPTypes
 import OptimistSession
 
-/// How the app of the fourth story loaded its feed: one queue fetches a page's pictures one after the other, and the page is
-/// shown when all eight are there. It is here to be compared with.
+/// The feed of the app in the fourth story, for comparison. One queue fetches a page's pictures one after the other,
+/// and the page appears when all eight have loaded.
 actor OldPoses: PosesShowing {
     private let session: Session
     private let source: PoseSource
@@ -13,9 +13,9 @@ actor OldPoses: PosesShowing {
     private let news: NewsDesk
     private var shown = PosesSnapshot()
     private var cursors: [PoseSection: String] = [:]
-    /// A request from before the last refresh no longer counts.
+    /// Incremented by a refresh, so that results of older requests are ignored.
     private var generation = 0
-    /// One thing after the other.
+    /// Runs one request at a time.
     private var queue: Task<Void, Never>?
 
     init(session: Session, source: PoseSource, shelf: PictureShelf, watch: PageWatch, news: NewsDesk) {
@@ -72,7 +72,7 @@ actor OldPoses: PosesShowing {
 
     private func load(_ section: PoseSection) {
         let (former, generation) = (queue, generation)
-        // Unstructured, and behind all that was asked for before.
+        // Unstructured, and queued after all earlier requests.
         queue = Task {
             await former?.value
             await loadNow(section, generation)

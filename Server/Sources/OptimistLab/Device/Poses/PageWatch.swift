@@ -2,14 +2,14 @@
 
 import Synchronization
 
-/// Tells the timeline of each page when its places are there, then its first picture, and then all.
+/// Records in the timeline when each page's items, its first picture and all its pictures are shown.
 final class PageWatch: Sendable {
     private struct Page {
         let row: String
         let poses: [Pose]
-        /// How often the screen had been drawn when the page came. Nil: not since.
+        /// The number of redraws when the page arrived. Nil until the first redraw after it.
         var drawnBefore: Int?
-        /// Those whose pictures are not there yet.
+        /// The poses whose pictures have not been shown.
         var missing: Set<Pose.ID>
     }
 
@@ -19,7 +19,7 @@ final class PageWatch: Sendable {
 
     init(news: NewsDesk, wire: Wire) { (self.news, self.wire) = (news, wire) }
 
-    /// A page is asked for. Returns the timeline's row of it.
+    /// Records the request for a page. Returns its timeline row.
     func asks(_ section: PoseSection, isFirst: Bool) -> String {
         let number = state.withLock { state in
             state.last += 1
@@ -41,7 +41,9 @@ final class PageWatch: Sendable {
 
     func failed(_ row: String) { news.tell(.failed, "page", row: row) }
 
-    /// Pictures are on the screen, which was drawn so often.
+    /// Records that pictures are on screen.
+    ///
+    /// - Parameter drawn: The number of redraws so far.
     func shows(_ ids: some Collection<Pose.ID>, drawn: Int) {
         let events = state.withLock { state in
             var events: [(TimelineEvent.Kind, String, String)] = []

@@ -6,14 +6,14 @@ import OptimistCore
 import OptimistSession
 import Synchronization
 
-/// Asks the server for pages of poses.
+/// Requests pages of poses from the server.
 final class PoseSource: Sendable {
     private let session: Session
     private let known = Mutex(PoseChoices())
 
     init(session: Session) { self.session = session }
 
-    /// The filters that the last page offered.
+    /// The filters in the last page.
     var choices: PoseChoices { known.withLock { $0 } }
 
     func page(of section: PoseSection, _ filter: PoseFilter, after cursor: String?) async throws -> PosePage {
@@ -25,7 +25,7 @@ final class PoseSource: Sendable {
         var address = URLComponents()
         address.path = "/poses"
         address.queryItems = query.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
-        // A plus sign is a space to many servers.
+        // Many servers decode a plus sign as a space.
         address.percentEncodedQuery = address.percentEncodedQuery?.replacing("+", with: "%2B")
         let answer = try await session.send(SessionRequest(address.string ?? "/poses"))
         guard answer.status == .ok else {

@@ -5,7 +5,7 @@ import OptimistLoading
 import OptimistSession
 import Synchronization
 
-/// The screen of poses, as an app with Optimist's feed has it: each picture is shown when it is there.
+/// The screen of poses in an app with Optimist's feed. Each picture appears as soon as it has loaded.
 final class PosesScreen: PosesShowing {
     private typealias PoseFeed = Feed<PoseSection, PoseFilter, Pose, Picture>
 
@@ -45,7 +45,7 @@ final class PosesScreen: PosesShowing {
     func open() {
         let isFirst = state.withLock { state in
             guard state.following == nil else { return false }
-            // Unstructured: the screen is followed until it is closed, whichever request looked at it first.
+            // Unstructured, because the screen is followed until it is closed, no matter which request opened it.
             state.following = Task { await follow() }
             return true
         }
@@ -90,7 +90,7 @@ final class PosesScreen: PosesShowing {
             }, drawn: state.withLock { $0.drawn })
     }
 
-    /// A picture that is not in the screen's hands yet is drawn in the next frame.
+    /// A picture that the screen does not hold yet is drawn in the next frame.
     private func phase(of pose: Pose, in feed: PoseFeed.Snapshot) -> PosesSnapshot.Item.Phase {
         let phase = feed.phase(of: pose.id)
         return phase.value != nil && shelf[pose.picturePath] == nil ? .placeholder : .init(phase)

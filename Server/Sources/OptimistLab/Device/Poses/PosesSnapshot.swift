@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the screen of poses shows.
+/// The contents of the screen of poses.
 struct PosesSnapshot: Encodable, Sendable {
     struct Item: Encodable, Sendable {
         enum Phase: String, Encodable, Sendable {
@@ -9,7 +9,7 @@ struct PosesSnapshot: Encodable, Sendable {
 
         var pose: Pose
         var phase: Phase
-        /// The path under which the screen holds the picture.
+        /// The path of the picture that the screen holds.
         var picture: String
 
         init(_ pose: Pose, _ phase: Phase) {
@@ -26,7 +26,7 @@ struct PosesSnapshot: Encodable, Sendable {
 
         var id: PoseSection
         var state: State
-        /// Whether the items are from before a refresh, or from the last launch.
+        /// Whether the items are from before a refresh or from the last launch.
         var stale: Bool
         var items: [Item]
     }
@@ -34,7 +34,7 @@ struct PosesSnapshot: Encodable, Sendable {
     var filter = PoseFilter()
     var choices = PoseChoices()
     var sections: [Section] = []
-    /// How often the screen was drawn.
+    /// The number of redraws.
     var drawn = 0
 }
 
@@ -47,10 +47,10 @@ extension Pose {
     static func picturePath(of id: ID) -> String { "/poses/\(id)/picture?width=\(width)" }
 }
 
-/// A screen of poses.
+/// A screen of poses, in either way.
 protocol PosesShowing: Sendable {
     var snapshot: PosesSnapshot { get async }
-    /// Asks for the first pages, unless they have been asked for.
+    /// Loads the first pages, unless they were requested already.
     func open() async
     func show(_ ids: [Pose.ID]) async
     func setFilter(_ filter: PoseFilter) async

@@ -5,15 +5,15 @@ import HTTPTypes
 import OptimistLoading
 import OptimistSession
 
-/// How the app of the fifth story loaded: what is being fetched ahead is asked for a second time by the cell that needs it, and
-/// a prefetch that has failed blocks its key. It is here to be compared with.
+/// The short videos of the app in the fifth story, for comparison. A cell requests values again that are being
+/// prefetched, and a failed prefetch blocks its key.
 actor OldShorts: ShortsShowing {
     nonisolated let board: ShortsBoard
     private let session: Session
     private let shelf: PictureShelf
     private var shorts: [Short] = []
     private var here: [String: String] = [:]
-    /// Asked for ahead, and never taken out when that fails.
+    /// The prefetched paths. They are not removed after a failure.
     private var prefetching: Set<String> = []
     private var work: [Int: Task<Void, Never>] = [:]
     private var last = 0
@@ -68,7 +68,7 @@ actor OldShorts: ShortsShowing {
 
     private func load(_ thing: ShortThing, _ path: String) {
         last += 1
-        // Unstructured, as it was: it goes on when the screen goes elsewhere.
+        // Unstructured, as in the original app: it continues when the screen leaves.
         work[last] = Task { [last] in
             do {
                 let answer = try await session.send(SessionRequest(path, deadline: HeldPictures.patience))

@@ -5,14 +5,14 @@ import HTTPTypes
 import OptimistSession
 
 extension RunningPhone {
-    /// The screen of short videos in one way or the other. Asks for their list when it is first looked at.
+    /// Returns the screen of short videos. The first call loads their list.
     func shorts(inOldWay isOldWay: Bool) async -> any ShortsShowing {
         let screen: any ShortsShowing = isOldWay ? shown.oldShorts : shown.shorts
         if screen.board.beginsOpening() {
             do {
                 await screen.open(try await session.send(SessionRequest("/shorts")).decode())
             } catch {
-                screen.board.fail("The list of videos did not come. Is there a network?")
+                screen.board.fail("The list of videos did not load. Is there a network?")
             }
         }
         return screen

@@ -3,7 +3,7 @@
 import OptimistFetching
 import OptimistLoading
 
-/// A thing that a short needs.
+/// A value that a short video needs.
 enum ShortThing: Hashable, Sendable {
     case portrait(Int)
     case place(Int)
@@ -25,17 +25,15 @@ enum ShortThing: Hashable, Sendable {
 }
 
 extension Short {
-    /// The server's path of what its author looks like.
     var portraitPath: String { "/authors/\(author.id)/portrait" }
 
     var placeKey: PlaceKey? { PlaceKey(latitude: latitude, longitude: longitude, language: "en") }
 
-    /// As the phone's loader asks for it.
+    /// The path that the phone's loader requests.
     var placePath: String? { placeKey?.target }
 }
 
 extension Place {
-    /// As a screen shows it.
     var label: String {
         switch self {
         case .named(let name): name.area.map { $0 == name.place ? $0 : "\(name.place), \($0)" } ?? name.place
@@ -43,7 +41,7 @@ extension Place {
         }
     }
 
-    /// Where its name is from.
+    /// The credit for its name.
     var attribution: String? {
         switch self {
         case .named(let name): name.attribution

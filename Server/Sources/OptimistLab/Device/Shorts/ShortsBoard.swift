@@ -4,11 +4,11 @@ import Foundation
 import OptimistSession
 import Synchronization
 
-/// The screen of short videos as it stands, whichever way fills it, and what is told of it.
+/// The current state of the screen of short videos, in either way, and its events.
 final class ShortsBoard: Sendable {
     private struct State {
         var snapshot = ShortsSnapshot()
-        /// The timeline's row of the short on the screen.
+        /// The timeline row of the video on screen.
         var row: String?
         var shows = 0
         var isOpening = false
@@ -21,7 +21,7 @@ final class ShortsBoard: Sendable {
 
     var snapshot: ShortsSnapshot { state.withLock { $0.snapshot } }
 
-    /// Whether the caller should ask for the list now: it is not here, and no other call asks for it.
+    /// Returns whether the caller should load the list: it is missing, and no other call loads it.
     func beginsOpening() -> Bool {
         state.withLock { state in
             if state.isOpening || !state.snapshot.items.isEmpty { return false }
@@ -60,12 +60,12 @@ final class ShortsBoard: Sendable {
 
     func state(of thing: ShortThing) -> ShortsSnapshot.Part.State { state.withLock { $0.snapshot[thing].state } }
 
-    /// The thing is ahead of the screen, and being loaded.
+    /// The value is being prefetched.
     func prefetches(_ thing: ShortThing) {
         change(thing) { part in if part.state != .here { part.state = .prefetching } }
     }
 
-    /// The thing is on the screen now.
+    /// The value is needed on screen.
     func needs(_ thing: ShortThing, _ way: ShortsSnapshot.Part.Way) {
         change(thing) { part in
             part.way = way
@@ -83,7 +83,7 @@ final class ShortsBoard: Sendable {
         if isNew { tell(.loaded, thing) }
     }
 
-    /// The names of places are from here.
+    /// Sets the source of the place names.
     func credits(_ source: String?) {
         guard let source else { return }
         state.withLock { $0.snapshot.credit = source }
@@ -94,7 +94,7 @@ final class ShortsBoard: Sendable {
         tell(.failed, thing)
     }
 
-    /// The screen has gone elsewhere.
+    /// The screen no longer needs the value.
     func leaves(_ thing: ShortThing) {
         change(thing) { part in
             part.way = nil

@@ -5,19 +5,19 @@ import OptimistCore
 import OptimistLoading
 import OptimistSession
 
-/// The screen of short videos, as an app with Optimist's loaders has it.
+/// The screen of short videos in an app with Optimist's loaders.
 ///
-/// It fetches ahead for the next shorts. If a short is needed while it is still on its way, the screen waits for that
-/// fetch and does not start another. It gives up the fetches of shorts that the screen has left.
+/// It prefetches the values of the next videos. If a video is needed during its prefetch, the screen joins that fetch
+/// instead of starting another. It cancels the fetches of videos that are no longer near.
 actor ShortsScreen: ShortsShowing {
-    /// How many of the next ones are fetched ahead.
+    /// The number of videos to prefetch.
     static let ahead = 3
 
     nonisolated let board: ShortsBoard
     private let loaders: PhoneLoaders
     private let shelf: PictureShelf
     private var shorts: [Short] = []
-    /// The values that are held, for the screen and ahead of it.
+    /// The values that the screen holds.
     private var shown: [ShortThing: LoadSubscription] = [:]
     private var prefetched: [ShortThing: LoadSubscription] = [:]
 
@@ -47,19 +47,19 @@ actor ShortsScreen: ShortsShowing {
         }
         prefetched = [:]
         for thing in near.flatMap(ShortThing.all) {
-            // A prefetch that has failed is over, and is tried again.
+            // A failed prefetch is over, so try again.
             let isOver = board.state(of: thing) == .failed
             board.prefetches(thing)
             prefetched[thing] = (isOver ? nil : former.1[thing]) ?? subscribe(thing, .prefetch)
         }
-        // Only now: a value that both want is thus always wanted by one of them.
+        // Subscribe first, so that a value needed before and after always has a subscription.
         for thing in Set(former.0.keys).union(former.1.keys) where shown[thing] == nil && prefetched[thing] == nil {
             board.leaves(thing)
         }
         withExtendedLifetime(former) {}
     }
 
-    /// Asks again for the values that have failed.
+    /// Retries the values that have failed.
     func retry() {
         for thing in Array(shown.keys) + Array(prefetched.keys) where board.state(of: thing) == .failed {
             if shown[thing] != nil {

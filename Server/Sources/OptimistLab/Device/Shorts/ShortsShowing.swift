@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A screen of short videos.
+/// A screen of short videos, in either way.
 protocol ShortsShowing: Sendable {
     var board: ShortsBoard { get }
-    /// Shows the first of them, unless it shows some already.
+    /// Shows the first video, unless the list is already loaded.
     func open(_ shorts: [Short]) async
     func show(_ index: Int) async
     func retry() async

@@ -1,32 +1,32 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// What the screen of short videos shows.
+/// The contents of the screen of short videos.
 struct ShortsSnapshot: Encodable, Sendable {
-    /// One thing that a short needs beside its video.
+    /// A value that a video needs.
     struct Part: Encodable, Sendable, Equatable {
         enum State: String, Encodable, Sendable {
             case absent, prefetching, loading, here, failed
-            /// A prefetch that was given up, since the screen went elsewhere.
+            /// A prefetch that was cancelled because the screen moved away.
             case cancelled
         }
 
-        /// How the screen came to it when it was needed.
+        /// How the screen got the value.
         enum Way: String, Encodable, Sendable {
-            /// It was here already.
+            /// It was in memory.
             case memory
-            /// By the prefetch that was under way.
+            /// From the running prefetch.
             case joined
-            /// By a request of its own.
+            /// From a new request.
             case asked
         }
 
         var state = State.absent
         var way: Way?
-        /// A path on the lab for a picture, or a name.
+        /// A picture's path on the lab, or a name.
         var text: String?
-        /// Where the server has it.
+        /// The path on the server.
         var target: String?
-        /// How many requests were sent for it.
+        /// The number of requests sent for it.
         var requests = 0
     }
 
@@ -40,11 +40,11 @@ struct ShortsSnapshot: Encodable, Sendable {
     }
 
     var items: [Item] = []
-    /// Which one is on the screen. Nil: none yet.
+    /// The index of the video on screen, if any.
     var index: Int?
-    /// Where the names of places are from, which has to be shown with them.
+    /// The credit for the place names, which must be shown with them.
     var credit: String?
-    /// Why there is no list.
+    /// The reason why the list is missing.
     var problem: String?
 }
 
@@ -57,7 +57,7 @@ extension ShortsSnapshot.Item {
 }
 
 extension ShortsSnapshot {
-    /// The same, with how many requests were sent for each thing.
+    /// Returns a copy with the number of requests sent for each value.
     func counted(on wire: Wire) -> Self {
         var counted = self
         for index in items.indices {
