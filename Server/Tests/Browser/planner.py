@@ -126,12 +126,12 @@ def frames_come_first(page, address):
     page.route("**/health.json", lambda route: route.fulfill(json={"versions": versions}))
     page.goto(address)
     a, b = Phone(page, "A"), Phone(page, "B")
-    expect(a.region.get_by_role("status")).to_have_text("It signs in.")
-    expect(b.region.get_by_role("status")).to_have_text("It waits for its turn to open.")
+    expect(a.region.get_by_role("status")).to_have_text("Signing in.")
+    expect(b.region.get_by_role("status")).to_have_text("Waiting for its turn to open.")
     counted = page.get_by_role("region", name="Health by version", exact=True).get_by_role("listitem")
     expect(counted).to_have_count(2)
-    expect(counted.nth(0)).to_contain_text("of 1 person met no crash")
-    expect(counted.nth(1)).to_contain_text("of 2 people met no crash")
+    expect(counted.nth(0)).to_contain_text("of 1 person had no crash")
+    expect(counted.nth(1)).to_contain_text("of 2 people had no crash")
     take_pictures(page, "start")
     is_holding = False
     for route in held:

@@ -65,7 +65,7 @@ def fails_over(page, address):
     """N2 N6 phones heal what an asynchronous standby loses at its promotion; a synchronous one loses nothing."""
     servers, a, _ = open_page(page, address)
     servers.get_by_text("Cut off", exact=True).click()
-    expect(servers.get_by_text("The standby gets nothing.")).to_be_visible()
+    expect(servers.get_by_text("The standby receives nothing.")).to_be_visible()
     press(servers, "Write 10 to-dos on each phone")
     expect(servers.get_by_text("The phones have 22 acknowledged to-dos, and 0 are on their way.")).to_be_visible()
     press(servers, "Kill the primary, promote the standby")

@@ -35,7 +35,7 @@ class Shorts:
         expect(self.shown.locator(".place")).not_to_have_text("…")
         expect(self.ahead).to_have_count(6)
         for place in range(6):
-            expect(self.ahead.nth(place)).to_contain_text("here")
+            expect(self.ahead.nth(place)).to_contain_text("in memory")
 
     def stands_at(self, index):
         """The list shows this video, and has had a frame to say so."""
@@ -63,7 +63,7 @@ def joins_the_prefetch(page, address):
         expect(one.ahead.first).to_have_text("portrait: on its way")
         one.next()
     expect(new.ways.first).to_have_text("portrait: joined the prefetch")
-    expect(old.ways.first).to_have_text("portrait: asked for · 2 requests")
+    expect(old.ways.first).to_have_text("portrait: requested · 2 requests")
     page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
     for one in (new, old):
         expect(one.shown.locator("img")).to_be_visible()
@@ -80,8 +80,8 @@ def is_here_at_once(page, address):
     new, _ = open_shorts(page, address)
     new.has_loaded()
     new.next()
-    expect(new.ways.first).to_have_text("portrait: was here")
-    expect(new.ways.last).to_have_text("place: was here")
+    expect(new.ways.first).to_have_text("portrait: was in memory")
+    expect(new.ways.last).to_have_text("place: was in memory")
     expect(new.phone.region.locator(".source")).to_contain_text("GeoNames")
     new.has_loaded()
     facts = new.facts()
@@ -110,7 +110,7 @@ def works_by_keyboard_and_offline(page, address):
     new.phone.network("Offline")
     new.list.focus()
     page.keyboard.press("ArrowDown")
-    expect(new.ways.first).to_have_text("portrait: was here")
+    expect(new.ways.first).to_have_text("portrait: was in memory")
     for _ in range(6):
         page.keyboard.press("ArrowDown")
     expect(new.shown).to_have_attribute("data-index", "7")

@@ -4,9 +4,9 @@ import { coalesced, el, keyed, setText } from './dom.js';
 import { span } from './format.js';
 
 /**
- * The account of one phone, as the phone itself asks the server for it: where it is signed in, another password, its end.
+ * The account of one phone: its devices, and buttons to change the password and delete it.
  *
- * It asks when it is opened and after what it did, not otherwise: each question is a request of the phone's.
+ * It loads when it is opened and after its own actions only, because each load is a request of the phone.
  */
 export class AccountFold {
   #api;
@@ -68,7 +68,7 @@ export class AccountFold {
         : el('button', { type: 'button', 'aria-label': `End the session of ${device.device}`, onclick: end }, 'End'));
   }
 
-  /** Deleting takes two presses of the same button. */
+  /** Deletion requires two presses of the button. */
   #ask(isAsking) {
     this.#remove.dataset.asking = String(isAsking);
     setText(this.#remove, isAsking ? 'Really delete it' : 'Delete account');

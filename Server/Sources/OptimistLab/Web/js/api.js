@@ -1,8 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/** The lab's control API. Nothing else is asked of the server. */
+/** The lab's control API. The page uses nothing else of the server. */
 
-/** An answer that was not a success, as a sentence that can be shown. */
+/** A failed request, with a message for the user. */
 export class LabError extends Error {}
 
 async function call(method, path, body) {
@@ -26,7 +26,7 @@ async function call(method, path, body) {
     isReadable = false;
   }
   if (!response.ok) throw new LabError(answer?.message ?? `The lab answered ${response.status}.`);
-  if (!isReadable) throw new LabError('The answer of the lab broke off. Is it still running?');
+  if (!isReadable) throw new LabError('The lab\'s answer is incomplete. Is it still running?');
   return answer;
 }
 
@@ -51,8 +51,8 @@ export const lab = {
   device: (name) => new Device(name),
 
   /**
-   * The live events of all devices, over one connection: a browser has six for a server, and phones may be many. It
-   * reconnects by itself; `opened` is called each time.
+   * Receives the events of all devices over one connection, because a browser allows only six per server. It reconnects
+   * automatically, and calls `opened` each time.
    */
   events({ opened, timeline, changed }) {
     const source = new EventSource('/lab/events');
@@ -82,7 +82,7 @@ class Device {
   setNetwork(network) { return call('PUT', `${this.#path}/network`, network); }
   setOldWay(on) { return call('PUT', `${this.#path}/old-way`, { on }); }
   crash() { return call('POST', `${this.#path}/crash`); }
-  /** By its user, or for memory. */
+  /** @param by `user` or `memory`. */
   kill(by) { return call('POST', `${this.#path}/kill`, { by }); }
   restart() { return call('POST', `${this.#path}/restart`); }
   signIn() { return call('POST', `${this.#path}/sign-in`, {}); }
@@ -93,19 +93,19 @@ class Device {
 
   home() { return call('GET', `${this.#path}/home`); }
   refreshHome() { return call('POST', `${this.#path}/home/refresh`); }
-  /** A time such as 09:59:55. Undefined: the right one. */
+  /** @param time A time such as 09:59:55. Undefined resets the clock. */
   setClock(time) { return call('PUT', `${this.#path}/clock`, { time }); }
 
   feed() { return call('GET', `${this.#path}/feed`); }
   filterFeed(filter) { return call('PUT', `${this.#path}/feed/filter`, filter); }
   showPoses(ids) { return call('POST', `${this.#path}/feed/visible`, { ids }); }
   refreshFeed() { return call('POST', `${this.#path}/feed/refresh`); }
-  /** One that has failed. Null: all that has failed, pages too. */
+  /** @param id A failed pose. Null retries everything that has failed, including pages. */
   retryPose(id) { return call('POST', `${this.#path}/feed/retry`, id ? { id } : {}); }
 
   loading() { return call('GET', `${this.#path}/loading`); }
   forgetLoaded() { return call('DELETE', `${this.#path}/loading`); }
-  /** Where the page finds a picture that the phone has, by the path that the phone had it from. */
+  /** The URL of a picture that the phone holds, from its path on the server. */
   picture(path) { return `${this.#path}/picture?of=${encodeURIComponent(path)}`; }
 
   session() { return call('GET', `${this.#path}/session`); }

@@ -3,7 +3,7 @@
 import { lab } from './api.js';
 import { coalesced, el, setText } from './dom.js';
 
-/** What the server has for the other screens, and what one can make new there, or hold back. */
+/** Buttons that add content for the other screens on the server, or hold pictures back. */
 export class ContentPanel {
   #held = el('p', { class: 'note', role: 'status' });
   #release;

@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/** Small tools for a page that changes under its reader's hands. What people wrote only ever becomes text. */
+/** Helpers for a page that changes while people use it. User input only ever becomes text, never markup. */
 
 let lastID = 0;
 
-/** An id for a label and its field. */
+/** Returns an id for a label and its field. */
 export const uniqueID = (name) => `${name}-${++lastID}`;
 
-/** Makes an element. Properties starting with `on` listen, `class` and dashed names are attributes. */
+/** Creates an element. Properties starting with `on` are listeners; `class`, `role` and dashed names are attributes. */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -20,19 +20,19 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Sets text only if it is another, so that a screen reader is not told the same thing twice. */
+/** Sets text only if it differs, so that a screen reader does not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets a field's value, unless someone is in it. */
+/** Sets a field's value, unless it has the focus. */
 export function setValue(field, value) {
   if (document.activeElement !== field && field.value !== String(value)) field.value = value;
 }
 
 /**
- * Makes the children of `parent` match `items`: one element for each key, made once, kept and updated ever after.
- * What has the focus, and what was typed into it, stays.
+ * Makes the children of `parent` match `items`. Each key has one element, which is created once and then updated, so
+ * that focus and typed text are kept.
  */
 export function keyed(parent, items, { key, make, update }) {
   const present = new Map([...parent.children].map((child) => [child.dataset.key, child]));
@@ -57,7 +57,7 @@ export function keyed(parent, items, { key, make, update }) {
   for (const gone of present.values()) gone.remove();
 }
 
-/** Runs `work` so many milliseconds after the first of several calls, once for all of them. */
+/** Runs `work` once for several calls, `delay` milliseconds after the first. */
 export function soon(delay, work) {
   let timer;
   return () => {
@@ -68,7 +68,7 @@ export function soon(delay, work) {
   };
 }
 
-/** Returns a function that runs each work after the one before: two requests at once may overtake each other. */
+/** Returns a function that runs work serially, because concurrent requests may overtake each other. */
 export function inTurn() {
   let last = Promise.resolve();
   return (work) => {
@@ -78,7 +78,7 @@ export function inTurn() {
   };
 }
 
-/** Returns a function that asks in turn, and draws the answer before the next one asks. Without an answer nothing changes. */
+/** Returns a function that sends requests serially, and draws each answer, if any, before the next request. */
 export function drawsInTurn(draw) {
   const turn = inTurn();
   return (ask) => turn(async () => {
@@ -87,7 +87,7 @@ export function drawsInTurn(draw) {
   });
 }
 
-/** Runs `work` soon, once for however many calls, and again if called while it runs. */
+/** Runs `work`, and once more if it is called while it runs. */
 export function coalesced(work) {
   let isWaiting = false;
   let isRunning = false;
@@ -104,7 +104,7 @@ export function coalesced(work) {
       } while (isWaiting);
     } finally {
       isRunning = false;
-      isWaiting = false;  // Also when it failed: else nobody would ever run it again.
+      isWaiting = false;  // Even after an error, because otherwise it would never run again.
     }
   };
 }

@@ -2,24 +2,24 @@
 
 import { signOutReasons } from './format.js';
 
-/** Puts the events of all phones in order: what happened to a row belongs to the last write of that row. */
+/** Groups the events of all phones into entries. Events of a row belong to the last write of that row. */
 
 const kept = 60;
 
-/** What others follow from. */
+/** The kinds of events that start an entry with steps. */
 const beginnings = new Set(['write', 'short', 'page', 'home']);
 
 const happenings = {
   network: (event) => `network: ${event.text ?? 'changed'}`,
   crash: () => 'crashed',
-  killed: (event) => (event.text === 'memory' ? 'killed for memory' : 'killed by its user'),
+  killed: (event) => (event.text === 'memory' ? 'killed for low memory' : 'killed by the user'),
   restart: () => 'restarted',
   session: (event) => event.text?.replace(/^(signed out: )(\w+)$/, (all, start, code) => start + (signOutReasons[code] ?? code))
     ?? 'session changed',
 };
 
 export class History {
-  /** Newest first. A write has steps, anything else has none. */
+  /** Newest first. Only entries that others follow from have steps. */
   entries = [];
   #known = new Set();
   #names = new Map();
@@ -27,7 +27,7 @@ export class History {
 
   add(event) {
     const key = [event.device, event.kind, event.row, event.ms].join('|');
-    if (this.#known.has(key)) return;  // The stream was opened anew and tells what it told before.
+    if (this.#known.has(key)) return;  // The stream was reopened and repeats its events.
     this.#known.add(key);
     if (beginnings.has(event.kind)) this.#addWrite(event, key);
     else if (event.row) this.#addStep(event, key);
@@ -42,7 +42,7 @@ export class History {
     this.#insert(entry);
   }
 
-  /** One step of each kind and phone is enough: that the row was shown again says nothing. */
+  /** Adds a step. Repeated steps of the same kind and phone are ignored. */
   #addStep(event, key) {
     const entry = this.#lastOfRow.get(event.row);
     if (!entry) return;
@@ -50,8 +50,8 @@ export class History {
     const isSame = (step) => step.kind === event.kind && step.device === event.device
       && (entry.kind === 'write' || step.text === event.text);
     if (entry.steps.some(isSame)) return;
-    if (event.kind === 'received') return;  // Being seen is what counts, and follows within a frame.
-    if (event.kind === 'seen' && event.device === entry.device) return;  // Its own echo.
+    if (event.kind === 'received') return;  // `seen` follows within a frame, and counts instead.
+    if (event.kind === 'seen' && event.device === entry.device) return;  // The phone's own write.
     entry.steps.push({ ...event, key });
     entry.steps.sort((one, other) => one.ms - other.ms);
   }

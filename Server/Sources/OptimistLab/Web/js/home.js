@@ -6,13 +6,13 @@ import { times } from './format.js';
 const titles = {
   banner: 'Today', plan: 'My day', news: 'News', notices: 'Notices', shortcuts: 'Shortcuts', chapel: 'Chapel',
 };
-/** Where the clock jumps: five seconds before the chapel opens, and before it closes. */
+/** The clock's jumps: five seconds before the chapel opens, and before it closes. */
 const jumps = [['Almost 10:00', '09:59:55'], ['Almost 13:00', '12:59:55'], ['Right time', undefined]];
 
-/** The first screen of a campus app: its sections, and how often each of them was drawn. */
+/** The first screen of a campus app: its sections, and how often each was drawn. */
 export class HomeScreen {
   name = 'Home';
-  oldWay = 'one answer draws the whole screen three times';
+  oldWay = 'one answer redraws the entire screen three times';
   #api;
   #attempt;
   #device;
@@ -35,7 +35,7 @@ export class HomeScreen {
         ...jumps.map(([words, time]) => el('button', {
           type: 'button', onclick: () => this.#do(() => api.setClock(time)),
         }, words))));
-    this.#clock.title = 'What the clock shows where the chapel is';
+    this.#clock.title = 'The local time at the chapel';
   }
 
   show(device) {
@@ -45,7 +45,7 @@ export class HomeScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
-    await this.#drawNext(() => this.#api.home().catch(() => null));  // The phone may have crashed meanwhile.
+    await this.#drawNext(() => this.#api.home().catch(() => null));  // The phone may have crashed.
   });
 
   #do(work) { return this.#drawNext(() => this.#attempt(work)); }
@@ -76,7 +76,7 @@ export class HomeScreen {
     inside.replaceChildren(...contents[id](home).map((line) => el('p', {}, line)));
   }
 
-  /** The clock goes on between two answers. */
+  /** Advances the clock between two answers. */
   #tick(text) {
     clearInterval(this.#ticks);
     const [hours, minutes, seconds] = text.split(':').map(Number);
@@ -99,9 +99,9 @@ const contents = {
   chapel: ({ chapel }) => (chapel ? [`${chapel.name}, open until ${chapel.closes}`] : []),
 };
 
-/** Shows for a moment that a section was drawn. */
+/** Highlights a section briefly after a redraw. */
 function flash(element) {
   element.classList.remove('is-new');
-  void element.offsetWidth;  // Begins the animation anew.
+  void element.offsetWidth;  // Restarts the animation.
   element.classList.add('is-new');
 }

@@ -4,18 +4,18 @@ import { coalesced, el, keyed, setText } from './dom.js';
 import { bytes, milliseconds } from './format.js';
 
 const rows = [
-  ['Here at once', (loader) => `${loader.memoryHits} in memory · ${loader.diskHits} on disk`],
-  ['Fetched', (loader) => `${loader.fetches} · ${loader.joins} joined another's`],
-  ['Given up', (loader) => `${loader.cancelled} · ${loader.failures} failed`],
+  ['Cached', (loader) => `${loader.memoryHits} in memory · ${loader.diskHits} on disk`],
+  ['Fetched', (loader) => `${loader.fetches} · ${loader.joins} joined`],
+  ['Cancelled', (loader) => `${loader.cancelled} · ${loader.failures} failed`],
   ['Prefetched', (loader) => `${bytes(loader.prefetchedBytes)} · ${bytes(loader.unseenBytes)} never seen`],
   ['Waited, on screen', (loader) => waited(loader.waits.visible)],
   ['Waited, soon', (loader) => waited(loader.waits.soon)],
-  ['Waited, ahead', (loader) => waited(loader.waits.prefetch)],
+  ['Waited, prefetch', (loader) => waited(loader.waits.prefetch)],
 ];
 
 const waited = (wait) => (wait ? `${milliseconds(wait.meanMs)} · at most ${milliseconds(wait.longestMs)}` : '–');
 
-/** What a phone has loaded and what it took: the counters of its loaders, and the requests on the wire. */
+/** The counters of a phone's loaders, and the number of requests. */
 export class LoadingPanel {
   #api;
   #isRunning = true;

@@ -13,12 +13,12 @@ import { Timeline } from './timeline.js';
 const main = document.getElementById('lab');
 const notice = document.getElementById('notice');
 const phones = new Map();
-/** The frames of the phones that the lab has not described yet, by name. */
+/** The frames of phones that are not open yet, by name. */
 const waiting = new Map([...main.querySelectorAll('.is-waiting')].map((frame) => [frame.dataset.phone, frame]));
 const timeline = new Timeline();
 const server = new ServerPanel();
 
-/** Runs what a person asked for. When it does not work, says why and returns undefined. */
+/** Runs a user's action. If it fails, shows the reason and returns undefined. */
 async function attempt(work, say = (message) => setText(notice, message)) {
   say('');
   try {
@@ -30,7 +30,7 @@ async function attempt(work, say = (message) => setText(notice, message)) {
   }
 }
 
-/** Keeps something up to date in the background. Only a lab that does not answer is worth a word. */
+/** Updates something in the background. Shows an error only if the lab does not answer. */
 const kept = (work) => coalesced(async () => {
   try {
     await work();
@@ -43,14 +43,14 @@ const kept = (work) => coalesced(async () => {
   }
 });
 
-/** Says in the frames of phones what they wait for: all of them, or one. */
+/** Shows what phones wait for in their frames: in all of them, or in one. */
 function waitFor(words, name) {
   for (const [phone, frame] of waiting) {
     if (name === undefined || name === phone) setText(frame.querySelector('[role="status"]'), words);
   }
 }
 
-/** Follows the phones that are being opened, until the lab describes them. */
+/** Shows the progress of opening phones, until all are open. */
 async function followOpening() {
   while (waiting.size > 0) {
     const opening = await lab.opening().catch(() => null);
@@ -62,7 +62,7 @@ async function followOpening() {
 const refreshDevices = kept(async () => {
   const switched = new Map([...phones].map(([name, phone]) => [name, phone.switched]));
   const devices = await lab.devices().catch((error) => {
-    waitFor('It waits for the lab, which does not answer.');
+    waitFor('Waiting for the lab, which does not answer.');
     throw error;
   });
   for (const device of devices) {
@@ -70,7 +70,7 @@ const refreshDevices = kept(async () => {
     if ((switched.get(device.name) ?? 0) === phone.switched) phone.show(device);
     else refreshDevices();
   }
-  for (const frame of waiting.values()) frame.remove();  // The lab has no such phone.
+  for (const frame of waiting.values()) frame.remove();  // The lab does not have these phones.
   waiting.clear();
   main.dataset.phones = phones.size;
 });
@@ -96,7 +96,7 @@ const middle = el(
   'div', { class: 'middle' },
   servers.element, server.element, content.element, people.element, timeline.element);
 main.append(middle);
-waitFor('It waits for the lab to say how it is.');
+waitFor('Waiting for the lab.');
 followOpening();
 lab.events({
   opened: async () => {
@@ -107,7 +107,7 @@ lab.events({
   },
   timeline: (event) => timeline.add(event),
   changed: async ({ device, what }) => {
-    if (what.includes('status') || what.includes('device')) await refreshDevices();  // It may be off by now.
+    if (what.includes('status') || what.includes('device')) await refreshDevices();  // The phone may be off.
     phones.get(device)?.refresh(what);
     if (what.includes('loading')) content.refresh();
     refreshServer();
@@ -115,7 +115,7 @@ lab.events({
   },
 });
 
-// Events are hints. This finds what they missed: a device that automation added, a lab that was restarted.
+// Events are hints. Polling finds the changes they miss: devices added by automation, or a restart of the lab.
 setInterval(() => {
   if (document.hidden) return;
   refreshDevices();

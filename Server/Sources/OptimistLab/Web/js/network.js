@@ -3,13 +3,13 @@
 import { el, setText, setValue, uniqueID } from './dom.js';
 import { milliseconds, networkNames } from './format.js';
 
-/** The network of one phone: a profile, two sliders, and an answer that gets lost. */
+/** The network of one phone: a profile, two sliders, and a button that drops an answer. */
 export class NetworkPanel {
   #profiles = new Map();
   #latency;
   #loss;
 
-  /** @param change Called with what the person changed. */
+  /** @param change Called with the user's change. */
   constructor(name, change) {
     this.#latency = new Slider('Latency', {
       max: 2000, step: 20, words: milliseconds, change: (latencyMs) => change({ latencyMs }),

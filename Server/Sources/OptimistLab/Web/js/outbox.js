@@ -2,13 +2,13 @@
 
 import { coalesced, el, keyed, setText } from './dom.js';
 
-/** What a phone has not got accepted yet: which columns of which rows, never their values. */
+/** A phone's pending changes: their rows and columns, never their values. */
 export class OutboxPanel {
   #api;
   #isRunning = true;
   #count = el('span', { class: 'count' }, '0');
   #list = el('ul', { class: 'plain' });
-  #empty = el('p', { class: 'faint' }, 'Nothing waits to be sent.');
+  #empty = el('p', { class: 'faint' }, 'No pending changes.');
 
   constructor(api) {
     this.#api = api;

@@ -5,7 +5,7 @@ import { coalesced, el, keyed, setText } from './dom.js';
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** How an app fares that simulated people use, by version. */
+/** The health of the simulated people's app, by version. */
 export class PeoplePanel {
   #come = el('button', { type: 'button', onclick: () => this.#letCome() }, 'Fifty people use v1.0.1 and v1.0.2');
   #versions = el('ul', { class: 'plain', 'aria-label': 'Versions' });
@@ -25,7 +25,7 @@ export class PeoplePanel {
   refresh = coalesced(async () => {
     const health = await lab.health().catch(() => null);
     if (!health) return;
-    // One phone that never crashed says nothing about a version.
+    // One phone that never crashed is not representative of a version.
     const counted = health.versions.filter(({ people, crashes, kills }) => people > 1 || crashes + kills > 0);
     keyed(this.#versions, counted, {
       key: ({ version }) => version,
@@ -34,7 +34,7 @@ export class PeoplePanel {
         version, people, crashes, kills, abruptEndsWithUnsentRows: unsent, crashFreePeople: { share, atLeast, atMost },
       }) => setText(
         element,
-        `v${version}: ${percent(share)} of ${people === 1 ? '1 person' : `${people} people`} met no crash (95 %: ${percent(atLeast)} to ${percent(atMost)}) · `
+        `v${version}: ${percent(share)} of ${people === 1 ? '1 person' : `${people} people`} had no crash (95 %: ${percent(atLeast)} to ${percent(atMost)}) · `
         + `${crashes} crashes, ${kills} kills, ${unsent} of them with unsent rows`),
     });
   });

@@ -14,13 +14,13 @@ import { SessionPanel } from './session.js';
 import { ShortsScreen } from './shorts.js';
 import { Tabs } from './tabs.js';
 
-/** What a phone can show, in the order of the bar. */
+/** The screens of a phone, in the order of the tab bar. */
 const screens = [PlannerScreen, HomeScreen, PosesScreen, ShortsScreen];
 
-/** Which hint of the lab is about which screen. */
+/** The screen of each of the lab's topics. */
 const topics = { todos: 'Planner', home: 'Home', feed: 'Poses', shorts: 'Shorts' };
 
-/** One phone: its frame, its screens, and below it what can be done to it. */
+/** One phone: its frame with its screens, and its controls below. */
 export class Phone {
   #api;
   #attempt;
@@ -41,11 +41,11 @@ export class Phone {
   #oldWayWords = el('small');
   #off;
   #tabs;
-  /** Its crashes, restarts, networks and ways, one after another. */
+  /** Runs crashes, restarts and changes of the network and the way one after another. */
   #turn = inTurn();
-  /** How many crashes and restarts are under way. Meanwhile the phone is dark, whatever is heard of it. */
+  /** The number of running crashes and restarts. Until they end, the phone is shown as off. */
   #switching = 0;
-  /** How many have ended. What was asked of the lab before that may be older. */
+  /** The number of finished crashes and restarts. Answers to earlier requests may be outdated. */
   switched = 0;
 
   constructor(device, { attempt, wrote }) {
@@ -65,7 +65,7 @@ export class Phone {
 
   get account() { return this.#device.account; }
 
-  /** Shows the device as the lab describes it. */
+  /** Shows the lab's description of the device. */
   show(described) {
     const device = { ...described, running: described.running && this.#switching === 0 };
     const wasRunning = this.#device?.running;
@@ -86,9 +86,9 @@ export class Phone {
     if (device.running && wasRunning === false) this.refresh();
   }
 
-  /** Asks anew for what has changed; for everything, unless told what. */
+  /** Reloads the changed topics. Default: all of them. */
   refresh(what = ['session', 'outbox', 'rejections', 'loading', ...Object.keys(topics)]) {
-    if (what.includes('session')) this.#session.refresh();  // It goes on elsewhere while the phone is off.
+    if (what.includes('session')) this.#session.refresh();  // The session may change while the phone is off.
     if (!this.#device.running) return;
     if (what.some((topic) => topics[topic] === this.#tabs.shown.name)) this.#tabs.shown.refresh();
     if (what.includes('loading')) this.#loading.refresh();
@@ -99,7 +99,7 @@ export class Phone {
   #build(name) {
     this.#off = el('div', { class: 'off' },
       el('p', {}, `Phone ${name} is off.`),
-      el('p', { class: 'faint' }, 'It was cut off without a goodbye. What it had written is in its file.'),
+      el('p', { class: 'faint' }, 'The app ended abruptly. Everything it had written is in its file.'),
       el('button', {
         type: 'button', class: 'primary', onclick: () => this.#toggleRunning(true),
       }, `Restart phone ${name}`));
@@ -144,13 +144,13 @@ export class Phone {
     return this.#attempt(async () => {
       const { running } = this.#device;
       this.#switching += 1;
-      this.show(this.#device);  // Dark at once: nothing more is asked of it.
+      this.show(this.#device);  // Off immediately, so that nothing is requested from it.
       await this.#turn(() => (running ? end() : this.#api.restart())).finally(() => {
         this.#switching -= 1;
         this.switched += 1;
       });
       if (!running) this.show({ ...this.#device, running: true });
-      if (fromScreen) this.#crash.focus();  // The button that was pressed has gone with the dark.
+      if (fromScreen) this.#crash.focus();  // The pressed button is hidden now.
     });
   }
 

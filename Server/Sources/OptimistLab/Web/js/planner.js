@@ -50,7 +50,7 @@ export class PlannerScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || !this.#date.value) return;
-    const todos = await this.#api.todos(this.#date.value).catch(() => null);  // The phone may have crashed meanwhile.
+    const todos = await this.#api.todos(this.#date.value).catch(() => null);  // The phone may have crashed.
     if (todos) this.#showTodos(todos);
   });
 
@@ -80,7 +80,7 @@ export class PlannerScreen {
     if (isNew && this.#text.value.trim() === content) this.#text.value = '';
   }
 
-  /** Writes, shows the answer, and says how long it took. In the old way that is as long as the server takes. */
+  /** Writes, and shows the answer and its duration. In the old way the duration includes the server. */
   async #write(work) {
     const slow = setTimeout(() => {
       this.#text.readOnly = true;
@@ -92,7 +92,7 @@ export class PlannerScreen {
     clearTimeout(slow);
     this.#text.readOnly = false;
     this.element.removeAttribute('aria-busy');
-    const verb = this.#device.oldWay ? 'took' : 'kept on this phone in';
+    const verb = this.#device.oldWay ? 'took' : 'saved on this phone in';
     setText(this.#answer, answer ? `${verb} ${milliseconds(answer.localMs)}` : `Not saved. ${problem}`);
     if (answer?.todo?.date === this.#date.value) this.#showOne(answer.todo);
     this.refresh();

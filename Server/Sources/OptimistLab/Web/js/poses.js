@@ -4,7 +4,7 @@ import { coalesced, drawsInTurn, el, keyed, setText, soon } from './dom.js';
 import { times } from './format.js';
 
 const names = { chosen: 'Chosen', recommended: 'Recommended' };
-const ends = { loading: 'Loading …', more: '', ended: 'That is all.', failed: 'The next page did not come.' };
+const ends = { loading: 'Loading …', more: '', ended: 'No more poses.', failed: 'The next page did not load.' };
 const groups = [
   ['people', (count) => (count === 1 ? '1 person' : `${count} people`)],
   ['frames', (count) => (count === 1 ? '1 frame' : `${count} frames`)],
@@ -12,14 +12,14 @@ const groups = [
 ];
 const memberOf = { people: 'people', frames: 'frames', tags: 'tag' };
 
-/** Poses to scroll through: every picture is shown when it is there, and none waits for another. */
+/** Poses to scroll through. Each picture appears as soon as it has loaded. */
 export class PosesScreen {
   name = 'Poses';
-  oldWay = 'one queue for all pictures, and nothing before the eighth';
+  oldWay = 'one queue for all pictures, which appear after the eighth';
   #api;
   #attempt;
   #device;
-  /** What the phone shows, or what a person has chosen and the phone has not heard of yet. */
+  /** The phone's filter, or the user's choice until the phone has received it. */
   #filter = {};
   #isChosen = false;
   #visible = new Set();
@@ -49,7 +49,7 @@ export class PosesScreen {
 
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
-    // The phone may have crashed meanwhile.
+    // The phone may have crashed.
     await this.#drawNext(() => this.#api.feed().catch(() => null));
   });
 
@@ -73,13 +73,13 @@ export class PosesScreen {
 
   #drawSection(element, { state, stale, items }) {
     const [title, list, end] = element.children;
-    setText(title.lastElementChild, stale ? 'from before' : '');
+    setText(title.lastElementChild, stale ? 'outdated' : '');
     keyed(list, items, {
       key: ({ pose }) => pose.id,
       make: ({ pose }) => this.#card(pose),
       update: (card, item) => this.#update(card, item),
     });
-    setText(end.firstElementChild, items.length === 0 && state === 'ended' ? 'Nothing fits.' : ends[state]);
+    setText(end.firstElementChild, items.length === 0 && state === 'ended' ? 'No matching poses.' : ends[state]);
     end.lastElementChild.hidden = state !== 'failed';
   }
 
@@ -108,7 +108,7 @@ export class PosesScreen {
       card.replaceChildren(el('img', {
         src: this.#api.picture(picture),
         alt: card.title || 'A photo',
-        onerror: () => {  // It had left the phone's screen: whoever looks at it again gets it anew.
+        onerror: () => {  // It left the phone's screen. It loads again when it is shown.
           card.replaceChildren();
           delete card.dataset.now;
         },
@@ -135,7 +135,7 @@ export class PosesScreen {
     this.#sendFilter();
   }
 
-  /** Only the last choice counts. */
+  /** Sends the filter. Only the last choice counts. */
   #sendFilter = coalesced(() => this.#do(async () => {
     const filter = this.#filter;
     try {

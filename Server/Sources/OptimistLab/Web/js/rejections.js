@@ -2,7 +2,7 @@
 
 import { coalesced, el, keyed, setText, uniqueID } from './dom.js';
 
-/** What the server refused. Nothing of it is lost: it can be changed and sent again, or thrown away. */
+/** The changes that the server refused. They can be edited and sent again, or discarded. */
 export class RejectionsPanel {
   #api;
   #attempt;
@@ -28,7 +28,7 @@ export class RejectionsPanel {
     });
   });
 
-  /** A rejection never changes, so it is drawn once; what is typed into it stays. */
+  /** A rejection never changes, so it is drawn once, and typed text is kept. */
   #make(rejection) {
     const { number, kind, code, column, message, mine, server } = rejection;
     const field = column && column in mine ? column : 'content' in mine ? 'content' : null;
@@ -37,7 +37,7 @@ export class RejectionsPanel {
     const edits = () => (text ? { [field]: typed(text.value, mine[field]) } : {});
     const retry = () => this.#attempt(() => this.#api.retry(number, edits()));
     const discard = () => this.#attempt(() => this.#api.discard(number));
-    const held = server ? `The server has: ${field ? server[field] : 'its own row'}` : 'The server has no such row.';
+    const held = server ? `The server has: ${field ? server[field] : 'a different row'}` : 'The server does not have this row.';
     return el('li', {},
       el('p', {}, el('code', {}, code), ` ${message}`),
       text && el('label', { htmlFor: id }, `Yours (${kind}, ${field})`),
@@ -49,7 +49,7 @@ export class RejectionsPanel {
   }
 }
 
-/** What was typed, as the type that the value had. */
+/** Converts typed text to the type of the original value. */
 function typed(text, original) {
   if (typeof original === 'number') return Number(text);
   return typeof original === 'boolean' ? text === 'true' : text;

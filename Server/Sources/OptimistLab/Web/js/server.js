@@ -3,11 +3,11 @@
 import { lab } from './api.js';
 import { el, keyed, setText } from './dom.js';
 
-/** What the server holds for the account of the phones. */
+/** The server's rows for the phones' account. */
 export class ServerPanel {
   #count = el('span', { class: 'count' }, '0');
   #list = el('ul', { class: 'plain rows', 'aria-label': 'Rows on the server' });
-  #empty = el('p', { class: 'faint' }, 'It holds nothing yet.');
+  #empty = el('p', { class: 'faint' }, 'No rows yet.');
   element = el('section', { class: 'panel server', 'aria-label': 'Server' },
     el('div', { class: 'heading' }, el('h3', {}, 'Server'), this.#count), this.#list, this.#empty);
 

@@ -4,14 +4,14 @@ import { lab } from './api.js';
 import { coalesced, el, inTurn, keyed, setText, uniqueID } from './dom.js';
 import { milliseconds } from './format.js';
 
-/** How the standby follows: a word, and what it means for a commit. */
+/** The replication modes and their effects. */
 const following = {
   synchronous: ['Synchronous', 'A commit waits until the standby has it.'],
-  asynchronous: ['Asynchronous', 'The standby is behind by moments.'],
-  cutOff: ['Cut off', 'The standby gets nothing.'],
+  asynchronous: ['Asynchronous', 'The standby is slightly behind.'],
+  cutOff: ['Cut off', 'The standby receives nothing.'],
 };
 
-/** The server processes on one database, and what can be done to them. Hidden while the lab has one server only. */
+/** The server processes on one database, and their controls. Hidden if the lab has one server. */
 export class ServersPanel {
   #attempt;
   #phones;
@@ -30,7 +30,7 @@ export class ServersPanel {
   #totals = el('p', { role: 'status' });
   #outcomes = el('tbody');
   #table = el('table', { class: 'outcomes' },
-    el('caption', {}, 'Acknowledged to-dos at each failover, the last one first'),
+    el('caption', {}, 'Acknowledged to-dos at each failover, newest first'),
     el('thead', {}, el('tr', {}, ...['all', 'lost', 'healed', 'missing', 'took'].map(
       (name) => el('th', { scope: 'col' }, name)))),
     this.#outcomes);
@@ -105,17 +105,17 @@ export class ServersPanel {
     const other = primary === 'one' ? 'two' : 'one';
     setText(this.#primary, mode
       ? `Database ${primary} is the primary, and ${other} is its standby.`
-      : `Database ${primary} is the primary. It has no standby.`);
+      : `Database ${primary} is the primary. There is no standby.`);
     for (const [name, radio] of this.#choices) radio.checked = name === mode;
-    setText(this.#meaning, mode ? following[mode][1] : 'The other one was killed.');
+    setText(this.#meaning, mode ? following[mode][1] : 'The other database was killed.');
     this.#segments.hidden = !mode;
     this.#failOver.hidden = !mode;
     this.#replace.hidden = Boolean(mode);
   }
 
   /**
-   * One thing after the other, in the order of the clicks: a failover and a new standby take a while. A second click on
-   * what still waits or runs is the same wish.
+   * Runs actions one after the other, in the order of the clicks, because a failover and a new standby take a while.
+   * Ignores a click if the same action is waiting or running.
    */
   async #act(wish, work) {
     if (this.#waiting.has(wish)) return;

@@ -4,13 +4,13 @@ import { AccountFold } from './account.js';
 import { coalesced, el, setText } from './dom.js';
 import { clockTime, sessionStates, signOutReasons, span } from './format.js';
 
-/** The session of one phone: where it stands, how old its token is, and what can happen to it elsewhere. */
+/** The session of one phone: its state, the age of its token, and events from elsewhere. */
 export class SessionPanel {
   #api;
   #attempt;
   #session = null;
-  #isEntering = false;  // By the button on the phone's screen.
-  #read = 0;  // When the session was read, for the age of its token.
+  #isEntering = false;  // With the button on the phone's screen.
+  #read = 0;  // When the session was loaded, for the age of its token.
   #state = el('span', { class: 'count session-state' });
   #account = el('dd');
   #token = el('dd');
@@ -41,7 +41,7 @@ export class SessionPanel {
       el('div', { class: 'buttons', role: 'group', 'aria-label': `What happens to the session of phone ${name}` },
         ...this.#ends, this.#entry),
       this.#accountFold.element);
-    /** What the phone's own screen says, whichever it is, when nobody is signed in. */
+    /** Shown on every screen of the phone after a sign-out. */
     this.banner = el('div', { class: 'banner', hidden: true },
       this.#why,
       el('button', { type: 'button', class: 'primary', onclick: () => this.#enterAgain() }, 'Sign in again'));
@@ -58,7 +58,7 @@ export class SessionPanel {
 
   get #isSignedOut() { return this.#session?.state === 'signedOut'; }
 
-  /** A button that ends something. It stays where the focus is, also when there is nothing left to end. */
+  /** A button that ends something. It is never removed or disabled, so that it keeps the focus. */
   #end(words, title, work) {
     return el('button', {
       type: 'button', title,
@@ -80,11 +80,11 @@ export class SessionPanel {
     this.#note.hidden = !this.#note.textContent;
     for (const button of this.#ends) button.setAttribute('aria-disabled', String(!token));
     setText(this.#entry, this.#isSignedOut ? 'Sign in' : 'Sign out');
-    setText(this.#why, `${reason(session)} What you write is kept, and sent after you sign in.`);
+    setText(this.#why, `${reason(session)} Your changes are kept, and sent after you sign in.`);
     this.banner.hidden = !this.#isSignedOut;
     if (this.#isEntering && this.banner.hidden) {
       this.#isEntering = false;
-      this.#entry.focus();  // The button that was pressed has gone with the banner.
+      this.#entry.focus();  // The pressed button is hidden with the banner.
     }
     this.#showAge();
   }
@@ -107,13 +107,13 @@ export class SessionPanel {
   }
 }
 
-/** The one thing about a session that is worth a sentence now. */
+/** Returns the most important fact about a session, if any. */
 function note(session) {
   const { state, token, endedOnServer, nextRefresh } = session;
   if (state === 'signedOut') return reason(session);
-  if (endedOnServer) return 'The server has ended this session. The phone hears of it with its next request.';
-  if (state === 'degraded') return `No new token yet. Nobody is signed out for that; it is asked for again at ${clockTime(nextRefresh)}.`;
-  if (token?.refused && state !== 'refreshing') return 'The server refuses this token. The next request fetches another.';
+  if (endedOnServer) return 'The server has ended this session. The phone learns this with its next request.';
+  if (state === 'degraded') return `The token refresh failed. The phone stays signed in, and tries again at ${clockTime(nextRefresh)}.`;
+  if (token?.refused && state !== 'refreshing') return 'The server refuses this token. The next request refreshes it.';
   return '';
 }
 

@@ -3,16 +3,16 @@
 import { coalesced, el, keyed, setText } from './dom.js';
 import { partWords } from './format.js';
 
-/** Short videos to swipe through. What the next ones need is fetched ahead, and one can watch it. */
+/** Short videos to swipe through, with the progress of their prefetches. */
 export class ShortsScreen {
   name = 'Shorts';
-  oldWay = 'what is being prefetched is asked for again';
+  oldWay = 'values that are being prefetched are requested again';
   #api;
   #attempt;
   #device;
-  #index;  // Undefined while there is none.
+  #index;  // Undefined until a video is shown.
   #moves = 0;
-  #told = 0;  // So many of the moves the phone has heard of.
+  #told = 0;  // The number of moves that the phone has received.
   #list = el('ol', { class: 'shorts', tabIndex: 0 });
   #problem = el('p', { class: 'empty', role: 'status', hidden: true });
   #credit = el('p', { class: 'source faint' });
@@ -42,8 +42,8 @@ export class ShortsScreen {
   refresh = coalesced(async () => {
     if (!this.#device?.running || this.element.hidden) return;
     const told = this.#told;
-    const shorts = await this.#api.shorts().catch(() => null);  // The phone may have crashed meanwhile.
-    // Where the phone stood before a hand moved on says nothing.
+    const shorts = await this.#api.shorts().catch(() => null);  // The phone may have crashed.
+    // The answer is outdated if the user has moved on.
     if (shorts) this.#draw(shorts, told === this.#moves);
   });
 
@@ -94,12 +94,12 @@ export class ShortsScreen {
     part(other, 'place', place);
   }
 
-  /** The video that fills most of the list now. */
+  /** The video that fills most of the list. */
   get #position() {
     return Math.round(this.#list.scrollTop / this.#list.scrollHeight * this.#list.children.length);
   }
 
-  /** The phone shows another one, as automation may have asked: the list moves there. */
+  /** Scrolls to the phone's video, which automation may have changed. */
   #follow(index) {
     if (this.#list.clientHeight === 0) return;
     this.#index = index;
@@ -118,7 +118,7 @@ export class ShortsScreen {
     this.#scrollTo(this.#position + next);
   }
 
-  /** The list stands at another video, by a hand, a key or a button. */
+  /** Handles a move to another video by the user. */
   #choose(index) {
     if (index === this.#index || !this.#list.children[index]) return;
     this.#index = index;
@@ -126,7 +126,7 @@ export class ShortsScreen {
     this.#tell();
   }
 
-  /** Tells the phone, in one request after another, since two may overtake each other. Videos between are left out. */
+  /** Notifies the phone serially, because requests may overtake each other. Skips videos in between. */
   #tell = coalesced(async () => {
     const moves = this.#moves;
     await this.#attempt(() => this.#api.showShort(this.#index));
@@ -135,7 +135,7 @@ export class ShortsScreen {
   });
 }
 
-/** What became of a thing that a video needs: `portrait: asked for · 2 requests`. One request is as it should be. */
+/** Shows the state of a value: `portrait: requested · 2 requests`. More than one request is a waste. */
 function part(element, name, { state, way, requests }) {
   element.dataset.state = state;
   element.dataset.way = way ?? '';

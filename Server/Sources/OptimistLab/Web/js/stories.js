@@ -3,7 +3,7 @@
 import { LabError, lab } from './api.js';
 import { el, setText } from './dom.js';
 
-/** The five stories: a button plays them, a table and a plot fill while they are played. */
+/** The five stories: a button that plays them, and a table and a plot of their figures. */
 const main = document.getElementById('stories');
 const run = el('button', { type: 'button', class: 'primary', onclick: () => start() }, 'Play the stories');
 const progress = el('p', { class: 'faint', role: 'status', 'aria-live': 'polite' });
@@ -28,7 +28,7 @@ async function start() {
   run.disabled = false;
 }
 
-/** Looks once in a second until they have been played. */
+/** Polls once per second until the stories have been played. */
 async function follow() {
   for (;;) {
     const { figures, isPlaying, isWhole, problem } = await lab.stories();

@@ -2,15 +2,15 @@
 
 import { el } from './dom.js';
 
-/** The screens of a phone, of which one is shown: a bar at the bottom chooses. Arrow keys move along the bar. */
+/** The tab bar of a phone. Arrow keys move along it. */
 export class Tabs {
   #tabs;
   #changed;
   #chosen = 0;
 
   /**
-   * @param screens Each with a `name` and an `element`.
-   * @param changed Called with the screen that is shown from now on.
+   * @param screens Objects with a `name` and an `element`.
+   * @param changed Called with the newly shown screen.
    */
   constructor(label, screens, changed) {
     this.#changed = changed;

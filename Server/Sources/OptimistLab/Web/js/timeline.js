@@ -4,7 +4,7 @@ import { el, keyed, setText } from './dom.js';
 import { clockTime, milliseconds, stepWords } from './format.js';
 import { History } from './history.js';
 
-/** What happened on all phones, newest first: each write with its steps, in time since the write. */
+/** The events of all phones, newest first. The steps of a write show the time since the write. */
 export class Timeline {
   #history = new History();
   #isDrawn = true;
@@ -18,7 +18,7 @@ export class Timeline {
     this.#drawSoon();
   }
 
-  /** Notes what a row is called, for events that do not say. */
+  /** Sets the name of a row, for events without one. */
   name(row, text) { this.#history.name(row, text); }
 
   #drawSoon() {

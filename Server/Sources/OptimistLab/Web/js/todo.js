@@ -5,10 +5,10 @@ import { syncStates } from './format.js';
 
 const priorities = [['0', '–', 'none'], ['1', '!', 'low'], ['2', '!!', 'medium'], ['3', '!!!', 'high']];
 
-/** One to-do: tick it, edit its text in place, give it a priority, delete it. */
+/** One to-do, which can be ticked, edited in place, prioritized and deleted. */
 export class TodoRow {
   #todo;
-  #before;  // The field's text before it was edited. The to-do may change meanwhile, on another phone.
+  #before;  // The field's text before the edit. The to-do may change on another phone.
   #change;
   #done = el('input', { type: 'checkbox', onchange: () => this.#change({ done: this.#done.checked }) });
   #text = el('textarea', {
@@ -64,7 +64,7 @@ export class TodoRow {
     }
   }
 
-  /** Saves what was typed, if anything was. A text that was emptied comes back: deleting has its own button. */
+  /** Saves typed text. An empty text is reset, because deletion has its own button. */
   #commit() {
     const content = this.#text.value.trim();
     if (!content || this.#text.value === this.#before) {
