@@ -7,21 +7,21 @@ import OptimistProxy
 import OptimistServer
 import OptimistSession
 
-/// The lab's phones by name, and their accounts.
+/// The lab's phones and their accounts.
 actor DevicePark {
     private let folder: URL
     private let server: OptimistServer
-    /// The ports of the servers, which phones use in turn.
+    /// Phones use the servers in turn.
     private let serverPorts: [Int]
     private let started = ContinuousClock.now
     nonisolated let newsroom = Newsroom()
-    /// The name of the phones' app for health on the server. Nil if health is off.
+    /// The phones' app for health on the server. Nil if health is off.
     private let healthApp: String?
     private let logger: Logger
     private var settings: LabSettings
     private var accounts: [String: LabAccount] = [:]
     private(set) var devices: [LabDevice] = []
-    /// The phones that are not open yet. Until they are, requests about phones wait.
+    /// The phones that are not open yet. Requests about phones wait for them.
     private(set) var opening: [PhoneOpening] = []
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -63,7 +63,6 @@ actor DevicePark {
         }
     }
 
-    /// - Throws: `OptimistError` with code `notInLab`.
     func device(_ name: String) async throws -> LabDevice {
         await opened()
         guard let device = devices.first(where: { $0.name == name }) else {
@@ -72,7 +71,6 @@ actor DevicePark {
         return device
     }
 
-    /// Adds a phone, starts it and signs it in.
     func add(_ name: String, account: String) async throws -> LabDevice {
         await opened()
         guard name.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil, account.wholeMatch(of: /[A-Za-z0-9_-]{1,32}/) != nil
@@ -87,7 +85,7 @@ actor DevicePark {
         return try await open(device)
     }
 
-    /// Returns the server's id of an account, by its name in the lab.
+    /// Returns the server's id of an account.
     func serverAccount(named name: String) async throws -> String {
         let email = settings.account(named: name).email
         guard let account = try await server.accounts().first(where: { $0.email == email }) else {
@@ -96,7 +94,7 @@ actor DevicePark {
         return account.id
     }
 
-    /// Returns the same, or nil if the account was deleted and has not been created again.
+    /// Returns nil if the account was deleted and has not been created again.
     func presentAccount(named name: String) async throws -> String? {
         do { return try await serverAccount(named: name) } catch let error as OptimistError
             where error.code == .notInLab && accounts[name] != nil
@@ -105,7 +103,6 @@ actor DevicePark {
         }
     }
 
-    /// Returns the to-dos on running phones that satisfy a condition.
     func rows(where isWanted: (ShownTodo) -> Bool) async throws -> Set<AccountRow> {
         var rows: Set<AccountRow> = []
         try await forEachRow { todo, row in if isWanted(todo) { rows.insert(row) } }
@@ -135,7 +132,6 @@ actor DevicePark {
         return account
     }
 
-    /// Stores an account's new password.
     func keep(_ password: String, of account: LabAccount) throws {
         account.password = password
         for index in settings.accounts.indices where settings.accounts[index].name == account.name {
@@ -163,7 +159,7 @@ actor DevicePark {
     }
 }
 
-/// The progress of a phone that is not open yet.
+/// The progress of a phone that is opening.
 struct PhoneOpening: Encodable, Sendable {
     enum Step: String, Encodable {
         /// It waits for the phones before it.
@@ -178,7 +174,7 @@ struct PhoneOpening: Encodable, Sendable {
 }
 
 extension LabDevice {
-    /// Signs in unless a user is signed in already, for example after a relaunch.
+    /// Signs in unless a user is signed in already, as after a relaunch.
     func ensureSignedIn() async throws {
         let session = try phone().session
         for await state in session.states {
@@ -190,7 +186,7 @@ extension LabDevice {
         }
     }
 
-    /// Signs in to the phone's own account, which is created if it does not exist on the server.
+    /// Signs in to the phone's account, and creates it if it does not exist.
     func signIn(email: String? = nil, password: String? = nil) async throws {
         let session = try phone().session
         let (email, password) = (email ?? account.email, password ?? account.password)

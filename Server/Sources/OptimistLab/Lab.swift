@@ -15,9 +15,9 @@ import Synchronization
 
 /// A web page with two phones, a server, and a network between them that you can break.
 ///
-/// All parts are real. The phones are clients with their own database files. The server is that of `optimist serve`, or
-/// three processes of it on one database. The networks are TCP proxies. Everything is stored in one folder and
-/// continues at the next launch.
+/// All parts are real: the phones are clients with database files, the server is that of `optimist serve` or three
+/// processes of it on one database, and the networks are TCP proxies. Everything is stored in one folder and continues
+/// at the next launch.
 package final class Lab: Sendable {
     /// The settings of a lab.
     package struct Configuration: Sendable {
@@ -25,7 +25,7 @@ package final class Lab: Sendable {
         package var folder: URL
         /// The port of the page on 127.0.0.1. Zero takes a free one. Default: 8080.
         package var port: Int
-        /// The file of place names for the server. Default: a few places that the lab includes.
+        /// The server's place names. Default: a few places that the lab includes.
         package var gazetteer: URL?
         /// The PostgreSQL database that three server processes share. Default: nil, for one server with a directory.
         package var database: LabDatabase?
@@ -33,11 +33,11 @@ package final class Lab: Sendable {
         package var photos: URL?
         /// Receives the logs of the lab, its server and its phones.
         package var logger: Logger
-        /// Receives what the start waits for, such as "its server", if the page is not available after ten seconds.
-        /// Default: ignored.
+        /// Called with what the start waits for, such as "its server", if it takes longer than ten seconds. Default:
+        /// ignored.
         package var onDelay: @Sendable (String) -> Void
 
-        /// Creates a configuration. Each property documents its default.
+        /// Each property documents its default.
         package init(
             at folder: URL, port: Int = 8080, gazetteer: URL? = nil, database: LabDatabase? = nil, photos: URL? = nil,
             logger: Logger, onDelay: @escaping @Sendable (String) -> Void = { _ in }
@@ -60,10 +60,9 @@ package final class Lab: Sendable {
 
     /// Runs the lab until the task is cancelled or the process receives SIGTERM or SIGINT.
     ///
-    /// - Parameter onStart: Receives the port of the page once it is available. The phones may still be opening: the
-    ///   page then shows this, and requests about phones wait.
-    /// - Throws: `OptimistError` with a message that says what to do, for example if the port is taken or files cannot
-    ///   be read.
+    /// - Parameter onStart: Receives the port of the page. Phones may still be opening then, and requests about them
+    ///   wait.
+    /// - Throws: `OptimistError` with a message that says what to do, for example if the port is taken.
     package func run(onStart tell: @escaping @Sendable (Int) -> Void) async throws {
         let reminder = Reminder(configuration.onDelay)
         start.withLock { $0 = reminder }
@@ -122,7 +121,7 @@ package final class Lab: Sendable {
         }
     }
 
-    /// Connects phones to the processes, or to the lab's own server if there are none, until the page ends.
+    /// Runs the phones and the page, with the processes as servers, or the lab's main server if there are none.
     private func serve(
         _ server: OptimistServer, _ processes: [ServerProcess]?, _ pair: DatabasePair?, _ content: LabContent,
         _ onStart: @escaping @Sendable (Int) -> Void

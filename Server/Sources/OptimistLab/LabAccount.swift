@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// An account of the lab, shared by its phones. Any of them may change its password.
+/// An account that phones share. Any of them may change its password.
 final class LabAccount: Sendable {
     let name: String
     let email: String

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 
-/// The lab's accounts and devices, stored in `lab.json`.
+/// The accounts and devices, stored in `lab.json`.
 struct LabSettings: Codable, Sendable, Equatable {
     struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -22,9 +22,9 @@ struct LabSettings: Codable, Sendable, Equatable {
     static let initial = LabSettings(
         devices: [Device(name: "A", account: "planner"), Device(name: "B", account: "planner")])
 
-    /// Reads the file. If it does not exist, returns two phones.
+    /// Returns two phones if the file does not exist.
     ///
-    /// - Throws: `OptimistError` if the file exists but cannot be read.
+    /// - Throws: `OptimistError` if the file cannot be read.
     static func load(from folder: URL) throws -> LabSettings {
         let file = folder.appending(path: "lab.json")
         guard FileManager.default.fileExists(atPath: file.path) else { return .initial }
@@ -43,7 +43,7 @@ struct LabSettings: Codable, Sendable, Equatable {
         try encoder.encode(self).write(to: folder.appending(path: "lab.json"), options: .atomic)
     }
 
-    /// Returns an account by name, and creates it if it does not exist.
+    /// Returns an account, and creates it if it does not exist.
     mutating func account(named name: String) -> Account {
         if let account = accounts.first(where: { $0.name == name }) { return account }
         let account = Account(

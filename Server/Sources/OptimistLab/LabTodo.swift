@@ -5,7 +5,6 @@ import GRDB
 import Optimist
 import OptimistCore
 
-/// A to-do of the planner: an ordinary record of an app.
 struct LabTodo: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "todo"
 
@@ -38,7 +37,6 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
     var priority: Int
     var done: Bool
     var alarm: Date?
-    /// synced, pending, inFlight, rejected, blocked or parked.
     var sync: String
 
     private static let selection = """
@@ -46,7 +44,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
         LEFT JOIN optimist_state_todo state ON state.id = todo.id
         """
 
-    /// Returns all to-dos in the order of the screen: open ones first, then by priority, then by text.
+    /// Open ones first, then by priority, then by text.
     static func fetchAll(_ db: Database) throws -> [ShownTodo] {
         try fetchAll(db, sql: "\(selection) ORDER BY done, priority DESC, content, todo.id")
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Reports what a slow start waits for: after ten seconds, and then whenever it changes.
+/// Reports what a slow start waits for: after ten seconds, and then at each change.
 final class Reminder: Sendable {
     private struct State {
         var present: String?
@@ -16,12 +16,9 @@ final class Reminder: Sendable {
 
     private static let delay = Duration.seconds(10)
 
-    /// - Parameters:
-    ///   - clock: Measures the ten seconds. Default: the real clock.
-    ///   - tell: Receives what the start waits for.
+    /// - Parameter clock: Measures the ten seconds.
     init(clock: any Clock<Duration> = ContinuousClock(), _ tell: @escaping @Sendable (String) -> Void) {
         self.tell = tell
-        // Unstructured, because it runs until `end()` or `deinit`.
         let alarm = Task { [weak self] in
             do { try await clock.sleep(for: Self.delay) } catch { return }
             self?.ring()
@@ -39,7 +36,7 @@ final class Reminder: Sendable {
         if isNews { tell(what) }
     }
 
-    /// Ends the start. Nothing more is reported.
+    /// Nothing more is reported.
     func end() {
         let alarm = state.withLock { state in
             state.hasEnded = true

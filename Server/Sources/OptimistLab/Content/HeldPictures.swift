@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Holds back pictures on the lab's server, to show which requests wait for them.
+/// Holds back pictures on the server, to show which requests wait for them.
 final class HeldPictures: Sendable {
     /// The timeout of a picture request. It is long, because a person may hold a picture for any time.
     static let patience = Duration.seconds(3_600)
@@ -16,7 +16,7 @@ final class HeldPictures: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of pictures still to hold, and the number of held requests.
+    /// The number of pictures still to hold, and of held requests.
     var counts: (toCome: Int, held: Int) {
         state.withLock { state in
             (state.toCome + state.names.subtracting(state.waiting.map(\.name)).count, state.waiting.count)
@@ -35,9 +35,7 @@ final class HeldPictures: Sendable {
         for one in released { one.resume() }
     }
 
-    /// Holds every request for one picture, until all are released.
-    ///
-    /// - Parameter name: The id of a pose or an author.
+    /// Holds all requests for one picture of a pose or an author.
     func hold(_ name: String) { _ = state.withLock { $0.names.insert(name) } }
 
     /// Releases all requests, including future ones.
@@ -46,7 +44,7 @@ final class HeldPictures: Sendable {
         hold(next: 0)
     }
 
-    /// Waits while the picture is held. Most are not.
+    /// Waits while the picture is held.
     func pass(_ name: String) async {
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in

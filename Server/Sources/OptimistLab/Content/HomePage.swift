@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// The server's answer for the first screen of a campus app.
+/// The server's answer for the first screen.
 struct HomePage: Codable, Equatable, Sendable {
     struct News: Codable, Equatable, Sendable {
         var id: Int
@@ -20,7 +20,6 @@ struct HomePage: Codable, Equatable, Sendable {
         var symbol: String
     }
 
-    /// The chapel's opening hours, in local time.
     struct Chapel: Codable, Equatable, Sendable {
         var name: String
         var opens: String
@@ -35,13 +34,13 @@ struct HomePage: Codable, Equatable, Sendable {
     var chapel: Chapel
 }
 
-/// The lab server's state of the first screen, with its updates.
+/// The server's version of the first screen.
 final class HomeDesk: Sendable {
     private let state = Mutex((page: HomePage.first, news: 0))
 
     var current: HomePage { state.withLock { $0.page } }
 
-    /// Adds something new to a section. Returns nil if the section does not exist.
+    /// Adds something to a section. Returns nil if the section does not exist.
     func publish(_ section: String) -> HomePage? {
         state.withLock { state in
             let number = state.news + 1

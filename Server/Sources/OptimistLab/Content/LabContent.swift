@@ -7,17 +7,14 @@ import NIOCore
 import OptimistServer
 @_spi(Internals) import OptimistWire
 
-/// The content of the lab's server in addition to the planner's rows: poses, a first screen, and short videos.
+/// The content of the lab's server, in addition to the planner's rows.
 struct LabContent: Sendable {
     let poses: any PoseCatalogue
-    /// Nil if the poses are a person's photos.
     let drawn: DrawnPoses?
     let home = HomeDesk()
     let held = HeldPictures()
 
-    /// - Parameters:
-    ///   - photos: A folder of photos. If it is nil, the poses are drawn.
-    ///   - cache: The folder for thumbnails of the photos.
+    /// - Parameter photos: A folder of photos, or nil to draw the poses.
     init(photos: URL?, cache: URL) throws {
         if let photos {
             (poses, drawn) = (try PhotoFolder(photos, cache: cache), nil)

@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A short video in the list. The lab does not have videos, so a color represents one.
+/// A short video. The lab represents the video by a color.
 struct Short: Codable, Identifiable, Equatable, Sendable {
     struct Author: Codable, Equatable, Sendable {
         var id: String
@@ -11,7 +11,6 @@ struct Short: Codable, Identifiable, Equatable, Sendable {
 
     var id: String
     var title: String
-    /// In degrees.
     var hue: Int
     var author: Author
     var latitude: Double
@@ -32,7 +31,7 @@ struct Short: Codable, Identifiable, Equatable, Sendable {
         }
     }()
 
-    /// Returns a picture of an author. Nil if the author does not exist.
+    /// Returns nil if the author does not exist.
     static func portrait(of author: String) -> Picture? {
         guard let number = Int(author.dropFirst()), author.hasPrefix("a"), (1...authors.count).contains(number) else {
             return nil

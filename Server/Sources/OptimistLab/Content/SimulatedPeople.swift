@@ -5,29 +5,24 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// People with two versions of an app, of which the first crashes at sign-in. Each stores the app's health and sends it
-/// to the lab's server, with the real code.
+/// People with two versions of an app, of which the first crashes at sign-in. They report its health with the real
+/// code.
 actor SimulatedPeople {
-    /// The app's name on the server.
     static let app = "lab"
-    /// The number of people in a group.
     static let count = 50
-    /// The number of launches of each person.
     static let launches = 6
 
     private let folder: URL
     private let server: URL
     private var isBusy = false
 
-    /// - Parameters:
-    ///   - folder: The folder for their files, which are deleted afterwards.
-    ///   - server: The server's address.
+    /// - Parameter folder: The folder for their files, which are deleted afterwards.
     init(folder: URL, server: URL) {
         self.folder = folder
         self.server = server
     }
 
-    /// Simulates a group of people who use both versions for some days.
+    /// Simulates a group of people for some days.
     ///
     /// - Throws: `OptimistError` with code `badLabRequest` while another group is active.
     func come() async throws {
@@ -45,8 +40,6 @@ actor SimulatedPeople {
             versions: Self.versions())
     }
 
-    /// The two versions. The first crashes at sign-in.
-    ///
     /// - Parameter name: Maps a version to its name on the server. Default: no change.
     static func versions(_ name: (String) -> String = { $0 }) -> [HealthFleet.Version] {
         [

@@ -10,9 +10,9 @@ import OptimistProxy
 import OptimistSession
 import Synchronization
 
-/// A simulated phone: a real client with its own database file, session and network.
+/// A simulated phone: a real client with its own database file and session, and a `FaultProxy` as its network.
 ///
-/// Its network is a `FaultProxy` to the lab's server. Every way of ending the phone keeps only its files.
+/// When it ends, only its files remain.
 actor LabDevice {
     nonisolated let name: String
     nonisolated let account: LabAccount
@@ -20,7 +20,7 @@ actor LabDevice {
     nonisolated let proxy: FaultProxy
     nonisolated let credentials: FileCredentialStore
     nonisolated let diary = SessionDiary()
-    /// The server's address for this phone: the phone's own proxy.
+    /// The address of the phone's own proxy.
     nonisolated let serverAddress: URL
     private nonisolated let network = LabNetwork()
     private let folder: URL
@@ -30,11 +30,11 @@ actor LabDevice {
     private var running: RunningPhone?
     private(set) var health: PhoneHealth?
     private var starting: Task<Void, any Error>?
-    /// The last end, running or finished. It returns the rows that were unsent.
+    /// The last end, running or finished. It returns the unsent rows.
     private var dropping: Task<Set<UUID>?, Never>?
-    /// The rows that were unsent when the previous launch ended. Nil if unknown.
+    /// The unsent rows at the end of the previous launch. Nil if unknown.
     private var unsent: Set<UUID>?
-    /// The end of the previous launch, as the current launch determined it.
+    /// The end of the previous launch.
     private(set) var foundEnd: FoundEnd?
     private(set) var isOldWay = false
     private(set) var profile = NetworkConditions.Profile.online
@@ -68,7 +68,7 @@ actor LabDevice {
         return running
     }
 
-    /// Starts the phone. It opens its files as soon as the previous launch has closed them, and continues its work.
+    /// Starts the phone as soon as the previous launch has closed its files.
     func start() async throws {
         if let starting { return try await starting.value }
         let task = Task { try await launch() }
@@ -94,7 +94,7 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Nil if health is off or unavailable. The phone then runs without it.
+    /// Nil if health is off or unavailable.
     private func openHealth() async -> PhoneHealth? {
         guard let app else { return nil }
         var tries = 0
@@ -103,7 +103,6 @@ actor LabDevice {
                 return try PhoneHealth(
                     app, folder: folder.appending(path: "health"), server: serverAddress, network: network)
             } catch let error as OptimistError where error.code == .healthInUse && tries < Self.maxTries {
-                // A task of the previous launch still uses it.
                 tries += 1
                 try? await Task.sleep(for: .milliseconds(1))
             } catch {
@@ -130,7 +129,7 @@ actor LabDevice {
         foundEnd = found
     }
 
-    /// Ends the phone's app, without saving anything or notifying the server.
+    /// Ends the app without saving anything or notifying the server.
     func end(_ ending: LaunchEnding) async {
         guard let running else { return }
         let health = health
@@ -151,10 +150,9 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Starts a new database file if the phone's file belongs to a deleted account. The old file is kept.
+    /// Starts a new database file if the current one belongs to a deleted account, and keeps the old file.
     ///
-    /// A file belongs to the first account that syncs it. An account that is recreated with the same address is a
-    /// different one.
+    /// An account that is recreated with the same address is a different account.
     func beginFile(for account: Account) async throws {
         let file = folder.appending(path: RunningPhone.file)
         guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {
@@ -192,7 +190,7 @@ actor LabDevice {
 
     // MARK: - Loading
 
-    /// Clears the phone's caches, as if the app had just been installed, and resets its screens.
+    /// Clears the caches and resets the screens, as if the app had just been installed.
     func forgetLoaded() async throws {
         try await phone().forgetLoaded()
         news.changed(.home, .feed, .shorts, .loading)

@@ -3,7 +3,7 @@
 import OptimistSession
 import Synchronization
 
-/// The reachability of a phone, as the lab sets it in its proxy.
+/// A phone's reachability, as set by the lab.
 final class LabNetwork: Reachability {
     private struct State {
         var isOnline = true

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Distributes the devices' news to followers. A slow follower misses the oldest news.
+/// Distributes the devices' news. A slow follower misses the oldest.
 final class Newsroom: Sendable {
     private struct Follower {
         /// Nil follows all devices.
@@ -12,7 +12,7 @@ final class Newsroom: Sendable {
 
     private let state = Mutex((followers: [Int: Follower](), last: 0))
 
-    /// Returns the news of one device, or of all current and future devices, and a closure that ends the stream.
+    /// Returns the news of one device, or of all current and future ones, and a closure that ends the stream.
     func follow(_ device: String? = nil) -> (news: AsyncStream<DeviceNews>, end: @Sendable () -> Void) {
         let (news, continuation) = AsyncStream.makeStream(of: DeviceNews.self, bufferingPolicy: .bufferingNewest(1_000))
         let id = state.withLock { state in

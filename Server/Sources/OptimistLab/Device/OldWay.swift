@@ -8,10 +8,8 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistWire
 
-/// The planner's writes in the app of the first story, for comparison.
-///
-/// It writes to the server first, in up to three attempts, then locally, and then updates the screen. If the server
-/// does not answer, the user's input is lost.
+/// The planner's writes in the app of the first story: to the server first, in up to three attempts, then locally, then
+/// to the screen. If the server does not answer, the input is lost.
 struct OldWay: PlannerWriting {
     let phone: RunningPhone
 
@@ -50,7 +48,7 @@ struct OldWay: PlannerWriting {
         return Written(todo: todo, localMs: elapsed, shownMs: elapsed)
     }
 
-    /// Sends a `/set` like a client without row sync. Returns the number of its transaction.
+    /// Sends a `/set` without row sync. Returns the number of its transaction.
     private func send(_ changes: JSONObject) async throws -> Int64 {
         do {
             let discovery = try await phone.session.send(SessionRequest("/.well-known/jmap"))

@@ -4,7 +4,7 @@ import Optimist
 import OptimistSession
 import Synchronization
 
-/// The screens of a phone with loaded content, each in both ways.
+/// The screens with loaded content, each in both ways.
 struct PhoneScreens: Sendable {
     private let shelf = PictureShelf()
     private let oldShelf = PictureShelf()
@@ -26,10 +26,9 @@ struct PhoneScreens: Sendable {
         oldHome = OldHome(session: phone.session, store: phone.store, clock: phone.clock, news: phone.news)
     }
 
-    /// Returns a picture that one of the screens holds, by its path on the server.
     func picture(_ path: String) -> Picture? { shelf[path] ?? oldShelf[path] }
 
-    /// Retries failed items when the network returns.
+    /// Retries failed items.
     func retry() async {
         await shorts.retry()
         poses.retry(nil)
@@ -46,7 +45,6 @@ struct PhoneScreens: Sendable {
     }
 }
 
-/// The dependencies of a phone's screens.
 struct PhoneParts: Sendable {
     let session: Session
     let store: Store
@@ -56,7 +54,6 @@ struct PhoneParts: Sendable {
     let news: NewsDesk
 }
 
-/// The current screens, which can be replaced by new ones.
 final class CurrentScreens: Sendable {
     private let parts: PhoneParts
     private let state: Mutex<PhoneScreens>
@@ -79,7 +76,6 @@ final class CurrentScreens: Sendable {
         await former.poses.forget()
     }
 
-    /// Notifies the screens whenever the network returns, until the task is cancelled.
     func follow(_ network: LabNetwork) async {
         var wasOnline = true
         for await path in network.updates {

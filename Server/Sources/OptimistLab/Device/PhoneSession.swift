@@ -5,18 +5,16 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// A phone's session from the phone's and the server's side, and operations on it from elsewhere.
-///
-/// Tokens pass from the phone's credentials to the server within this process, and are never shown.
+/// A phone's session from both sides, and operations on it from elsewhere. Tokens are never shown.
 struct PhoneSession: Sendable {
     let device: LabDevice
     let server: OptimistServer
 
-    /// Returns the session's state. Works for a phone that is off, because its credentials are in its folder.
+    /// Works for a phone that is off, because its credentials are in its folder.
     func answer() async throws -> SessionAnswer {
         let state = try? await device.phone().session.state
         var answer = SessionAnswer(state, device.diary.lastSignOut)
-        // A phone that has signed out may not have erased its credentials yet.
+        // The credentials may not have been erased yet.
         if case .signedOut = state { return answer }
         guard let credentials = try device.credentials.load() else { return answer }
         answer.show(credentials, now: Date())
@@ -26,7 +24,7 @@ struct PhoneSession: Sendable {
         return answer
     }
 
-    /// Makes the server refuse the phone's access token, as if it had expired.
+    /// Makes the server refuse the access token, as if it had expired.
     func expire() async throws {
         let credentials = try kept()
         device.news.tell(.session, "its access token expires")
@@ -34,7 +32,7 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    /// Ends the phone's session on the server, like an operator.
+    /// Ends the session on the server, like an operator.
     func revoke() async throws {
         guard let session = try await server.session(accessToken: try kept().accessToken.exposed) else {
             throw nobody
@@ -44,11 +42,11 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    /// Signs in to the phone's account on a device that replaces this phone only.
+    /// Signs in on a device that replaces this phone only.
     ///
-    /// A server with `--one-device` ends all other sessions of the account. Every server ends the session of the same
-    /// installation, in the same way and for the same reason. So the new device uses this phone's installation id, and
-    /// the account's other phones stay signed in.
+    /// Every server ends the session of the same installation, in the same way as a server with `--one-device` ends all
+    /// other sessions. So the new device uses this phone's installation id, and the account's other phones stay signed
+    /// in.
     func signInElsewhere() async throws {
         let email = try kept().account.email
         guard email.lowercased() == device.account.email.lowercased() else {
@@ -74,8 +72,7 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "ended another session")
     }
 
-    /// Changes the account's password to a random one, which the lab remembers. The account's other phones are signed
-    /// out.
+    /// Sets a random password, which the lab remembers, and signs the account's other phones out.
     func changePassword(in park: DevicePark) async throws {
         let password = "lab-\(UUID().uuidString.lowercased())"
         try await device.phone().session.changePassword(from: device.account.password, to: password)
@@ -83,7 +80,7 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "changed the password")
     }
 
-    /// Deletes the account. The next sign-in on one of its phones creates it again, and the phone starts a new file.
+    /// Deletes the account. The next sign-in on a phone creates it again, and the phone starts a new file.
     func deleteAccount() async throws {
         try await device.phone().session.deleteAccount(password: device.account.password)
         device.news.tell(.session, "deleted the account")

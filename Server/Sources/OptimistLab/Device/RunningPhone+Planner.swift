@@ -6,14 +6,13 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// The user's writes on the planner's screen.
 protocol PlannerWriting: Sendable {
     func add(_ todo: LabTodo) async throws -> Written
     func change(_ id: UUID, _ edit: TodoEdit) async throws -> Written
     func delete(_ id: UUID) async throws -> Written
 }
 
-/// A write, with the time until it was durable and the time until the screen showed it.
+/// A write, with the times until it was durable and until the screen showed it.
 struct Written: Sendable {
     var todo: ShownTodo?
     var localMs: Double
@@ -26,7 +25,7 @@ extension RunningPhone: PlannerWriting {
         try await store.read { try ShownTodo.fetchAll($0) }.filter { date == nil || $0.date == date }
     }
 
-    /// Adds a to-do. It is durable and on screen when this returns, regardless of the network.
+    /// When this returns, the to-do is durable and on screen, regardless of the network.
     func add(_ todo: LabTodo) async throws -> Written {
         news.tell(.write, todo.content, row: todo.id)
         return try await write(todo.id) { try todo.insert($0) }
@@ -59,7 +58,7 @@ extension RunningPhone: PlannerWriting {
         let local = stopwatch()
         var newest = written
         while await !screen.wait(since: number, until: { [newest] in Self.isShown(newest, id, in: $0) }) {
-            // A newer write may have overtaken this one. The screen then shows only the newer state.
+            // A newer write may have overtaken this one, so that the screen only shows the newer state.
             number = screen.number
             newest = try await store.read { try ShownTodo.fetchOne($0, id: id) }
         }

@@ -8,9 +8,8 @@ import OptimistCore
 import OptimistSession
 import Synchronization
 
-/// A running phone: the objects that an app creates at its launch.
+/// A running phone: the objects that an app creates at launch.
 final class RunningPhone: Sendable {
-    /// The tasks that wait for events which may never happen once the phone is off.
     private struct Waits {
         var isOff = false
         var tasks: [UUID: Task<Void, Never>] = [:]
@@ -24,15 +23,12 @@ final class RunningPhone: Sendable {
     let wire: Wire
     let loaders: PhoneLoaders
     let clock: PhoneClock
-    /// The screens with loaded content.
     private let screens: CurrentScreens
     private let work: Task<Void, Never>
     private let waits = Mutex(Waits())
 
-    /// The name of the database file.
     static let file = "planner.sqlite"
 
-    /// - Parameter folder: The folder of the phone's files.
     init(
         folder: URL, server: URL, credentials: any CredentialStore,
         transport: any Transport = AsyncHTTPClientTransport.shared, network: LabNetwork, diary: SessionDiary,
@@ -59,7 +55,7 @@ final class RunningPhone: Sendable {
         let screens = CurrentScreens(
             PhoneParts(session: session, store: store, loaders: loaders, wire: wire, clock: clock, news: news))
         self.screens = screens
-        // Unstructured, because a phone runs until it is ended, no matter which request started it.
+        // Unstructured, because a phone outlives the request that started it.
         work = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await sync.run() }
@@ -72,7 +68,7 @@ final class RunningPhone: Sendable {
         }
     }
 
-    /// Ends everything without a sign-out or any other notification.
+    /// Ends everything without notifying anyone.
     func drop() async {
         let waiting = waits.withLock { waits in
             waits.isOff = true
@@ -87,15 +83,12 @@ final class RunningPhone: Sendable {
 
     var shown: PhoneScreens { screens.current }
 
-    /// Clears the caches and resets the screens.
     func forgetLoaded() async {
         await screens.beginAnew()
         loaders.removeAll()
         wire.clear()
     }
 
-    /// Waits for an event while the phone is on.
-    ///
     /// - Throws: `OptimistError` with code `deviceIsDown` if the phone is switched off first; `CancellationError`.
     func whileOn(_ wait: @escaping @Sendable () async -> Void) async throws {
         let id = UUID()
@@ -117,8 +110,7 @@ final class RunningPhone: Sendable {
         if isOff { throw OptimistError(.deviceIsDown, "The phone has crashed. Restart it.") }
     }
 
-    /// Deletes all loaded values at a sign-out (C10). After a sign-in, retries the values that failed without a
-    /// session.
+    /// Deletes loaded values at a sign-out (C10), and retries failed values after a sign-in.
     private static func follow(
         _ states: SessionStates, _ screens: CurrentScreens, _ loaders: PhoneLoaders, _ news: NewsDesk
     ) async {

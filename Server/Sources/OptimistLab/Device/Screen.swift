@@ -4,7 +4,7 @@ import Foundation
 import Optimist
 import Synchronization
 
-/// A phone's screen: the newest result of its live query, which it compares with the previous one.
+/// A phone's screen: the latest result of its live query.
 final class Screen: Sendable {
     private struct Waiting: Sendable {
         var isShown: @Sendable ([ShownTodo]) -> Bool
@@ -23,7 +23,6 @@ final class Screen: Sendable {
 
     init(news: NewsDesk) { self.news = news }
 
-    /// Follows a store's to-dos until the task is cancelled.
     func follow(_ store: Store) async {
         var isFirst = true
         for await state in store.observe({ try ShownTodo.fetchAll($0) }) {
@@ -37,17 +36,15 @@ final class Screen: Sendable {
         }
     }
 
-    /// The number of results shown.
     var number: Int { state.withLock { $0.number } }
 
     /// Waits until the screen shows an expected state, or a different new one.
     ///
-    /// A live query may skip states, so the screen may never show the written state. The caller then waits for the
-    /// current one.
+    /// A live query may skip states, so the screen may never show the expected one. The caller then waits for the
+    /// current state.
     ///
     /// - Parameter number: The screen's ``number`` before the state was written or read.
-    /// - Returns: Whether the state is shown. Also true when the phone is switched off, because nothing more will be
-    ///   shown.
+    /// - Returns: Whether the state is shown. Also true when the phone is switched off.
     func wait(since number: Int, until isShown: @escaping @Sendable ([ShownTodo]) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
@@ -60,7 +57,6 @@ final class Screen: Sendable {
         }
     }
 
-    /// Releases all current and future waiters, because the phone is switched off.
     func blank() {
         let waiting = state.withLock { state in
             let waiting = state.waiting

@@ -4,7 +4,7 @@ import Foundation
 import OptimistSession
 import Synchronization
 
-/// Follows a phone's session, reports its changes, and remembers its last sign-out across crashes.
+/// Reports changes of a phone's session, and remembers its last sign-out across crashes.
 final class SessionDiary: Sendable {
     struct SignOut: Sendable, Equatable {
         var reason: SignOutReason

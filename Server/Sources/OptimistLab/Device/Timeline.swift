@@ -6,16 +6,14 @@ import Foundation
 struct TimelineEvent: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable {
         case write, shown, sent, accepted, merged, rejected, received, seen, network, crash, killed, restart, session
-        /// A short video appears, and the progress of its values.
+        /// The progress of a short video's values.
         case short, atOnce, joined, asked, loaded, failed
-        /// A page of poses is requested; its items, its first picture and all its pictures are shown.
+        /// The progress of a page of poses.
         case page, places, firstPicture, allPictures
-        /// The first screen is requested and redrawn.
         case home, redraw
     }
 
     var at: Date
-    /// Milliseconds since the lab started.
     var ms: Double
     var kind: Kind
     var device: String
@@ -43,7 +41,6 @@ enum DeviceNews: Sendable {
     }
 }
 
-/// Sends a device's news.
 struct NewsDesk: Sendable {
     let device: String
     let started: ContinuousClock.Instant
@@ -53,7 +50,7 @@ struct NewsDesk: Sendable {
         tell(kind, text, row: row.uuidString.lowercased())
     }
 
-    /// - Parameter row: The timeline row it belongs to, such as the id of a to-do. Nil if it stands alone.
+    /// - Parameter row: The timeline row, such as the id of a to-do. Nil if the event stands alone.
     func tell(_ kind: TimelineEvent.Kind, _ text: String? = nil, row: String? = nil) {
         let elapsed = started.duration(to: .now)
         room.send(

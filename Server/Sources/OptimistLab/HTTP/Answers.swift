@@ -6,7 +6,6 @@ import NIOCore
 import Optimist
 import OptimistWire
 
-/// A to-do in the control API.
 struct TodoAnswer: ResponseEncodable {
     var id: String
     var content: String
@@ -27,7 +26,7 @@ struct TodoAnswer: ResponseEncodable {
     }
 }
 
-/// A write: the resulting row, the time until it was durable, and the time until the screen showed it.
+/// The resulting row, and the times until it was durable and until the screen showed it.
 struct WriteAnswer: ResponseEncodable {
     var todo: TodoAnswer?
     var localMs: Double
@@ -59,7 +58,6 @@ struct OutboxAnswer: ResponseEncodable {
 }
 
 extension Rejection {
-    /// A rejection in the control API.
     var controlJSON: JSON {
         [
             "number": .int(id), "table": .string(table), "id": .string(rowID), "kind": .string(kind.rawValue),

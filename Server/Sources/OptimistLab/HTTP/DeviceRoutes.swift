@@ -10,7 +10,7 @@ import OptimistProxy
 import OptimistSession
 import OptimistWire
 
-/// Routes for phones: state, network, crash and restart, session, and the timeline.
+/// State, network, crash and restart, session, and the timeline.
 struct DeviceRoutes {
     let park: DevicePark
 
@@ -107,13 +107,11 @@ private struct Login: Decodable {
 }
 
 extension Request {
-    /// Collects the body, of at most 1 MB.
     func collected() async throws -> Data {
         Data(try await body.collect(upTo: 1 << 20).readableBytesView)
     }
 }
 
-/// A phone in the control API.
 struct DeviceAnswer: ResponseEncodable, Sendable {
     struct Network: Encodable {
         var profile: String

@@ -7,8 +7,7 @@ import ServiceLifecycle
 
 /// The phones' news as server-sent events.
 enum EventStreamAnswer {
-    /// Returns a stream that ends with the connection or the lab, so that an open page does not keep the lab from
-    /// exiting.
+    /// The stream ends with the connection or the lab, so that an open page does not keep the lab from exiting.
     ///
     /// - Parameter device: Nil streams the news of all current and future devices.
     static func response(to request: Request, from newsroom: Newsroom, of device: String? = nil) -> Response {

@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// Routes for a phone's first screen and clock, and for updates on the server.
+/// A phone's first screen and clock, and updates on the server.
 struct HomeRoutes {
     let park: DevicePark
     let content: LabContent
@@ -39,7 +39,7 @@ struct HomeRoutes {
         }
     }
 
-    /// Performs work and returns the screen's contents, or no content if the phone is off.
+    /// Performs work and returns the screen, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext,
         _ work: (RunningPhone, any HomeShowing) async throws -> Void = { _, _ in }

@@ -9,7 +9,7 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// Maps errors of the control API to `{"code", "message"}` with a matching status.
+/// Maps errors to `{"code", "message"}` with a matching status.
 struct LabErrors<Context: RequestContext>: RouterMiddleware {
     private struct Body: ResponseEncodable {
         var code: String

@@ -6,7 +6,7 @@ import NIOCore
 import OptimistCore
 import OptimistLoading
 
-/// Routes for a phone's loaded values, their costs, and the pictures that the server holds back.
+/// A phone's loaded values and their costs, and the pictures that the server holds back.
 struct LoadingRoutes {
     let park: DevicePark
     let content: LabContent
@@ -37,7 +37,7 @@ struct LoadingRoutes {
                 status: .ok,
                 headers: [
                     .contentType: picture.type, .cacheControl: "no-store",
-                    // The policy prevents a malicious picture file from running scripts or loading anything.
+                    // Prevents a malicious picture file from running scripts or loading anything.
                     .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; sandbox",
                 ], body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
         }
@@ -66,7 +66,7 @@ private struct HeldAnswer: ResponseEncodable {
     init(_ pictures: HeldPictures) { (toHold, held) = pictures.counts }
 }
 
-/// The counters of a phone's loaders, and their requests.
+/// The counters of a phone's loaders.
 struct LoadingAnswer: ResponseEncodable {
     struct Loader: Encodable {
         var name: String
@@ -89,7 +89,7 @@ struct LoadingAnswer: ResponseEncodable {
     }
 
     var loaders: [Loader]
-    /// The number of requested values, and of all requests for them, in either way.
+    /// Requested values, and all requests for them.
     var things: Int
     var requests: Int
 

@@ -3,7 +3,7 @@
 import Hummingbird
 import OptimistServer
 
-/// Routes for the health of the simulated people's app. `GET /health` is the server's own page with the plot.
+/// The simulated people's health. `GET /health` is the server's own page.
 struct PeopleRoutes {
     let people: SimulatedPeople
     let server: OptimistServer

@@ -11,7 +11,6 @@ struct ValueAnswer<Value: Encodable & Sendable>: ResponseEncodable {
 }
 
 extension DevicePark {
-    /// Returns the content of the phone in the path. For a phone that is off it returns no content, not an error.
     nonisolated func answer<Answer: ResponseGenerator>(
         _ request: Request, _ context: some RequestContext,
         _ show: (LabDevice, RunningPhone) async throws -> Answer

@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// Routes for a phone's screen of poses, and for new poses on the server.
+/// A phone's screen of poses, and new poses on the server.
 struct PosesRoutes {
     let park: DevicePark
     let content: LabContent
@@ -50,7 +50,7 @@ struct PosesRoutes {
         }
     }
 
-    /// Performs work and returns the screen's contents, or no content if the phone is off.
+    /// Performs work and returns the screen, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any PosesShowing) async throws -> Void = { _ in }
     ) async throws -> Response {

@@ -4,7 +4,6 @@ import Hummingbird
 import OptimistServer
 import OptimistWire
 
-/// Routes for the contents of the lab's server.
 struct ServerRoutes {
     let park: DevicePark
     let server: OptimistServer

@@ -5,7 +5,7 @@ import Hummingbird
 import OptimistServer
 import OptimistSession
 
-/// Routes for a phone's session and its account. Sign-in and sign-out are in ``DeviceRoutes``.
+/// A phone's session and account. Sign-in and sign-out are in ``DeviceRoutes``.
 struct SessionRoutes {
     let park: DevicePark
     let server: OptimistServer
@@ -51,7 +51,6 @@ struct SessionRoutes {
     }
 }
 
-/// A device where the account is signed in.
 struct AccountSessionAnswer: ResponseEncodable, Sendable {
     var id: String
     var device: String
@@ -68,14 +67,14 @@ struct AccountSessionAnswer: ResponseEncodable, Sendable {
     }
 }
 
-/// A session in the control API. It never contains a token.
+/// A session, without its tokens.
 struct SessionAnswer: ResponseEncodable, Sendable {
     struct Token: Encodable {
         /// When the phone received the token, and when it expires.
         var issued: String
         var ends: String
         var ageMs: Double
-        /// Whether the server refuses the token: it has expired, or its session has ended.
+        /// Whether the server refuses it: it has expired, or its session has ended.
         var refused = false
     }
 
@@ -87,12 +86,10 @@ struct SessionAnswer: ResponseEncodable, Sendable {
     /// The name of a `SessionState`, or `off`.
     var state: String
     var account: String?
-    /// When a degraded session retries the refresh.
     var nextRefresh: String?
     var token: Token?
-    /// The server's count of refreshes in this session.
     var refreshes = 0
-    /// The reason why the server ended the session, even if the phone does not know it yet.
+    /// Why the server ended the session, even if the phone does not know it yet.
     var endedOnServer: String?
     var lastSignOut: SignOut?
 
@@ -120,7 +117,7 @@ struct SessionAnswer: ResponseEncodable, Sendable {
         let issued = ends - lifetime / .seconds(1)
         token = Token(
             issued: issued.ISO8601Format(.withMilliseconds), ends: ends.ISO8601Format(.withMilliseconds),
-            // The phone uses the server's clock, which it knows to the second.
+            // By the server's clock, which the phone knows to the second.
             ageMs: max(0, now.timeIntervalSince(issued) * 1000))
     }
 

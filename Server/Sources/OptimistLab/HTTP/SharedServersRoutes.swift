@@ -3,9 +3,8 @@
 import Hummingbird
 import OptimistCore
 
-/// Routes for the server processes of a lab with a shared database, for the database, and for the results of failovers.
+/// The server processes on a shared database, the database, and failovers.
 struct SharedServersRoutes {
-    /// Nil if the lab has one server.
     let servers: SharedServers?
     let park: DevicePark
 
@@ -36,7 +35,7 @@ struct SharedServersRoutes {
         }
     }
 
-    /// Returns the servers for a change, once all phones are open, because a phone needs its server to open.
+    /// Waits until all phones are open, because a phone needs its server to open.
     private func present() async throws -> SharedServers {
         guard let servers else {
             throw OptimistError(
@@ -58,7 +57,6 @@ struct SharedServersRoutes {
 
 private struct Standby: Decodable { var following: DatabasePair.Following }
 
-/// The shared servers in the control API.
 struct SharedServersAnswer: ResponseEncodable, Sendable {
     struct Server: Encodable {
         var number: Int
@@ -89,11 +87,9 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
         }
     }
 
-    /// Empty if the lab has one server.
     var servers: [Server] = []
-    /// Nil if the database is not the lab's own.
     var database: Database?
-    /// The number of to-dos that phones consider acknowledged, and of all others.
+    /// The to-dos that phones consider acknowledged, and all others.
     var acknowledged = 0
     var pending = 0
     /// The newest first.

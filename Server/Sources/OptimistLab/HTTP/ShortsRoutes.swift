@@ -4,7 +4,6 @@ import Foundation
 import Hummingbird
 import OptimistCore
 
-/// Routes for a phone's screen of short videos.
 struct ShortsRoutes {
     let park: DevicePark
 
@@ -26,7 +25,7 @@ struct ShortsRoutes {
         }
     }
 
-    /// Performs work and returns the screen's contents, or no content if the phone is off.
+    /// Performs work and returns the screen, or no content if the phone is off.
     private func answer(
         _ request: Request, _ context: some RequestContext, _ work: (any ShortsShowing) async throws -> Void
     ) async throws -> Response {

@@ -3,7 +3,7 @@
 import Hummingbird
 import NIOCore
 
-/// Routes that play the five stories and return their figures.
+/// Plays the five stories and returns their figures.
 struct StoryRoutes {
     let desk: StoryDesk
 

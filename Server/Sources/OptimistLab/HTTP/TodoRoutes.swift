@@ -7,7 +7,6 @@ import OptimistCore
 import OptimistServer
 import OptimistWire
 
-/// Routes for a phone's planner: its to-dos, pending rows and rejections.
 struct TodoRoutes {
     let park: DevicePark
 

@@ -3,9 +3,8 @@
 import Foundation
 import OptimistCore
 
-/// The lab's own primary and standby, in its folder. The primary can be killed, and the standby takes over.
+/// A primary and a standby in the lab's folder, which can fail over.
 actor DatabasePair {
-    /// The replication mode.
     enum Following: String, Codable, Sendable, CaseIterable {
         /// A commit waits until the standby has it.
         case synchronous
@@ -17,7 +16,7 @@ actor DatabasePair {
 
     struct State: Sendable {
         var primary: String
-        /// Nil after a failover, until a new standby is created.
+        /// Nil after a failover, until there is a new standby.
         var following: Following?
     }
 
@@ -28,7 +27,7 @@ actor DatabasePair {
     private var orders = PairState(standby: .dead)
     private let mark: URL
 
-    /// Opens or creates the pair in a folder. First stops nodes that an earlier lab left running.
+    /// Opens or creates the pair. First stops nodes that an earlier lab left running.
     ///
     /// - Throws: `OptimistError` with code `badLabData` if PostgreSQL is not installed or fails.
     init(in folder: URL) async throws {
@@ -69,10 +68,11 @@ actor DatabasePair {
 
     var state: State { State(primary: primary.name, following: orders.following) }
 
-    /// Changes the replication mode, and returns when it is in effect.
+    /// Changes the replication mode, and returns when it is in effect. After a failure, commits do not wait for the
+    /// standby.
     ///
     /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another operation is running, or
-    ///   `badLabData` if PostgreSQL fails. After a failure, commits do not wait for the standby.
+    ///   `badLabData` if PostgreSQL fails.
     func follow(_ wanted: Following) async throws {
         try orders.begin(.follow)
         defer { orders.end() }
@@ -104,17 +104,15 @@ actor DatabasePair {
         throw OptimistError(.badLabData, "The standby does not follow. Its log is in \(standby.directory.path).")
     }
 
-    /// Waits for the standby for up to a minute.
+    /// A minute in total.
     private static let tries = 1_200
     private static let pause = Duration.milliseconds(50)
 
-    /// Kills the primary and promotes the standby immediately.
-    ///
-    /// If the promotion fails, the standby keeps the newest copy, and the next failover only retries the promotion.
+    /// Kills the primary and promotes the standby immediately. If the promotion fails, the standby keeps the newest
+    /// copy, and the next failover only retries the promotion.
     ///
     /// - Returns: The time from the kill until the new primary accepts writes.
-    /// - Throws: `OptimistError` with code `badLabRequest` if there is no standby or another operation is running, or
-    ///   `badLabData` if PostgreSQL fails.
+    /// - Throws: As ``follow(_:)``.
     func failOver() async throws -> Duration {
         try orders.begin(.failOver)
         defer { orders.end() }
@@ -135,7 +133,7 @@ actor DatabasePair {
 
     /// Creates a standby in place of the killed primary.
     ///
-    /// - Throws: As ``failOver()``.
+    /// - Throws: As ``follow(_:)``.
     func replaceStandby() async throws {
         try orders.begin(.replace)
         defer { orders.end() }
@@ -143,7 +141,7 @@ actor DatabasePair {
         try await lead(.asynchronous)
     }
 
-    /// Stops both nodes, even in a cancelled task. Their data is kept.
+    /// Stops both nodes, even in a cancelled task.
     func close() async {
         let (primary, standby) = (primary, standby)
         // Unstructured, because a subprocess started in a cancelled task ends immediately.

@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A row of an account.
 struct AccountRow: Hashable, Sendable {
     var account: String
     var id: String
@@ -8,18 +7,16 @@ struct AccountRow: Hashable, Sendable {
 
 /// The effect of a failover on acknowledged rows.
 struct Failover: Sendable, Equatable {
-    /// The number of rows that phones considered acknowledged.
+    /// Rows that phones considered acknowledged.
     let acknowledged: Int
     /// The acknowledged rows that the standby had not received.
     let lost: Set<AccountRow>
     /// The lost rows that phones still have but the database does not.
     private(set) var missing: Set<AccountRow>
-    /// The time from the kill until the new primary accepted writes.
+    /// From the kill until the new primary accepted writes.
     let duration: Duration
 
-    /// - Parameters:
-    ///   - acknowledged: The rows that phones consider acknowledged.
-    ///   - held: The rows on the new primary, before a device has reached it.
+    /// - Parameter held: The rows on the new primary, before a device has reached it.
     init(acknowledged: Set<AccountRow>, held: Set<AccountRow>, duration: Duration) {
         self.acknowledged = acknowledged.count
         lost = acknowledged.subtracting(held)
@@ -27,11 +24,9 @@ struct Failover: Sendable, Equatable {
         self.duration = duration
     }
 
-    /// The number of lost rows that were restored. Includes rows that were deleted on the phones since.
+    /// Includes rows that were deleted on the phones since.
     var healed: Int { lost.count - missing.count }
 
-    /// Updates the missing rows.
-    ///
     /// - Parameters:
     ///   - wanted: The rows on the phones.
     ///   - held: The rows in the database.

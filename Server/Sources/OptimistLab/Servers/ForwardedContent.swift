@@ -6,9 +6,8 @@ import NIOCore
 import OptimistServer
 import OptimistSession
 
-/// The content of the lab's main server, forwarded by another server of the lab.
+/// The main server's content, forwarded by another server of the lab.
 struct ForwardedContent: Sendable {
-    /// The port of the lab's main server.
     let port: Int
     let transport: any Transport
 

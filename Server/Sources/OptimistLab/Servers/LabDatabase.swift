@@ -6,27 +6,23 @@ import OptimistCore
 package import OptimistPostgres
 import OptimistServer
 
-/// The PostgreSQL database that a lab's servers share.
+/// The database that a lab's servers share.
 package enum LabDatabase: Sendable {
-    /// An existing database. The lab kills servers, but not this database.
+    /// An existing database, which the lab does not kill.
     case shared(PostgresDatabase)
-    /// A primary and a standby that the lab creates in its folder, with the PostgreSQL on this machine. They stop with
-    /// the lab and continue at its next start.
+    /// A primary and a standby in the lab's folder. They stop with the lab and continue at its next start.
     case own
 }
 
 struct OpenedDatabase: Sendable {
     let database: PostgresDatabase
     let pair: DatabasePair?
-    /// The file of the secret that all servers share.
     let secretFile: URL
     let secret: ServerKeys
 
     var storage: ServerStorage { .postgres(database, secret: secret) }
 
     /// Returns the processes that serve the phones, not started. They run this program's command `lab-server`.
-    ///
-    /// - Parameter content: The port of the lab's main server.
     func processes(content: Int, gazetteer: URL, logger: Logger) -> [ServerProcess] {
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         let command = [

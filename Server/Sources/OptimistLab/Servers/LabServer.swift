@@ -9,7 +9,7 @@ import OptimistSession
 import ServiceLifecycle
 import UnixSignals
 
-/// A server process of a lab with a shared database. The lab starts it: see ``LabDatabase``.
+/// A server process of a lab with a shared database: see ``LabDatabase``.
 package struct LabServer: Sendable {
     private let database: PostgresDatabase
     private let secret: ServerKeys
@@ -23,7 +23,7 @@ package struct LabServer: Sendable {
     ///   - secret: The secret that all its servers share.
     ///   - content: The port of the lab's main server on 127.0.0.1, which has the pictures and the first screen.
     ///   - gazetteer: The file of place names.
-    ///   - port: The port to listen on at 127.0.0.1. Zero takes a free one.
+    ///   - port: The port on 127.0.0.1. Zero takes a free one.
     ///   - logger: Receives the server's logs.
     package init(
         database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, port: Int, logger: Logger

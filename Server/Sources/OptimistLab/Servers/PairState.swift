@@ -2,9 +2,8 @@
 
 import OptimistCore
 
-/// The allowed operations on a pair of databases: one at a time, and none that would remove the newest copy.
+/// The allowed operations on a pair: one at a time, and none that removes the newest copy.
 struct PairState: Equatable, Sendable {
-    /// The state of the second node.
     enum Standby: Equatable, Sendable {
         case following(DatabasePair.Following)
         /// It has the newest copy: the primary is dead, but this node was not promoted.
@@ -20,12 +19,10 @@ struct PairState: Equatable, Sendable {
 
     init(standby: Standby) { self.standby = standby }
 
-    /// Nil if no standby follows.
     var following: DatabasePair.Following? { if case .following(let mode) = standby { mode } else { nil } }
 
-    /// Begins an operation.
-    ///
-    /// - Throws: `OptimistError` with code `badLabRequest` if it is not allowed. The state then does not change.
+    /// - Throws: `OptimistError` with code `badLabRequest` if the operation is not allowed. The state then does not
+    ///   change.
     mutating func begin(_ order: Order) throws {
         guard self.order == nil else {
             throw OptimistError(.badLabRequest, "Another operation on the database is running. Wait until it is done.")

@@ -4,13 +4,13 @@ import Foundation
 import OptimistCore
 import Subprocess
 
-/// A PostgreSQL cluster in a directory of the lab, behind a Unix socket: a primary, or a standby that follows one.
+/// A PostgreSQL cluster behind a Unix socket: a primary, or a standby that follows one.
 struct PostgresNode: Sendable {
     let programs: PostgresPrograms
     let name: String
-    /// The directory of its data and log.
+    /// Contains the data and the log.
     let directory: URL
-    /// The directory of its socket. Not in the lab's folder, because a socket's path must be short.
+    /// The directory of the socket, outside the lab's folder, because a socket's path must be short.
     let sockets: URL
 
     private var data: String { directory.appending(path: "data").path }
@@ -21,7 +21,6 @@ struct PostgresNode: Sendable {
 
     // MARK: - Starting and stopping
 
-    /// Creates a primary with an empty database, and starts it.
     func make() async throws {
         try await programs.makeDirectory(directory)
         try await programs.run(
@@ -33,7 +32,7 @@ struct PostgresNode: Sendable {
         try await programs.run("createdb", ["--host", sockets.path, "--username", "optimist", "optimist"])
     }
 
-    /// Creates a standby with the data of a running primary, and starts it. First stops the node in this directory.
+    /// Creates a standby of a running primary, and starts it. First stops the node in this directory.
     func make(following primary: PostgresNode) async throws {
         await stop()
         try? FileManager.default.removeItem(at: directory)
@@ -47,7 +46,7 @@ struct PostgresNode: Sendable {
         try await start()
     }
 
-    /// Starts the node. First stops it if an earlier lab left it running.
+    /// First stops the node if an earlier lab left it running.
     func start() async throws {
         await stop()
         try await programs.makeDirectory(sockets)
@@ -65,7 +64,6 @@ struct PostgresNode: Sendable {
             ])
     }
 
-    /// Stops the node if it runs.
     func stop() async { _ = try? await programs.run("pg_ctl", ["--pgdata", data, "--mode", "fast", "--wait", "stop"]) }
 
     /// Kills all its processes with SIGKILL.
@@ -84,8 +82,8 @@ struct PostgresNode: Sendable {
         _ = try? await Subprocess.run(.name("ipcrm"), arguments: ["-m", memory], output: .discarded)
     }
 
-    /// Parses the id of a cluster's shared memory from `postmaster.pid`: the second word of the seventh line. The sixth
-    /// line is empty if the cluster listens only on a socket.
+    /// Returns the second word of the seventh line of `postmaster.pid`. The sixth line is empty if the cluster listens
+    /// only on a socket.
     ///
     /// > Source: PostgreSQL, `src/include/utils/pidfile.h`, `LOCK_FILE_LINE_SHMEM_KEY`.
     static func sharedMemory(in lockFile: String) -> String? {
@@ -99,7 +97,6 @@ struct PostgresNode: Sendable {
 
     // MARK: - Settings
 
-    /// Runs a statement and returns its rows as text.
     @discardableResult
     func sql(_ statement: String) async throws -> [String] {
         try await programs.run(

@@ -5,10 +5,9 @@ import OptimistCore
 import OptimistPostgres
 import Subprocess
 
-/// The PostgreSQL programs on this machine, such as `initdb` and `pg_ctl`.
+/// The PostgreSQL programs on this machine, such as `initdb`.
 ///
-/// PostgreSQL refuses to run as root. If the lab is root, they run as the user postgres, which Debian's package
-/// creates.
+/// PostgreSQL refuses to run as root, so root runs them as the user postgres, which Debian's package creates.
 struct PostgresPrograms: Sendable {
     private let directory: String
     private let isRoot = geteuid() == 0
@@ -28,10 +27,8 @@ struct PostgresPrograms: Sendable {
         directory = found.deletingLastPathComponent().path
     }
 
-    /// Runs a program to its end.
-    ///
     /// - Returns: Its output.
-    /// - Throws: `OptimistError` with code `badLabData` and the program's output if it fails.
+    /// - Throws: `OptimistError` with code `badLabData` and the output if it fails.
     @discardableResult
     func run(_ program: String, _ arguments: [String]) async throws -> String {
         let path = "\(directory)/\(program)"

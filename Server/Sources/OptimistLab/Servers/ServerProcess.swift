@@ -5,7 +5,7 @@ import Logging
 import OptimistCore
 import Subprocess
 
-/// A server process of the lab. It can be killed, paused, and restarted on the same port.
+/// A server process that can be killed, paused, and restarted on the same port.
 actor ServerProcess {
     nonisolated let number: Int
     private let command: [String]
@@ -19,10 +19,8 @@ actor ServerProcess {
     private var life: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - number: The number of the process on the page.
     ///   - command: The program and its arguments, without the port.
-    ///   - database: The database's URL. It may contain a password, so it is passed in the environment.
-    ///   - logger: Receives failures of the process.
+    ///   - database: The URL. It may contain a password, so it is passed in the environment.
     init(number: Int, command: [String], database: String, logger: Logger) {
         self.number = number
         self.command = command
@@ -32,9 +30,9 @@ actor ServerProcess {
 
     var isRunning: Bool { process != nil }
 
-    /// Starts the process, unless it is running, and returns when it serves.
+    /// Returns when the process serves.
     ///
-    /// - Throws: `OptimistError` with code `badLabData` if it ends before it serves. Its standard error has the reason.
+    /// - Throws: `OptimistError` with code `badLabData` if it ends before. Its standard error has the reason.
     func start() async throws {
         if let starting { return try await starting.value }
         if isRunning { return }
@@ -66,7 +64,6 @@ actor ServerProcess {
             ) { execution in
                 began(execution.processIdentifier.value)
                 for try await line in execution.standardOutput.strings() { said.yield(line) }
-                // Until here, the system cannot reuse the process id.
                 ended()
             }
         } catch {
@@ -80,7 +77,7 @@ actor ServerProcess {
 
     private func ended() { process = nil }
 
-    /// Kills the process with SIGKILL, and returns when it has ended.
+    /// Returns when the process has ended.
     func kill() async {
         guard isRunning else { return }
         signal(SIGKILL)
@@ -88,13 +85,12 @@ actor ServerProcess {
         await life?.value
     }
 
-    /// Shuts the process down gracefully.
     func stop() async {
         signal(SIGTERM)
         await life?.value
     }
 
-    /// Pauses the process. It does not answer until ``goOn()``.
+    /// The process does not answer until ``goOn()``.
     func freeze() { signal(SIGSTOP) }
 
     func goOn() { signal(SIGCONT) }

@@ -8,7 +8,7 @@ import OptimistServer
 /// Three server processes on one database, and the results of failovers.
 actor SharedServers {
     nonisolated let processes: [ServerProcess]
-    /// Nil if the database is not the lab's own, so the lab cannot kill it.
+    /// Nil if the database is not the lab's own.
     nonisolated let pair: DatabasePair?
     private let park: DevicePark
     private let own: OptimistServer
@@ -16,8 +16,8 @@ actor SharedServers {
     private var isFailingOver = false
 
     /// - Parameters:
-    ///   - processes: The running processes.
-    ///   - own: The lab's main server on the same database.
+    ///   - processes: Running processes.
+    ///   - own: The lab's main server, on the same database.
     init(_ processes: [ServerProcess], pair: DatabasePair?, park: DevicePark, own: OptimistServer) {
         self.processes = processes
         self.pair = pair
@@ -25,7 +25,6 @@ actor SharedServers {
         self.own = own
     }
 
-    /// - Throws: `OptimistError` with code `notInLab`.
     nonisolated func process(_ number: Int) throws -> ServerProcess {
         guard let process = processes.first(where: { $0.number == number }) else {
             throw OptimistError(.notInLab, "There is no server \(number).")
@@ -33,8 +32,6 @@ actor SharedServers {
         return process
     }
 
-    /// The lab's own primary and standby.
-    ///
     /// - Throws: `OptimistError` with code `badLabRequest` if the database is not the lab's own.
     nonisolated func ownPair() throws -> DatabasePair {
         guard let pair else {
@@ -46,9 +43,8 @@ actor SharedServers {
         return pair
     }
 
-    /// Kills the primary, promotes the standby, and counts the lost rows.
-    ///
-    /// The server processes are paused, so that no device can restore a row before it is counted.
+    /// Fails over and counts the lost rows. The server processes are paused, so that no device can restore a row before
+    /// it is counted.
     func failOver() async throws {
         let pair = try ownPair()
         guard !isFailingOver else { throw OptimistError(.badLabRequest, "The standby is taking over already.") }
@@ -67,14 +63,12 @@ actor SharedServers {
         failovers.append(Failover(acknowledged: acknowledged, held: try await held(), duration: duration))
     }
 
-    /// Returns the results of all failovers, the newest first. If the database does not answer, as during a failover
-    /// and shortly after it, the results are the last known ones.
+    /// The newest first. If the database does not answer, as during a failover, returns the last known results.
     func outcomes() async -> [Failover] {
         try? await look()
         return failovers.reversed()
     }
 
-    /// Checks which lost rows were restored.
     private func look() async throws {
         guard failovers.contains(where: { !$0.missing.isEmpty }), !isFailingOver else { return }
         // A failover that starts while this reads is not included.
@@ -84,7 +78,7 @@ actor SharedServers {
         for index in known { failovers[index].look(wanted: wanted, held: held) }
     }
 
-    /// Returns the to-dos of all accounts in the database, without deleted ones.
+    /// The to-dos of all accounts in the database, without deleted ones.
     private func held() async throws -> Set<AccountRow> {
         var held: Set<AccountRow> = []
         for account in try await own.accounts() {

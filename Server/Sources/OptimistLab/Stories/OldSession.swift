@@ -6,8 +6,8 @@ import OptimistCore
 import OptimistSession
 import OptimistWire
 
-/// The requests of the app in the third story, for comparison. Each request with an expired token refreshes the token
-/// for itself and is sent again, without a limit.
+/// The requests of the app in the third story. Each request with an expired token refreshes the token for itself and is
+/// sent again, without a limit.
 actor OldSession {
     private let server: URL
     private let wire: Wire
@@ -30,7 +30,7 @@ actor OldSession {
     }
 
     func get(_ path: String) async throws {
-        // The original had no limit. Twenty attempts are enough to show the effect.
+        // Twenty attempts are enough to show the effect.
         for _ in 0..<20 {
             let (status, _) = try await send(.get, path)
             if status != 401 { return }

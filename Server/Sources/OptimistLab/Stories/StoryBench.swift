@@ -8,12 +8,11 @@ import OptimistServer
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// Plays the five stories in the old way and with Optimist, on its own server and phones, over bad networks.
+/// Plays the five stories in the old way and with Optimist, over bad networks.
 package struct StoryBench: Sendable {
-    /// The number of rows written offline, and of requests with an expired token.
+    /// The rows written offline, and the requests with an expired token.
     static let rows = 5
     static let requests = 20
-    /// The time limit of a measurement.
     static let patience = Duration.seconds(60)
 
     private let logger: Logger
@@ -21,7 +20,7 @@ package struct StoryBench: Sendable {
     package init(logger: Logger) { self.logger = logger }
 
     /// - Parameters:
-    ///   - networks: The networks, in this order. Default: 4G, 3G and flaky.
+    ///   - networks: Default: 4G, 3G and flaky.
     ///   - onFigure: Receives each figure as soon as it is measured.
     /// - Throws: `OptimistError`; `CancellationError`.
     package func run(
@@ -63,7 +62,7 @@ package struct StoryBench: Sendable {
     }
 }
 
-/// Returns the result of the work, or nil if it fails or exceeds the limit.
+/// Returns nil if the work fails or exceeds the limit.
 func within<Result: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

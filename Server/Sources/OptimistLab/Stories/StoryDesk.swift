@@ -4,7 +4,7 @@ import Logging
 import OptimistCore
 import Synchronization
 
-/// Plays the stories on request, one run at a time, and stores their figures.
+/// Plays the stories on request, one run at a time.
 final class StoryDesk: Sendable {
     private struct State {
         var figures: [StoryFigure] = []
@@ -17,7 +17,7 @@ final class StoryDesk: Sendable {
 
     init(logger: Logger) { self.logger = logger }
 
-    /// Sorted by measure, then by network, as in the table.
+    /// Sorted by measure, then by network.
     var figures: [StoryFigure] {
         let figures = state.withLock { $0.figures }
         return StoryFigure.Measure.allCases.flatMap { measure in figures.filter { $0.measure == measure } }
@@ -26,14 +26,14 @@ final class StoryDesk: Sendable {
     var isPlaying: Bool { state.withLock { $0.playing != nil } }
     var problem: String? { state.withLock { $0.problem } }
 
-    /// - Throws: `OptimistError` with code `badLabRequest` if the stories are already being played.
+    /// - Throws: `OptimistError` with code `badLabRequest` while the stories are being played.
     func play() throws {
         try state.withLock { state in
             guard state.playing == nil else {
                 throw OptimistError(.badLabRequest, "The stories are being played already.")
             }
             state = State()
-            // Unstructured, because the run continues after the caller has returned. `end()` stops it.
+            // Unstructured, because the run outlives the request.
             state.playing = Task { await run() }
         }
     }

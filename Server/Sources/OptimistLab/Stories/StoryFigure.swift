@@ -2,13 +2,12 @@
 
 package import OptimistProxy
 
-/// A figure of one of the five stories, in the old way and with Optimist.
+/// A figure of a story, in the old way and with Optimist.
 package struct StoryFigure: Codable, Sendable, Equatable {
     package enum Measure: String, Codable, CaseIterable, Sendable {
         case todoShown, rowsKept, tokenSends, tokenRefreshes, redraws, crashFree, firstPicture, firstPictureRatio,
             lastPicture, fetchesPerThing
 
-        /// From 1 to 5.
         package var story: Int {
             switch self {
             case .todoShown: 1
@@ -52,7 +51,6 @@ package struct StoryFigure: Codable, Sendable, Equatable {
 }
 
 extension StoryFigure {
-    /// Formats a value for tables.
     package func text(_ value: Double?) -> String {
         guard let value else { return "never" }
         if measure.unit == "ms" {

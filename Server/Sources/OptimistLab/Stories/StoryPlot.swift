@@ -2,8 +2,7 @@
 
 import OptimistProxy
 
-/// A bar chart of the stories' figures, in SVG. Each measure and network has a bar for the old way and one for
-/// Optimist.
+/// A bar chart of the stories' figures, in SVG.
 package struct StoryPlot: Sendable {
     private let figures: [StoryFigure]
 

@@ -7,14 +7,13 @@ import OptimistServer
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// The end of the third story: the crash at sign-in is fixed, and fewer people of the next version crash.
+/// The end of the third story: the crash at sign-in is fixed.
 extension StoryStage {
-    /// The number of groups of people who use the app at the same time, and the size of a group.
+    /// The number of groups that use the app at the same time, and their size.
     private static let groups = 10
     private static let people = 5
 
-    /// Lets fifty people use both versions over the network. The app's code stores and sends their health, and the
-    /// figures are the server's.
+    /// The app's code reports the health of fifty people over the network, and the figures are the server's.
     func crashFree() async throws -> StoryFigure {
         let proxy = try await FaultProxy.start(upstreams: [("127.0.0.1", try await server.port)])
         let outcome: Result<Void, any Error>
@@ -32,7 +31,7 @@ extension StoryStage {
         return StoryFigure(measure: .crashFree, network: network, oldWay: share("1.0.1"), optimist: share("1.0.2"))
     }
 
-    /// People on each network have separate builds, so that the server counts them separately.
+    /// Each network has separate builds, so that the server counts its people separately.
     private func version(_ name: String) -> String { "\(name)+\(network.rawValue)" }
 
     private func use(at port: Int) async throws {

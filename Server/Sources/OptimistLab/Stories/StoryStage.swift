@@ -18,7 +18,6 @@ struct StoryStage: Sendable {
     typealias Measure = StoryFigure.Measure
     private typealias Values = [Measure: Double]
 
-    /// The measures that are taken together.
     static let scenes: [[Measure]] = [
         [.todoShown], [.rowsKept], [.tokenSends, .tokenRefreshes], [.redraws], [.crashFree],
         [.firstPicture, .firstPictureRatio, .lastPicture], [.fetchesPerThing],
@@ -57,7 +56,6 @@ struct StoryStage: Sendable {
 
     // MARK: - The first and second story
 
-    /// Returns the median of five times.
     private func shown(_ phone: RunningPhone, _ isOld: Bool) async throws -> Double {
         let planner: any PlannerWriting = isOld ? OldWay(phone: phone) : phone
         var times: [Double] = []
@@ -168,7 +166,6 @@ struct StoryStage: Sendable {
         return values
     }
 
-    /// Returns the median of five times, in milliseconds.
     private func middle(_ request: () async throws -> SessionResponse) async throws -> Double {
         var times: [Double] = []
         while times.count < 5 {
@@ -206,7 +203,6 @@ private actor PageTimes {
     private var start: (row: String, ms: Double)?
     private(set) var values: [StoryFigure.Measure: Double] = [:]
 
-    /// - Returns: Whether the event belongs to that page.
     func take(_ event: TimelineEvent) -> Bool {
         if start == nil, event.kind == .page, event.text == "First page of chosen", let row = event.row {
             start = (row, event.ms)

@@ -2,7 +2,6 @@
 
 import OptimistProxy
 
-/// The stories' figures as a Markdown table.
 package struct StoryTable: Sendable {
     private let figures: [StoryFigure]
 

@@ -83,7 +83,7 @@ struct ImageSize: Equatable {
         return nil
     }
 
-    /// Returns the orientation, from 1 to 8. From 5 on, width and height are swapped.
+    /// From 1 to 8. From 5 on, width and height are swapped.
     private static func orientation(_ bytes: ByteReader, at place: Int) -> Int? {
         guard bytes.text(at: place, 4) == "Exif" else { return nil }
         let start = place + 6
@@ -99,7 +99,6 @@ struct ImageSize: Equatable {
     }
 }
 
-/// Reads numbers from bytes. Returns nil outside of them.
 private struct ByteReader {
     private let bytes: [UInt8]
 

@@ -4,14 +4,13 @@ import Foundation
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// A person's photos as poses. The names of subfolders are their tags.
+/// Photos as poses. Names of subfolders are tags.
 struct PhotoFolder: PoseCatalogue {
     private let photos: [Pose]
     private let files: [Pose.ID: URL]
     private let thumbnails: Thumbnails
     let choices: PoseChoices
 
-    /// - Parameter cache: The folder for thumbnails.
     /// - Throws: `OptimistError` with code `badLabData` if the folder does not exist or does not contain a picture.
     init(_ folder: URL, cache: URL) throws {
         let root = folder.resolvingSymlinksInPath()
@@ -46,7 +45,6 @@ struct PhotoFolder: PoseCatalogue {
         choices = PoseChoices(tags: Set(photos.flatMap(\.tags)).sorted())
     }
 
-    /// The picture types that browsers show, by file extension.
     private static let types = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
     ]

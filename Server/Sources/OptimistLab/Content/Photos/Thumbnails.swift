@@ -5,17 +5,16 @@ import OptimistServer
 @_spi(Internals) import OptimistWire
 import Subprocess
 
-/// Creates thumbnails of photos with libvips, if it is installed, and caches them.
+/// Creates and caches thumbnails of photos, if libvips is installed.
 actor Thumbnails {
     private let folder: URL
-    /// The running tasks, by file.
     private var making: [URL: Task<[UInt8]?, Never>] = [:]
 
     init(folder: URL) {
         self.folder = folder
     }
 
-    /// Returns a JPEG of at most `width` pixels. Nil if libvips is not installed or cannot read the photo.
+    /// Returns a JPEG, or nil if libvips is not installed or cannot read the photo.
     func thumbnail(of photo: URL, _ id: String, width: Int) async throws -> [UInt8]? {
         let name = Base64URL.encode(SHA256.hash(id.utf8))
         let file = folder.appending(path: "\(name)-\(width).jpg")

@@ -4,9 +4,9 @@ import Foundation
 import OptimistCore
 import OptimistGazetteer
 
-/// A few places for a lab without a gazetteer: an excerpt of GeoNames' files, in their format.
+/// A few places for a lab without a gazetteer: an excerpt of GeoNames' files.
 enum LabPlaces {
-    /// Creates the gazetteer in a folder. It takes a few milliseconds, so the lab does it at each start.
+    /// Creates the gazetteer. It takes a few milliseconds, so the lab does it at each start.
     static func gazetteer(in folder: URL) throws -> URL {
         guard let source = Bundle.module.resourceURL?.appending(path: "GeoNames") else {
             throw OptimistError(.badLabData, "The lab's place names are missing next to the program. Build it again.")

@@ -3,16 +3,15 @@
 import OptimistCore
 import Synchronization
 
-/// Drawn poses. They are the same at each start, and do not need pictures in the repository.
+/// Drawn poses, which do not need pictures in the repository. They are the same at each start.
 final class DrawnPoses: PoseCatalogue {
     private static let chosen = 24
     private static let recommended = 10_000
-    /// The number of poses published since the start.
     private let published = Mutex(0)
 
     let choices = PoseChoices(people: [1, 2, 3, 4], frames: [1, 2, 4], tags: PoseTag.allCases.map(\.rawValue))
 
-    /// Adds a pose at the top of the recommended poses.
+    /// Adds a pose at the top of the recommended ones.
     func publish() -> Pose {
         let number = published.withLock { published in
             published += 1
@@ -39,7 +38,7 @@ final class DrawnPoses: PoseCatalogue {
     }
 }
 
-/// The activity of the people in a pose, which determines how they are drawn.
+/// The activity in a pose, which determines its drawing.
 enum PoseTag: String, CaseIterable, Sendable {
     case jump, hearts, wave, seated, dance
 }

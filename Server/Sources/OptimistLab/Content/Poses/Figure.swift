@@ -25,7 +25,6 @@ struct Figure {
     let legs: [Limb]
     static let headRadius = 0.095
 
-    /// Creates a figure for a tag, with random variation.
     init(_ tag: PoseTag, _ random: inout SplitMix64) {
         func about(_ turns: Double, _ spread: Double = 0.03) -> Double {
             turns + Double.random(in: -spread...spread, using: &random)
@@ -50,7 +49,7 @@ struct Figure {
     }
 }
 
-/// The directions of each limb's two parts in turns, for ``Figure/Point/going(_:_:)``.
+/// The directions of each limb's two parts, in turns.
 private struct Stance {
     typealias Bend = (upper: Double, lower: Double)
 

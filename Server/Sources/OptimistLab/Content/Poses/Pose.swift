@@ -1,23 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// An idea for the pictures of a photo booth, as a page of the feed describes it.
+/// An idea for the pictures of a photo booth.
 struct Pose: Codable, Identifiable, Hashable, Sendable {
     var id: String
-    /// The picture's size in pixels, so that the screen can reserve space for it.
+    /// In pixels, so that the screen can reserve space.
     var width: Int
     var height: Int
     /// The number of people. Nil if unknown, as for a photo.
     var people: Int?
-    /// The number of pictures on a strip.
     var frames: Int
     var tags: [String]
 }
 
-/// The sections of the feed, which load independently.
+/// The sections of the feed.
 enum PoseSection: String, Codable, CaseIterable, Sendable {
-    /// A few poses that an editor has chosen.
+    /// Picked by an editor.
     case chosen
-    /// All poses.
     case recommended
 }
 
@@ -32,7 +30,6 @@ struct PoseFilter: Codable, Hashable, Sendable {
     }
 }
 
-/// The available filters.
 struct PoseChoices: Codable, Equatable, Sendable {
     var people: [Int] = []
     var frames: [Int] = []
@@ -41,7 +38,7 @@ struct PoseChoices: Codable, Equatable, Sendable {
 
 struct PosePage: Codable, Sendable {
     var items: [Pose]
-    /// The cursor of the next page. Nil after the last page.
+    /// The cursor of the next page. Nil at the end.
     var next: String?
     var choices: PoseChoices
 }

@@ -1,15 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The poses of the lab's server.
 protocol PoseCatalogue: Sendable {
     var choices: PoseChoices { get }
 
-    /// Returns all poses of a section, in order and lazily.
     func poses(in section: PoseSection) -> any Sequence<Pose>
 
-    /// Returns the picture of a pose. Nil if the pose does not exist.
+    /// Returns a pose's picture. Nil if the pose does not exist.
     ///
-    /// - Parameter width: The useful width in pixels. Nil returns the original picture.
+    /// - Parameter width: The useful width in pixels. Nil returns the original.
     func picture(of id: Pose.ID, width: Int?) async throws -> Picture?
 }
 
@@ -20,14 +18,13 @@ struct Picture: Sendable, Equatable {
 }
 
 extension PoseCatalogue {
-    /// - Parameter cursor: The id of the last pose received. If it is nil or does not exist, the page starts at the
-    ///   beginning.
+    /// - Parameter cursor: The last pose received. If it is nil or unknown, the page starts at the beginning.
     func page(of section: PoseSection, _ filter: PoseFilter, after cursor: Pose.ID?, count: Int = 8) -> PosePage {
         var items: [Pose] = []
         var isPast = cursor == nil || !poses(in: section).contains { $0.id == cursor }
         for pose in poses(in: section) {
             if isPast, filter.lets(pose) {
-                // One more pose than fits proves that there is a next page.
+                // One more pose than fits proves that there is another page.
                 if items.count == count { return PosePage(items: items, next: items.last?.id, choices: choices) }
                 items.append(pose)
             }

@@ -5,7 +5,7 @@ import OptimistHealth
 import OptimistWire
 import Synchronization
 
-/// A file of crash reports, as the phone's system writes them, which the next launch reads.
+/// The crash reports that the phone's system writes and the next launch reads.
 final class CrashShelf: CrashSource {
     private struct Kept: Codable {
         var id: String
@@ -15,7 +15,6 @@ final class CrashShelf: CrashSource {
     }
 
     private let file: URL
-    /// Protects the file.
     private let turn = Mutex(())
 
     init(_ file: URL) { self.file = file }
@@ -38,7 +37,7 @@ final class CrashShelf: CrashSource {
 
     func forget(_ reports: [CrashReport]) {
         let ids = Set(reports.map(\.id))
-        // A report that remains is recognized by its id and not counted again.
+        // A remaining report is recognized by its id and not counted again.
         turn.withLock { _ in try? write(read().filter { !ids.contains($0.id) }) }
     }
 

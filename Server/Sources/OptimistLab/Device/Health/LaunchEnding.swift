@@ -5,28 +5,26 @@ import OptimistWire
 
 /// The way a phone's app ends.
 enum LaunchEnding: String, Sendable {
-    /// The app reports its end.
     case quietly
     /// The app crashes, and the system writes a report.
     case crash
     /// The user ends the app while it is on screen. Nothing is recorded.
     case user
-    /// The system warns of low memory, and then ends the app.
+    /// The system warns of low memory, then ends the app.
     case memory
 }
 
-/// The end of the previous launch, as the current one determined it.
+/// The end of the previous launch.
 struct FoundEnd: Encodable, Sendable, Equatable {
     enum Kind: String, Encodable, Sendable {
         case normal, updated, systemRestarted, killed, outOfMemory, hung, crashed
     }
 
     var kind: Kind
-    /// The function that crashed.
     var function: String?
-    /// The number of unsent rows when the launch ended. Nil if the lab was restarted since.
+    /// The unsent rows at the end of that launch. Nil if the lab was restarted since.
     var unsent: Int?
-    /// How many of these rows the next launch did not find. Nil if `unsent` is nil.
+    /// How many of them the next launch did not find. Nil if `unsent` is nil.
     var lost: Int?
 
     init(_ end: LaunchEnd) {

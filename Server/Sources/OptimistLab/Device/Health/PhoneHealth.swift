@@ -6,11 +6,11 @@ import OptimistHealth
 import OptimistSession
 import Synchronization
 
-/// The health of the app on a running phone: its launch marker, and its reports, which use the phone's network.
+/// The health of a phone's app: its launch marker, and its reports over the phone's network.
 final class PhoneHealth: Sendable {
     private let app: PhoneApp
     private let crashes: CrashShelf
-    /// Nil after the launch has ended. Then the next launch can use the files.
+    /// Nil after the launch has ended, so that the next launch can use the files.
     private let health: Mutex<AppHealth?>
     private let work = Mutex<Task<Void, Never>?>(nil)
 
@@ -29,13 +29,13 @@ final class PhoneHealth: Sendable {
             try AppHealth(configuration, transport: AsyncHTTPClientTransport.shared, reachability: network))
     }
 
-    /// Counts and returns the end of the previous launch. Nil if this is the first launch, or if it has ended.
+    /// Counts and returns the end of the previous launch, if any.
     func settle() async throws -> LaunchEnd? { try await present?.countEarlierLaunches() }
 
-    /// Sends totals and records the number of unsent rows, until ``end(_:)``.
+    /// Sends totals and records unsent rows, until ``end(_:)``.
     func follow(_ statuses: SyncStatuses) {
         guard let health = present else { return }
-        // Unstructured, because a phone runs until it is ended, no matter which request started it.
+        // Unstructured, because a phone outlives the request that started it.
         let task = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await health.run() }
@@ -47,10 +47,10 @@ final class PhoneHealth: Sendable {
         work.withLock { $0 = task }
     }
 
-    /// The launch. Nil after it has ended.
+    /// Nil after the launch has ended.
     var present: AppHealth? { health.withLock { $0 } }
 
-    /// Ends the launch, with the traces of this ending: a marker, a note, a report, or nothing.
+    /// Ends the launch, with the traces that this ending leaves.
     func end(_ ending: LaunchEnding) async {
         let task = work.withLock { $0.take() }
         task?.cancel()

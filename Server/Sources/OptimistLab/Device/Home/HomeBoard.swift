@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 
-/// The current state of the first screen, in either way, with counts of its redraws.
+/// The state of the first screen, with counts of its redraws.
 final class HomeBoard: Sendable {
     private struct State {
         var home = Home()
@@ -12,7 +12,6 @@ final class HomeBoard: Sendable {
         var times = 0
         var answers = 0
         var problem: String?
-        /// The timeline row of the last request.
         var row: String?
         var requests = 0
     }

@@ -9,8 +9,8 @@ import OptimistLoading
 import OptimistSession
 import Synchronization
 
-/// The first screen in an app with Optimist's sections. An answer of the server causes one redraw. Changes of the
-/// phone's to-dos and the chapel's hours redraw only their own parts.
+/// The first screen with Optimist's sections: an answer causes one redraw, and local changes redraw only their own
+/// parts.
 final class HomeScreen: HomeShowing {
     private let sections: Sections<HomePart, Home>
     private let board: HomeBoard
@@ -46,14 +46,13 @@ final class HomeScreen: HomeShowing {
     func open() {
         let isFirst = following.withLock { following in
             guard following == nil else { return false }
-            // Unstructured, because the screen is followed until it is closed, no matter which request opened it.
+            // Unstructured, because the screen outlives the request that opened it.
             following = Task { await follow() }
             return true
         }
         if isFirst { sections.refresh() }
     }
 
-    /// Asks again if the server did not answer.
     func retry() { if board.snapshot.problem != nil { refresh() } }
 
     func refresh() { sections.refresh(.news) }
@@ -80,7 +79,7 @@ extension SectionPhase {
 }
 
 extension HomePage.Chapel {
-    /// Nil if the server's times are invalid. The chapel is then always open.
+    /// Nil if the times are invalid. The chapel is then always open.
     var hours: OpeningHours? {
         guard let from = TimeOfDay(opens), let to = TimeOfDay(closes), let zone = TimeZone(identifier: timeZone) else {
             return nil
@@ -94,7 +93,6 @@ extension LabTodo {
 }
 
 extension Session {
-    /// - Throws: `OptimistError`, `TransportError`, `DecodingError`, `CancellationError`.
     func homePage() async throws -> HomePage {
         let answer = try await send(SessionRequest("/home"))
         guard answer.status == .ok else {

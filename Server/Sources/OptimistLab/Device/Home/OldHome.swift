@@ -6,10 +6,8 @@ import Optimist
 import OptimistLoading
 import OptimistSession
 
-/// The first screen of the app in the third story, for comparison.
-///
-/// It puts one answer into three models one after the other, and each of them redraws the entire screen. It checks the
-/// chapel's hours only when an answer arrives.
+/// The first screen of the app in the third story. It puts one answer into three models, each of which redraws the
+/// entire screen, and checks the chapel's hours only when an answer arrives.
 actor OldHome: HomeShowing {
     private let session: Session
     private let store: Store

@@ -3,28 +3,24 @@
 import Foundation
 import Synchronization
 
-/// A phone's clock, which can be set.
 final class PhoneClock: Sendable {
     static let chapelZone = "Europe/Berlin"
 
     private let time: @Sendable () -> Date
     private let ahead = Mutex<TimeInterval>(0)
 
-    /// - Parameter time: The real time.
     init(_ time: @escaping @Sendable () -> Date = { Date() }) { self.time = time }
 
     var now: Date { time() + ahead.withLock { $0 } }
 
-    /// - Parameter date: Nil resets the clock.
     func set(to date: Date?) { ahead.withLock { $0 = date?.timeIntervalSince(time()) ?? 0 } }
 
-    /// Returns the time in a time zone.
     func text(in zone: String) -> String {
         let style = Date.ISO8601FormatStyle(timeZone: TimeZone(identifier: zone) ?? .gmt)
         return now.formatted(style.time(includingFractionalSeconds: false))
     }
 
-    /// Returns the date of a time today, such as `09:59:55`, in a time zone. Nil if the text is not a time.
+    /// Returns the date of a time today, such as `09:59:55`. Nil if the text is not a time.
     func today(at text: String, in zone: String) -> Date? {
         let texts = text.split(separator: ":", omittingEmptySubsequences: false)
         let parts = texts.compactMap { $0.utf8.count == 2 ? UInt($0) : nil }.map { Int($0) }

@@ -6,11 +6,10 @@ import OptimistFetching
 import OptimistLoading
 import OptimistSession
 
-/// A phone's loaders: for pictures, by their paths on the server, and for names of places.
+/// A phone's loaders, for pictures by path and for names of places.
 struct PhoneLoaders: Sendable {
     let pictures: Loader<String, Picture>
     let places: Loader<PlaceKey, Place>
-    /// The disk cache of both.
     let disk: DiskCache
 
     init(folder: URL, session: Session) {
@@ -33,7 +32,7 @@ struct PhoneLoaders: Sendable {
 }
 
 extension Picture {
-    /// - Throws: `OptimistError` if the bytes are not a picture that browsers show.
+    /// - Throws: `OptimistError` if browsers cannot show the picture.
     init(decoding bytes: [UInt8]) throws {
         guard let type = Self.signatures.first(where: { bytes.starts(with: $0.bytes) })?.type else {
             throw OptimistError(.badLabData, "The server did not send a picture.")

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The pictures that a phone's screens hold, by their paths. The web page draws these.
+/// The pictures that a phone's screens hold, by path. The web page draws these.
 final class PictureShelf: Sendable {
     private let pictures = Mutex<[String: Picture]>([:])
 

@@ -4,7 +4,7 @@ import HTTPTypes
 import OptimistSession
 import Synchronization
 
-/// A phone's transport that counts the requests for each target. Requests that never left the phone do not count.
+/// Counts a phone's requests by target, except those that never left the phone.
 final class Wire: Transport {
     /// The paths of pictures that the server can hold back.
     private static let pictures = ["/poses/", "/authors/"]
@@ -33,7 +33,7 @@ final class Wire: Transport {
     /// Returns the number of requests for a path with its query.
     func sent(_ target: String) -> Int { sent.withLock { $0[target] ?? 0 } }
 
-    /// Returns the number of different targets with these prefixes, and of all requests for them.
+    /// Returns the number of targets with these prefixes, and of all requests for them.
     func totals(_ starts: [String]) -> (things: Int, requests: Int) {
         sent.withLock { sent in
             let counts = sent.filter { entry in starts.contains { entry.key.hasPrefix($0) } }.values

@@ -3,8 +3,8 @@
 import HTTPTypes
 import OptimistSession
 
-/// The feed of the app in the fourth story, for comparison. One queue fetches a page's pictures one after the other,
-/// and the page appears when all eight have loaded.
+/// The feed of the app in the fourth story. One queue fetches a page's pictures one by one, and the page appears when
+/// all eight have loaded.
 actor OldPoses: PosesShowing {
     private let session: Session
     private let source: PoseSource
@@ -15,7 +15,6 @@ actor OldPoses: PosesShowing {
     private var cursors: [PoseSection: String] = [:]
     /// Incremented by a refresh, so that results of older requests are ignored.
     private var generation = 0
-    /// Runs one request at a time.
     private var queue: Task<Void, Never>?
 
     init(session: Session, source: PoseSource, shelf: PictureShelf, watch: PageWatch, news: NewsDesk) {
@@ -72,7 +71,7 @@ actor OldPoses: PosesShowing {
 
     private func load(_ section: PoseSection) {
         let (former, generation) = (queue, generation)
-        // Unstructured, and queued after all earlier requests.
+        // Unstructured, and queued after earlier requests.
         queue = Task {
             await former?.value
             await loadNow(section, generation)

@@ -2,14 +2,13 @@
 
 import Synchronization
 
-/// Records in the timeline when each page's items, its first picture and all its pictures are shown.
+/// Records in the timeline when a page's items, its first picture and all its pictures are shown.
 final class PageWatch: Sendable {
     private struct Page {
         let row: String
         let poses: [Pose]
-        /// The number of redraws when the page arrived. Nil until the first redraw after it.
+        /// The redraws before the page arrived. Nil until the first one after it.
         var drawnBefore: Int?
-        /// The poses whose pictures have not been shown.
         var missing: Set<Pose.ID>
     }
 
@@ -19,7 +18,7 @@ final class PageWatch: Sendable {
 
     init(news: NewsDesk, wire: Wire) { (self.news, self.wire) = (news, wire) }
 
-    /// Records the request for a page. Returns its timeline row.
+    /// Returns the timeline row of the page.
     func asks(_ section: PoseSection, isFirst: Bool) -> String {
         let number = state.withLock { state in
             state.last += 1
@@ -41,8 +40,6 @@ final class PageWatch: Sendable {
 
     func failed(_ row: String) { news.tell(.failed, "page", row: row) }
 
-    /// Records that pictures are on screen.
-    ///
     /// - Parameter drawn: The number of redraws so far.
     func shows(_ ids: some Collection<Pose.ID>, drawn: Int) {
         let events = state.withLock { state in

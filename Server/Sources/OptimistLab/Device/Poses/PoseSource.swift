@@ -13,7 +13,6 @@ final class PoseSource: Sendable {
 
     init(session: Session) { self.session = session }
 
-    /// The filters in the last page.
     var choices: PoseChoices { known.withLock { $0 } }
 
     func page(of section: PoseSection, _ filter: PoseFilter, after cursor: String?) async throws -> PosePage {

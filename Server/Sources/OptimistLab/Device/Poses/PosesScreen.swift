@@ -5,7 +5,7 @@ import OptimistLoading
 import OptimistSession
 import Synchronization
 
-/// The screen of poses in an app with Optimist's feed. Each picture appears as soon as it has loaded.
+/// The screen of poses with Optimist's feed. Each picture appears as soon as it has loaded.
 final class PosesScreen: PosesShowing {
     private typealias PoseFeed = Feed<PoseSection, PoseFilter, Pose, Picture>
 
@@ -45,7 +45,7 @@ final class PosesScreen: PosesShowing {
     func open() {
         let isFirst = state.withLock { state in
             guard state.following == nil else { return false }
-            // Unstructured, because the screen is followed until it is closed, no matter which request opened it.
+            // Unstructured, because the screen outlives the request that opened it.
             state.following = Task { await follow() }
             return true
         }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The contents of the screen of poses.
+/// The screen of poses.
 struct PosesSnapshot: Encodable, Sendable {
     struct Item: Encodable, Sendable {
         enum Phase: String, Encodable, Sendable {
@@ -9,7 +9,6 @@ struct PosesSnapshot: Encodable, Sendable {
 
         var pose: Pose
         var phase: Phase
-        /// The path of the picture that the screen holds.
         var picture: String
 
         init(_ pose: Pose, _ phase: Phase) {
@@ -26,7 +25,7 @@ struct PosesSnapshot: Encodable, Sendable {
 
         var id: PoseSection
         var state: State
-        /// Whether the items are from before a refresh or from the last launch.
+        /// Whether the items predate a refresh or this launch.
         var stale: Bool
         var items: [Item]
     }
@@ -34,7 +33,6 @@ struct PosesSnapshot: Encodable, Sendable {
     var filter = PoseFilter()
     var choices = PoseChoices()
     var sections: [Section] = []
-    /// The number of redraws.
     var drawn = 0
 }
 
@@ -50,7 +48,7 @@ extension Pose {
 /// A screen of poses, in either way.
 protocol PosesShowing: Sendable {
     var snapshot: PosesSnapshot { get async }
-    /// Loads the first pages, unless they were requested already.
+    /// Loads the first pages, unless requested already.
     func open() async
     func show(_ ids: [Pose.ID]) async
     func setFilter(_ filter: PoseFilter) async

@@ -5,15 +5,15 @@ import HTTPTypes
 import OptimistLoading
 import OptimistSession
 
-/// The short videos of the app in the fifth story, for comparison. A cell requests values again that are being
-/// prefetched, and a failed prefetch blocks its key.
+/// The short videos of the app in the fifth story. A cell requests values again that are being prefetched, and a failed
+/// prefetch blocks its key.
 actor OldShorts: ShortsShowing {
     nonisolated let board: ShortsBoard
     private let session: Session
     private let shelf: PictureShelf
     private var shorts: [Short] = []
     private var here: [String: String] = [:]
-    /// The prefetched paths. They are not removed after a failure.
+    /// Never cleared, even after a failure.
     private var prefetching: Set<String> = []
     private var work: [Int: Task<Void, Never>] = [:]
     private var last = 0
@@ -68,7 +68,7 @@ actor OldShorts: ShortsShowing {
 
     private func load(_ thing: ShortThing, _ path: String) {
         last += 1
-        // Unstructured, as in the original app: it continues when the screen leaves.
+        // Unstructured, as in the original app.
         work[last] = Task { [last] in
             do {
                 let answer = try await session.send(SessionRequest(path, deadline: HeldPictures.patience))

@@ -5,7 +5,7 @@ import HTTPTypes
 import OptimistSession
 
 extension RunningPhone {
-    /// Returns the screen of short videos. The first call loads their list.
+    /// The first call loads the list.
     func shorts(inOldWay isOldWay: Bool) async -> any ShortsShowing {
         let screen: any ShortsShowing = isOldWay ? shown.oldShorts : shown.shorts
         if screen.board.beginsOpening() {

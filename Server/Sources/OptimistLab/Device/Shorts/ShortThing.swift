@@ -29,7 +29,6 @@ extension Short {
 
     var placeKey: PlaceKey? { PlaceKey(latitude: latitude, longitude: longitude, language: "en") }
 
-    /// The path that the phone's loader requests.
     var placePath: String? { placeKey?.target }
 }
 

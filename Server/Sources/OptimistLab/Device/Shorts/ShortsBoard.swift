@@ -4,11 +4,10 @@ import Foundation
 import OptimistSession
 import Synchronization
 
-/// The current state of the screen of short videos, in either way, and its events.
+/// The state of the screen of short videos.
 final class ShortsBoard: Sendable {
     private struct State {
         var snapshot = ShortsSnapshot()
-        /// The timeline row of the video on screen.
         var row: String?
         var shows = 0
         var isOpening = false
@@ -60,12 +59,10 @@ final class ShortsBoard: Sendable {
 
     func state(of thing: ShortThing) -> ShortsSnapshot.Part.State { state.withLock { $0.snapshot[thing].state } }
 
-    /// The value is being prefetched.
     func prefetches(_ thing: ShortThing) {
         change(thing) { part in if part.state != .here { part.state = .prefetching } }
     }
 
-    /// The value is needed on screen.
     func needs(_ thing: ShortThing, _ way: ShortsSnapshot.Part.Way) {
         change(thing) { part in
             part.way = way
@@ -83,7 +80,6 @@ final class ShortsBoard: Sendable {
         if isNew { tell(.loaded, thing) }
     }
 
-    /// Sets the source of the place names.
     func credits(_ source: String?) {
         guard let source else { return }
         state.withLock { $0.snapshot.credit = source }
@@ -94,7 +90,6 @@ final class ShortsBoard: Sendable {
         tell(.failed, thing)
     }
 
-    /// The screen no longer needs the value.
     func leaves(_ thing: ShortThing) {
         change(thing) { part in
             part.way = nil

@@ -5,19 +5,15 @@ import OptimistCore
 import OptimistLoading
 import OptimistSession
 
-/// The screen of short videos in an app with Optimist's loaders.
-///
-/// It prefetches the values of the next videos. If a video is needed during its prefetch, the screen joins that fetch
-/// instead of starting another. It cancels the fetches of videos that are no longer near.
+/// The screen of short videos with Optimist's loaders. It prefetches the next videos, joins running prefetches, and
+/// cancels fetches of videos that are no longer near.
 actor ShortsScreen: ShortsShowing {
-    /// The number of videos to prefetch.
     static let ahead = 3
 
     nonisolated let board: ShortsBoard
     private let loaders: PhoneLoaders
     private let shelf: PictureShelf
     private var shorts: [Short] = []
-    /// The values that the screen holds.
     private var shown: [ShortThing: LoadSubscription] = [:]
     private var prefetched: [ShortThing: LoadSubscription] = [:]
 
@@ -47,7 +43,7 @@ actor ShortsScreen: ShortsShowing {
         }
         prefetched = [:]
         for thing in near.flatMap(ShortThing.all) {
-            // A failed prefetch is over, so try again.
+            // A failed prefetch must be started again.
             let isOver = board.state(of: thing) == .failed
             board.prefetches(thing)
             prefetched[thing] = (isOver ? nil : former.1[thing]) ?? subscribe(thing, .prefetch)
@@ -59,7 +55,6 @@ actor ShortsScreen: ShortsShowing {
         withExtendedLifetime(former) {}
     }
 
-    /// Retries the values that have failed.
     func retry() {
         for thing in Array(shown.keys) + Array(prefetched.keys) where board.state(of: thing) == .failed {
             if shown[thing] != nil {

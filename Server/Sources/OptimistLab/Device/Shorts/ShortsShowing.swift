@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A screen of short videos, in either way.
 protocol ShortsShowing: Sendable {
     var board: ShortsBoard { get }
     /// Shows the first video, unless the list is already loaded.

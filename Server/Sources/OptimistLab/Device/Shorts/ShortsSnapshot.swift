@@ -1,12 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The contents of the screen of short videos.
+/// The screen of short videos.
 struct ShortsSnapshot: Encodable, Sendable {
-    /// A value that a video needs.
     struct Part: Encodable, Sendable, Equatable {
         enum State: String, Encodable, Sendable {
             case absent, prefetching, loading, here, failed
-            /// A prefetch that was cancelled because the screen moved away.
+            /// Cancelled because the screen moved away.
             case cancelled
         }
 
@@ -24,9 +23,7 @@ struct ShortsSnapshot: Encodable, Sendable {
         var way: Way?
         /// A picture's path on the lab, or a name.
         var text: String?
-        /// The path on the server.
         var target: String?
-        /// The number of requests sent for it.
         var requests = 0
     }
 
@@ -42,9 +39,8 @@ struct ShortsSnapshot: Encodable, Sendable {
     var items: [Item] = []
     /// The index of the video on screen, if any.
     var index: Int?
-    /// The credit for the place names, which must be shown with them.
+    /// The credit for the place names, which must be shown.
     var credit: String?
-    /// The reason why the list is missing.
     var problem: String?
 }
 
@@ -57,7 +53,7 @@ extension ShortsSnapshot.Item {
 }
 
 extension ShortsSnapshot {
-    /// Returns a copy with the number of requests sent for each value.
+    /// Returns a copy with the numbers of requests.
     func counted(on wire: Wire) -> Self {
         var counted = self
         for index in items.indices {
