@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// The totals of a campaign of many seeds. A campaign can be saved after any seed and resumed later.
+/// A campaign of many seeds, which can be saved after any seed and resumed.
 package struct CampaignTotals: Codable, Sendable, Hashable {
     /// A seed that broke a promise, crashed, or did not end.
     package struct Failure: Codable, Sendable, Hashable {
@@ -14,7 +14,7 @@ package struct CampaignTotals: Codable, Sendable, Hashable {
     package private(set) var seeds = 0
     /// The first seed that has not finished.
     package private(set) var next: UInt64
-    /// The finished seeds after `next`. Several seeds run at a time, and a slow one may end after its successors.
+    /// The finished seeds after `next`. A slow seed may end after its successors.
     package private(set) var ahead: Set<UInt64> = []
     package private(set) var virtualHours = 0.0
     package private(set) var cpuSeconds = 0.0
@@ -22,7 +22,6 @@ package struct CampaignTotals: Codable, Sendable, Hashable {
     package private(set) var writes = 0
     /// How often each kind of fault occurred.
     package private(set) var reached: [String: Int] = [:]
-    /// Sorted by seed.
     package private(set) var failed: [Failure] = []
 
     package init(from seed: UInt64) { next = seed }

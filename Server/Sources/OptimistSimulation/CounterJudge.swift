@@ -2,14 +2,13 @@
 
 /// Judges counters: every addition counts exactly once (M3).
 ///
-/// Rows that may have merged are counted together. Deleted rows start again at zero and are left out.
+/// Rows that may have merged are counted together. Deleted rows are left out.
 struct CounterJudge {
     let history: History
     let server: [RowName: Values]
     let refused: [RowName: [Refused]]
     let journaled: [RowName: Int64]
     let fates: Fates
-    /// Whether the server has purged tombstones.
     let hasForgotten: Bool
 
     func findings() -> [String] {
@@ -26,8 +25,7 @@ struct CounterJudge {
                 sum + ((server[row]?[counter.name] ?? nil).flatMap { Int64($0) } ?? 0)
             }
             var (least, most) = added(to: rows)
-            // A server that purged its tombstones also forgets merges, so a device that repeats a create may add its
-            // count again.
+            // Purging tombstones also forgets merges, so a device that repeats a create may add its count again.
             if rows.count > 1, hasForgotten { most = .max }
             guard rows.contains(where: { server[$0] != nil }), !(least...most).contains(present) else { continue }
             let name = rows.sorted().map(\.description).joined(separator: "+")
@@ -40,8 +38,7 @@ struct CounterJudge {
         history.writes(of: row).contains { $0.write.deleted.contains(row) }
     }
 
-    /// Returns the amount that was certainly added, and the most that may have been added, including writes of unknown
-    /// outcome.
+    /// Returns the amount that was certainly added, and the most that writes of unknown outcome may have added.
     private func added(to rows: Set<RowName>) -> (least: Int64, most: Int64) {
         var (least, most): (Int64, Int64) = (0, 0)
         for row in rows {

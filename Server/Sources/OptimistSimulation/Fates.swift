@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// The ways a row may disappear although no user deleted it: a cascade, or a merge with a row of the same name.
+/// The ways a row may disappear without a user's deletion: a cascade, or a merge with a row of the same name.
 struct Fates {
     /// The rows that may be gone.
     let mortal: Set<RowName>
@@ -22,27 +22,24 @@ struct Fates {
         self.owners = owners
     }
 
-    /// Whether any owner the row ever had may be gone, no matter which device deleted it and when.
+    /// Whether any owner the row ever had may be gone.
     func hasMortalOwner(_ row: RowName) -> Bool { owners[row]?.isDisjoint(with: mortal) == false }
 
-    /// Whether a cascade may have deleted the row.
     func isOrphan(_ row: RowName) -> Bool { orphans.contains(row) }
 
     func hasOwner(_ row: RowName, where isSuch: (RowName) -> Bool) -> Bool {
         owners[row]?.contains(where: isSuch) == true
     }
 
-    /// Whether two rows may have merged.
     func mayBeOne(_ a: RowName, _ b: RowName) -> Bool { union[a] != nil && union[a] == union[b] }
 
-    /// Returns a row and all rows that may have merged with it.
+    /// Returns a row and all that may have merged with it.
     func namesakes(of row: RowName) -> Set<RowName> {
         guard let name = union[row] else { return [row] }
         return Set(union.filter { $0.value == name }.keys)
     }
 
-    /// Maps each row to the representative of its group. Rows of a group have shared a name, directly or through
-    /// others.
+    /// Maps each row to the representative of the rows with which it has shared names, directly or indirectly.
     private static func namesakes(_ history: History) -> [RowName: RowName] {
         var union: [RowName: RowName] = [:]
         var first: [String: RowName] = [:]
@@ -63,7 +60,7 @@ struct Fates {
         return Dictionary(uniqueKeysWithValues: union.keys.map { ($0, root($0)) })
     }
 
-    /// Returns the rows and all their descendants, by every owner they ever had.
+    /// Returns the rows and their descendants, by every owner they ever had.
     private static func family(of rows: Set<RowName>, _ owners: [RowName: Set<RowName>]) -> Set<RowName> {
         var family = rows
         var hasGrown = true
@@ -89,10 +86,9 @@ struct Fates {
         return bereaved
     }
 
-    /// Whether a deletion may have ended the life of an owner that a write refers to.
+    /// Whether a deletion may have ended the owner that a write refers to.
     ///
-    /// A deletion by the same device before the write concerns an earlier life of the owner, unless the device was
-    /// restored from a copy of its file.
+    /// An earlier deletion by the same device concerns an earlier life of the owner, unless the device was restored.
     private static func mayEnd(_ owner: RowName, referredToBy number: Int, _ history: History) -> Bool {
         let write = history.writes[number]
         return history.writes(of: owner).contains { other in
@@ -101,7 +97,7 @@ struct Fates {
         }
     }
 
-    /// Returns every owner each row ever had, by references that cascade.
+    /// By every reference with a cascade that a row ever had.
     private static func owners(_ history: History) -> [RowName: Set<RowName>] {
         var owners: [RowName: Set<RowName>] = [:]
         for write in history.writes {

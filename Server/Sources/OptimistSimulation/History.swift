@@ -2,23 +2,20 @@
 
 import OptimistWire
 
-/// The judges' record of every write, from comparing the tables before and after it. It shares no logic with the
-/// engine.
+/// The judges' record of every write, from comparing tables. It shares no logic with the engine.
 struct History {
     struct Write {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// Whether the write succeeded for the app and the device still has it. If false, its outcome is unknown.
+        /// Whether the write succeeded and the device still has it. If false, its outcome is unknown.
         var hasReturned = false
-        /// Whether the device was restored to a file from before this write. It then counts like a write of another
-        /// device.
+        /// Whether the device was restored to a file from before this write, which then counts like another device's.
         var isForgotten = false
         /// The written values, without counters.
         var cells: [RowName: Values] = [:]
-        /// The amounts added to counters.
         var counts: [RowName: Int64] = [:]
-        /// The values that this write replaced or deleted, as the device showed them.
+        /// The values that this write replaced or deleted.
         var replaced: [RowName: Values] = [:]
         var inserted: Set<RowName> = []
         var deleted: Set<RowName> = []
@@ -28,15 +25,14 @@ struct History {
 
     private(set) var writes: [Write] = []
     private(set) var byRow: [RowName: [Int]] = [:]
-    /// Every value that the server ever had in a column of a row.
+    /// Every value that the server ever had.
     private(set) var served: [RowName: [String: Set<String?>]] = [:]
     /// The same values, by their clock.
     private(set) var written: [RowName: [String: [String: Set<String?>]]] = [:]
     private(set) var servedSeq: Int64 = 0
     private(set) var present: [RowName: Values] = [:]
-    /// The devices that were restored from a copy of their file.
+    /// The restored devices.
     private(set) var restored: Set<Int> = []
-    /// Whether the server was restored from a copy of its file.
     private(set) var hasServerGoneBack = false
     /// The writes, by the tag at the start of all their texts.
     private var numbers: [String: Int] = [:]
@@ -75,7 +71,7 @@ struct History {
 
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
 
-    /// Records that a device was restored from a copy of its file, so its later writes may be lost.
+    /// Records that a device was restored, so its later writes may be lost.
     mutating func forgive(device: Int, since milliseconds: Int64) {
         restored.insert(device)
         for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
@@ -86,7 +82,7 @@ struct History {
 
     /// Records the rows that the server has stored since the last call.
     ///
-    /// - Returns: The writes that reached the server for the first time, at least in part.
+    /// - Returns: The writes that have now reached the server, at least in part.
     mutating func serve(_ rows: [ServedRow]) -> Set<Int> {
         var news: Set<Int> = []
         for row in rows {
@@ -107,7 +103,6 @@ struct History {
         return news
     }
 
-    /// Records that the server was restored from a copy of its file.
     mutating func serverWentBack(to rows: [ServedRow]) {
         hasServerGoneBack = true
         present = [:]
@@ -115,8 +110,8 @@ struct History {
         _ = serve(rows)
     }
 
-    /// Whether a reference still has the value that SQLite or a merge gave it when its target disappeared from the
-    /// device. The server's decision may arrive with a later page, or wait for the device's own delete.
+    /// Whether a reference has the value that SQLite or a merge gave it when its target disappeared. The server's
+    /// decision may arrive later.
     func isLeftBehind(_ value: String?, _ column: String, _ row: RowName, isGone: (RowName) -> Bool) -> Bool {
         served[row]?[column]?.contains { former in
             Tables.target(of: former, in: column, of: row.table, on: value == nil ? .setNull : nil).map(isGone) ?? false
@@ -125,7 +120,7 @@ struct History {
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
 
-    /// Returns the write that made a text. Nil if the text has no tag, or tags of several writes.
+    /// Nil if the text has no tag, or tags of several writes.
     private func author(of text: String) -> Int? {
         let words = text.split(separator: " ").filter { $0.hasPrefix("d") && $0.contains("w") && $0.contains(".") }
         guard words.count == 1, let tag = words[0].split(separator: ".").first else { return nil }
@@ -134,7 +129,7 @@ struct History {
 }
 
 extension History.Write {
-    /// Whether the other write's device may not have known of this write at the time.
+    /// Whether the other write's device may not have known of this write.
     func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
 }
 

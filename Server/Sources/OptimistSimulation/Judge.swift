@@ -2,23 +2,21 @@
 
 import OptimistWire
 
-/// A rejection that a device stores for a refused write.
+/// A rejection on a device.
 struct Refused {
     var kind: String
-    /// The reverted values, as they were sent.
     var values: [String: String?]
 }
 
-/// Compares the end of a run with the history of writes. Every finding is a broken promise.
+/// Compares the end of a run with the history. Every finding is a broken promise.
 struct Judge {
     let history: History
-    /// The server's rows, without deleted ones.
     let server: [RowName: Values]
     let clocksAreRight: Bool
     /// Whether the server has purged tombstones, so that edits of other devices can recreate rows.
     let hasForgotten: Bool
     let refused: [RowName: [Refused]]
-    /// The counts that were lost with their rows, from the devices' journals.
+    /// The counts in the devices' journals, which were lost with their rows.
     let journaled: [RowName: Int64]
     let fates: Fates
 
@@ -35,7 +33,7 @@ struct Judge {
         fates = Fates(history)
     }
 
-    /// Returns a finding for each value that was lost, restored or invented.
+    /// Finds values that were lost, restored or invented.
     func findings() -> [String] {
         var findings: [String] = []
         for (number, write) in history.writes.enumerated() where write.hasReturned {
@@ -64,7 +62,7 @@ struct Judge {
 
     // MARK: - Lost
 
-    /// Returns why the final state does not explain the loss of a value. Nil if it does.
+    /// Returns why a value was lost, or nil if the final state explains it.
     private func loss(
         of value: String?, _ column: String, _ row: RowName, _ number: Int, _ write: History.Write
     ) -> String? {
@@ -91,15 +89,15 @@ struct Judge {
 
     /// Whether a write gave a column this value.
     ///
-    /// An older version of the app does not write every column. In a new row such a column is null, or has the value
-    /// from the row's previous life if the device knows that value when it sends the row (L1).
+    /// An older app does not write every column. In a new row, such a column is null or has the value of the row's
+    /// previous life (L1).
     private func wrote(_ value: String?, _ column: String, _ row: RowName, in write: History.Write) -> Bool {
         if let written = write.cells[row]?[column] { return written == value }
         guard write.inserted.contains(row) else { return false }
         return value == nil || history.writes(of: row).contains { $0.write.cells[row]?[column] == .some(value) }
     }
 
-    /// Whether a row moved back to its former owner, after its device had put it under an owner that was deleted (R2).
+    /// Whether a row returned to its former owner, because its device had put it under a deleted one (R2).
     private func isTakenBack(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
@@ -112,9 +110,9 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was sent before its own device deleted it. Either an edit of another device
-    /// restored it (M2), or the device was restored to a file where the row was unsent, and rows deleted before they
-    /// are sent leave no trace (S1).
+    /// Whether a row may be back as it was before its own device deleted it: by an edit of another device (M2), or
+    /// because the device was restored to a file where the row was unsent. Rows deleted before they are sent leave no
+    /// trace (S1).
     private func isBackWithoutWhatWasDeleted(_ row: RowName, _ number: Int) -> Bool {
         let write = history.writes[number]
         guard row.table == "memo" || history.restored.contains(write.device) else { return false }
@@ -123,8 +121,8 @@ struct Judge {
         }
     }
 
-    /// Whether a row may be back as it was before an edit that a later deletion ended. An edit of another device
-    /// restored it: one still later than the deletion (M2), or one that was unsent when the server was restored.
+    /// Whether a row may be back as it was before an edit that a later deletion ended: by a later edit of another
+    /// device (M2), or by one that was unsent when the server was restored.
     private func isBackWithoutWhatEnded(_ row: RowName, _ write: History.Write) -> Bool {
         guard row.table == "memo" || isKeptByEdits(row) else { return false }
         let writes = history.writes(of: row).map(\.write)
@@ -137,9 +135,8 @@ struct Judge {
         }
     }
 
-    /// Whether a row may have reverted to its state before it was merged into another by a unique name. This happens if
-    /// the server was restored while another device had unsent counts for the row: that device recreates the row from
-    /// its own data (decision 18).
+    /// Whether a row may have reverted to its state before a merge by a unique name. This happens if the server was
+    /// restored while another device had unsent counts for the row: that device recreates it (decision 18).
     private func isBackWithCount(
         _ last: String?, _ column: String, _ row: RowName, _ number: Int, was value: String?
     ) -> Bool {
@@ -160,20 +157,20 @@ struct Judge {
         !clocksAreRight || write.at >= other.at
     }
 
-    /// Whether edits keep a deleted row. After a restore of the server, devices receive tables with counters again, and
-    /// keep edits of rows that are gone (L4).
+    /// After a restore of the server, devices receive tables with counters again, and keep edits of rows that are gone
+    /// (L4).
     private func isKeptByEdits(_ row: RowName) -> Bool {
         history.hasServerGoneBack && Tables.columns[row.table]?.contains { $0.kind == .counter } == true
     }
 
-    /// Whether a rejection contains the value, or the value that the reference had changed to before it was sent.
+    /// Whether a rejection contains the value, or the value that replaced the reference before it was sent.
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         (refused[row] ?? []).compactMap { $0.values[column] }
             .contains { $0 == value || isConsequence($0, in: column, of: row) }
     }
 
-    /// Whether the device replaced the value by a later one that was refused, alone or with the row's create, or
-    /// deleted the row and that was refused. Either restores the server's row.
+    /// Whether the device's later value was refused, alone or with the row's create, or its deletion of the row was
+    /// refused. Either restores the server's row.
     private func wasReplacedAndRefused(_ column: String, _ row: RowName, _ number: Int, _ write: History.Write) -> Bool
     {
         guard let refused = refused[row] else { return false }
@@ -186,7 +183,7 @@ struct Judge {
         }
     }
 
-    /// A value that the server refuses must end in a rejection, unless it was replaced before it was sent.
+    /// A value that the server refuses must end in a rejection, unless it was replaced first.
     private func lossOfRefused(_ column: String, _ row: RowName, _ number: Int) -> String? {
         let wasReplaced = history.writes(of: row).contains { other in
             other.number != number && (other.write.deleted.contains(row) || other.write.cells[row]?[column] != nil)
@@ -196,16 +193,14 @@ struct Judge {
 
     private func lossOfRow(_ row: RowName, _ number: Int, _ write: History.Write) -> String? {
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
-        // After a restore of the server, an older deletion is new to it, and to a device that has forgotten that
-        // deletion.
+        // After a restore of the server, an older deletion is new to it.
         if hasForgotten, history.hasServerGoneBack, !deletions.isEmpty { return nil }
         let isExplained =
             fates.mortal.contains(row)
             && (isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
         if !isExplained { return "the row is gone and nobody deleted it" }
-        // An edit survives a deletion of its own life, but the history does not record which earlier life a deletion
-        // ended (M2).
+        // An edit survives a deletion of its own life, but the history does not show which life a deletion ended (M2).
         if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
@@ -213,22 +208,20 @@ struct Judge {
         return "the row is gone, though it was edited after it was deleted"
     }
 
-    /// Whether a cascade or a merge may have removed the row.
     private func isMortalOtherwise(_ row: RowName) -> Bool {
         if fates.namesakes(of: row).count > 1 { return true }
         return isHardToTell(row) ? fates.hasMortalOwner(row) : fates.isOrphan(row)
     }
 
     /// Whether the judge cannot tell which deletion of an owner removed a row: the server lost knowledge, a refusal
-    /// partly reverted the row or an owner, or the row had a life that is not in the history.
+    /// reverted the row or an owner, or the row had a life that is not in the history.
     private func isHardToTell(_ row: RowName) -> Bool {
         hasForgotten || history.hasServerGoneBack || refused[row] != nil
             || fates.hasOwner(row) { refused[$0] != nil }
             || history.writes(of: row).contains { $0.write.shortLived.contains(row) }
     }
 
-    /// Whether a reference has a value that the server derives: null if its target is gone, or the row that its target
-    /// merged into.
+    /// Whether a reference is null because its target is gone, or refers to the row that its target merged into.
     private func isConsequence(_ last: String?, in column: String, of row: RowName) -> Bool {
         let values = history.writes(of: row).compactMap { $0.write.cells[row]?[column] ?? nil }
         func targets(_ onDelete: ColumnSchema.OnDelete? = nil) -> [RowName] {
@@ -246,11 +239,11 @@ struct Judge {
         let others = history.writes(of: row).filter { $0.write.device != write.device }
         if hasForgotten, history.hasServerGoneBack || !others.isEmpty { return false }
         if isKeptByEdits(row), !others.isEmpty { return false }
-        // An edit that counts as later restores the row. With a wrong clock, any edit may.
+        // A later edit restores the row. With a wrong clock, any edit may.
         if row.table == "memo", others.contains(where: { !clocksAreRight || $0.write.at >= write.at }) { return false }
         let deletions = history.writes(of: row).filter { $0.write.deleted.contains(row) }
-        // A row that was created and deleted before it was sent leaves no trace (S1). Another device may have created
-        // it as well, or the same device before it was restored from a copy of its file.
+        // A row that was deleted before it was sent leaves no trace (S1), so another device, or the same one before it
+        // was restored, may have created it as well.
         let wasItsOwn = history.writes(of: row).contains {
             $0.number < number && $0.write.device == write.device && $0.write.inserted.contains(row)
         }
@@ -258,8 +251,7 @@ struct Judge {
         return !history.writes(of: row).contains { other in
             guard other.write.inserted.contains(row) else { return false }
             let isOthers = other.write.device != write.device
-            // A cascade may have deleted the row, and another device created it again, before this device learned of
-            // either.
+            // A cascade may have deleted the row, and another device created it again, before this device knew.
             let isAnew =
                 fates.hasMortalOwner(row)
                 && history.writes(of: row).contains { $0.number < other.number && $0.write.inserted.contains(row) }
@@ -270,7 +262,7 @@ struct Judge {
 
     private func isInvented(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         if Tables.column(column, of: row.table)?.kind == .counter { return false }
-        // Values written to a row that merged with this one belong to this one.
+        // Values of a merged row belong to this one.
         let isWritten = fates.namesakes(of: row).contains { one in
             history.writes(of: one).contains { $0.write.cells[one]?[column] == .some(value) }
         }

@@ -5,8 +5,7 @@ import GRDB
 @_spi(Internals) import OptimistTesting
 import Synchronization
 
-/// Reads database files for the judges, like another process would. A connection ends with the process that owns the
-/// file.
+/// Reads database files like another process would. A connection ends with the process that owns the file.
 final class JudgeFiles: Sendable {
     private struct Connection {
         let mount: DiskMount
@@ -15,8 +14,6 @@ final class JudgeFiles: Sendable {
 
     private let connections = Mutex<[String: Connection]>([:])
 
-    /// Reads a file.
-    ///
     /// - Parameters:
     ///   - owner: Identifies the file among all files.
     ///   - process: The process that has the file open. If it is nil, a copy is read.
@@ -33,8 +30,7 @@ final class JudgeFiles: Sendable {
         return try queue.read(read)
     }
 
-    /// Reads a copy of a file that no process has open. As the only connection, the judges would checkpoint the log
-    /// that a crash left behind, and make it durable.
+    /// As the only connection, the judges would checkpoint the log that a crash left behind, and make it durable.
     private static func readCopy<Value>(
         of name: String, on disk: SimulatedDisk, _ read: (Database) throws -> Value
     ) throws -> Value {
@@ -45,7 +41,7 @@ final class JudgeFiles: Sendable {
         }
     }
 
-    /// Closes a connection without touching the file. Closed last, it would clean up after a crash.
+    /// Closes a connection without the cleanup of the last one.
     private func end(_ owner: String) {
         let connection = connections.withLock { $0.removeValue(forKey: owner) }
         connection?.mount.kill()

@@ -17,7 +17,6 @@ struct LawJudge {
         let text: String
     }
 
-    /// A value that a device attributes to the server.
     private struct Held {
         let row: RowName
         let column: String
@@ -37,7 +36,7 @@ struct LawJudge {
         }
     }
 
-    /// The columns with a value from the server, in the row's current life or in the life that the server lost.
+    /// The columns with a value from the server, in the current life or in the life that the server lost.
     private static let knownCells = """
         SELECT t.name, r.id, c.name, e.dirty >> c.bit & 1 AS isDirty,
         coalesce(r.clocks ->> ('$."' || c.name || '"'), printf('%016x', r.clock) || '-' || n.device) AS clock,

@@ -3,10 +3,10 @@
 import OptimistCore
 
 extension Plan {
-    /// Draws a plan from a seed, with a separate random stream.
+    /// Draws a plan from a seed.
     ///
-    /// Each plan omits some kinds of faults (swarm testing), because a fault that always occurs can hide another
-    /// fault's effects.
+    /// Each plan omits some kinds of faults (swarm testing), because a fault that always occurs can hide another one's
+    /// effects.
     ///
     /// > Source: Groce et al., "Swarm Testing", ISSTA 2012.
     package init(drawnFrom seed: UInt64) {
@@ -29,13 +29,13 @@ extension Plan {
         events.sort { ($0.at, $0.draw) < ($1.at, $1.draw) }
     }
 
-    /// Great faults change a world so much that they hide most others, so they occur in only a quarter of the plans.
+    /// Great faults hide most others, so they occur in only a quarter of the plans.
     private static func isRare(_ kind: Kind, _ random: inout SplitMix64) -> Bool {
         kind.isGreat && Bool.random(using: &random)
     }
 
     private mutating func add(_ kind: Kind, _ device: Int, _ random: inout SplitMix64) {
-        // Events come in bursts, so that much happens between two messages.
+        // Bursts, so that much happens between two messages.
         let at = Double.random(in: 0..<seconds, using: &random)
         let isBurst = Bool.random(using: &random)
         events.append(

@@ -2,25 +2,25 @@
 
 package import Foundation
 
-/// All external events of a simulated world: the users' writes and the faults.
+/// The external events of a world: the users' writes and the faults.
 ///
-/// Each event carries its own randomness, so removing some events does not change the others.
+/// Each event carries its own randomness, so removing some does not change the others.
 package struct Plan: Codable, Sendable, Hashable {
     /// Determines the order of jobs and the fate of messages.
     package var seed: UInt64
     package var devices: Int
-    /// Whether every wall clock is right. Only then is the last writer known exactly.
+    /// Only then is the last writer known exactly.
     package var clocksAreRight: Bool
-    /// The maximum number of rows per page. Nil uses the server's default.
+    /// Nil uses the server's default.
     package var pageRows: Int?
-    /// How many seconds faults occur. Then all faults end.
+    /// How many seconds faults occur.
     package var seconds: Double
     package var events: [Event]
 
     package struct Event: Codable, Sendable, Hashable {
         package var at: Double
         package var kind: Kind
-        /// The device, as an index. Events of the server ignore it.
+        /// Ignored by events of the server.
         package var device: Int
         /// Jobs, operations or seconds, depending on `kind`.
         package var amount: Int
@@ -32,9 +32,9 @@ package struct Plan: Codable, Sendable, Hashable {
         case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
         case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
         case expireTokens, revoke, signOut, checkpoint
-        /// A device, or the server, is restored from a copy of its file from a while ago.
+        /// Restored from a copy of the file from a while ago.
         case deviceRestore, serverRestore
-        /// A device, or the server, updates to the second version of the app.
+        /// Updated to the second version of the app.
         case upgrade, serverUpgrade
         /// All devices are off for a hundred days, and then the server purges old tombstones.
         case absence

@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// A row's table and id.
 struct RowName: Hashable, Comparable, CustomStringConvertible {
     var table: String
     /// In hexadecimal digits.
@@ -15,10 +14,9 @@ struct RowName: Hashable, Comparable, CustomStringConvertible {
     static func < (a: Self, b: Self) -> Bool { (a.table, a.id) < (b.table, b.id) }
 }
 
-/// The values of a row by column, as text. Nil is null.
+/// Values by column, as text. Nil is null.
 typealias Values = [String: String?]
 
-/// A row on the server.
 struct ServedRow {
     let name: RowName
     let seq: Int64
@@ -43,7 +41,7 @@ extension ServedRow {
     }
 }
 
-/// Reads the rows of all tables with plain SQL.
+/// Reads all tables with plain SQL.
 enum Rows {
     static func all(_ db: Database) throws -> [RowName: Values] {
         var rows: [RowName: Values] = [:]
@@ -86,7 +84,6 @@ enum Rows {
         ).map { try ServedRow($0[0], $0[1], $0[2], Array(($0[3] as String).utf8), $0[4]) }
     }
 
-    /// Returns a JSON value as text.
     static func text(_ json: JSON?) -> String? {
         guard let json, !json.isNull else { return nil }
         if let bool = json.bool { return bool ? "1" : "0" }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The result of one seed, as a campaign counts it.
+/// The result of one seed.
 package struct SeedOutcome: Codable, Sendable, Hashable {
     package var seed: UInt64
     /// The first broken promise, as `kind: sentence`, or how the process failed. Nil if the seed passed.
@@ -14,7 +14,6 @@ package struct SeedOutcome: Codable, Sendable, Hashable {
     /// How often each kind of fault occurred.
     package var reached: [String: Int] = [:]
 
-    /// The outcome of a finished run.
     package init(_ report: RunReport, cpuSeconds: Double) {
         seed = report.plan.seed
         finding = report.findings.first
@@ -25,7 +24,6 @@ package struct SeedOutcome: Codable, Sendable, Hashable {
         reached = report.reached
     }
 
-    /// The outcome of a run whose process failed.
     package init(seed: UInt64, finding: String) {
         self.seed = seed
         self.finding = finding

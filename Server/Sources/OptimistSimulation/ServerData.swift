@@ -5,13 +5,13 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistTesting
 
-/// The storage of a world's server, for the world and its judges.
+/// The storage of a world's server.
 protocol ServerData: Sendable {
-    /// The disk that faults are injected into. A server with other storage never sees these faults.
+    /// Faults are injected into this disk. Other storage never sees them.
     var disk: SimulatedDisk { get }
-    /// The mount that the server's process has open, if the disk is in use.
+    /// The mount of the server's process, if it uses the disk.
     var mount: DiskMount? { get }
-    /// The epoch that the server serves. Empty before the first start, and between a restore and the next start.
+    /// Empty before the first start, and between a restore and the next start.
     var epoch: String { get }
 
     /// Opens the storage for a process that starts.
@@ -20,8 +20,8 @@ protocol ServerData: Sendable {
     ///
     /// - Parameter process: The process that has the storage open, if any.
     func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow]
-    /// Lets the judges read the server's file. Does nothing if the storage is not a file.
+    /// Reads the server's file, if there is one.
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) throws
-    /// Copies the current data, and returns a closure that restores it. Nil if there is no data yet.
+    /// Returns a closure that restores the current data. Nil if there is no data yet.
     func copy(while process: SimulatedProcess?) throws -> (@Sendable () throws -> Void)?
 }

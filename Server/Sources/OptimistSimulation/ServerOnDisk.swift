@@ -8,7 +8,7 @@ import OptimistServer
 @_spi(Internals) import OptimistTesting
 import Synchronization
 
-/// The embedded store, in a file on a disk with simulated faults. Every start begins an epoch.
+/// The embedded store on a disk with simulated faults. Every start begins an epoch.
 final class ServerOnDisk: ServerData {
     private struct State {
         var mount: DiskMount?
@@ -53,8 +53,8 @@ final class ServerOnDisk: ServerData {
         try files.read(Self.file, on: disk, of: "server", while: process, read)
     }
 
-    /// Copies the bare file if the server is down, and otherwise uses SQLite's backup API, as SQLite's documentation
-    /// requires. While a process runs, the log may contain a failed commit that will be overwritten.
+    /// Copies the bare file if the server is down, and otherwise uses SQLite's backup API. While a process runs, the
+    /// log may contain a failed commit that will be overwritten.
     func copy(while process: SimulatedProcess?) throws -> (@Sendable () throws -> Void)? {
         let copy = process == nil ? disk.copy(Self.file) : try backup(process)
         if copy[Self.file]?.isEmpty ?? true { return nil }

@@ -9,10 +9,10 @@ import OptimistPostgres
 import OptimistWire
 import Synchronization
 
-/// A PostgreSQL database as the server's storage. An epoch begins only when the database is restored.
+/// A PostgreSQL database. An epoch begins only when the database is restored.
 ///
-/// The database is not simulated: it has no injected faults, and takes real time but no virtual time. Kills of the
-/// server's process happen between its requests.
+/// The database is not simulated: faults are not injected, and it takes real time but no virtual time. Kills of the
+/// server happen between its requests.
 final class ServerOnPostgres: ServerData {
     let disk: SimulatedDisk
     private let database: SynchronousPostgres

@@ -5,9 +5,8 @@
 /// > Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 2002 (ddmin).
 package enum Shrinking {
     /// - Parameters:
-    ///   - findings: The findings of the plan. A shorter plan must have a finding of the kind of the first one.
+    ///   - findings: The plan's findings. A shorter plan must have a finding of the first one's kind.
     ///   - attempts: The maximum number of runs. Default: 400.
-    ///   - run: Runs a plan and returns its findings. Default: `WorldRun.run`.
     package static func shrink(
         _ plan: Plan, _ findings: [String], attempts: Int = 400,
         by run: (Plan) -> [String] = { WorldRun.run($0).findings }

@@ -14,26 +14,24 @@ package struct RunReport: Sendable {
     /// How often each kind of fault occurred.
     package var reached: [String: Int]
     package var writes: Int
-    /// The events of the run, line by line. Empty unless logging is on.
+    /// Empty unless logging is on.
     package var log: [String]
 }
 
 package enum WorldRun {
-    /// How long a healed world may take to converge.
+    /// The time limit of a healed world.
     static let patience = Duration.seconds(1800)
 
-    /// Runs a plan to its end and judges it. Blocks its thread, which executes everything.
+    /// Runs a plan and judges it. Blocks its thread, which executes everything.
     ///
     /// - Parameters:
-    ///   - plan: The plan to run.
-    ///   - isLogging: Whether to keep a log. It slows the run down.
+    ///   - isLogging: Whether to keep a log, which slows the run down.
     ///   - database: The URL of a PostgreSQL database for the server's rows.
     /// - Throws: `OptimistError` if the database cannot be reached.
     package static func run(_ plan: Plan, isLogging: Bool = false, database: String) throws -> RunReport {
         run(World(plan, isLogging: isLogging, data: try ServerOnPostgres(url: database, seed: plan.seed ^ 0x5E7)))
     }
 
-    /// Runs a plan with a server on a simulated disk.
     package static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
         run(World(plan, isLogging: isLogging))
     }
@@ -50,8 +48,7 @@ package enum WorldRun {
 }
 
 extension World {
-    /// Injects the faults, heals the world, waits until it is quiet, and judges. The first finding ends the run,
-    /// because later ones may be its consequences.
+    /// The first finding ends the run, because later ones may be its consequences.
     fileprivate func runToTheEnd() {
         scheduler.run(for: .seconds(plan.seconds)) { hasFindings }
         if hasFindings { return }
@@ -67,7 +64,7 @@ extension World {
             logStatuses()
         }
         followStatuses()
-        // A lane that failed just before may wait a minute for its next attempt, and its status says so.
+        // A lane that has just failed may wait a minute for its next attempt, and its status says so.
         let rest = scheduler.now + .seconds(120)
         repeat { scheduler.run(for: .seconds(5)) } while !isEveryAppContent && scheduler.now < rest
         judge()

@@ -6,8 +6,8 @@ import Optimist
 import OptimistTesting
 import OptimistWire
 
-/// The app that every simulated device runs: lists of to-dos with steps, tags with counters, and memos. Its references
-/// cover every rule of the schema. Its second version adds one column.
+/// The app on every device: lists of to-dos with steps, tags with counters, and memos. Its references cover every rule
+/// of the schema, and its second version adds a column.
 enum Tables {
     enum Kind: Equatable {
         /// Unique texts, so that their writer is known.
@@ -23,7 +23,7 @@ enum Tables {
         let name: String
         let kind: Kind
         let schema: ColumnSchema
-        /// The version of the app that introduced the column.
+        /// The app's version that introduced the column.
         let since: Int
 
         init(_ name: String, _ kind: Kind, _ type: ColumnType = .string, since: Int = 1) {
@@ -131,7 +131,7 @@ enum Tables {
 
     // MARK: - Rows
 
-    /// Few ids, shared by all devices, so that devices edit the same rows.
+    /// Few ids, so that devices edit the same rows.
     static let idsPerTable = 10
 
     static func id(_ table: String, _ number: Int) -> Data {
@@ -143,9 +143,9 @@ enum Tables {
         return bytes
     }
 
-    /// Returns the row that a column's value refers to, if any.
+    /// Returns the row that a value refers to, if any.
     ///
-    /// - Parameter onDelete: Returns only references with this rule. Nil allows all.
+    /// - Parameter onDelete: Returns only references with this rule.
     static func target(
         of value: String?, in column: String, of table: String, on onDelete: ColumnSchema.OnDelete? = nil
     ) -> RowName? {

@@ -6,10 +6,10 @@
     import Darwin
 #endif
 
-/// Makes the system end this process when it runs too long. Code in the process cannot prevent it.
+/// Makes the system end this process when it runs too long, whatever its code does.
 package enum TimeLimit {
-    /// - Parameter cpuSeconds: The CPU time that the process may use. Its limit in wall-clock time is ten times as
-    ///   long, because it may be waiting forever.
+    /// - Parameter cpuSeconds: The limit of CPU time. The limit in wall-clock time is ten times as long, because the
+    ///   process may wait forever.
     package static func set(cpuSeconds: Int) {
         // A child inherits the signal mask of the thread that started it, and pool threads block these signals.
         var wanted = sigset_t()

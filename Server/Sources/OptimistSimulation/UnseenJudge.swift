@@ -9,9 +9,8 @@ import OptimistWire
 /// in the journal or a rejection.
 struct UnseenJudge {
     let history: History
-    /// The server's rows, without deleted ones.
     let server: [RowName: Values]
-    /// The texts in the journals and rejections of each device.
+    /// The texts in each device's journal and rejections.
     let kept: [Int: [RowName: Set<String>]]
 
     func findings() -> [String] {
@@ -50,7 +49,7 @@ struct UnseenJudge {
     }
 
     /// Whether a write replaced or deleted a text that its device showed. The app's first version does not show every
-    /// column of a row that it deletes.
+    /// column.
     private func wasShown(_ text: Text, to write: History.Write) -> Bool {
         guard let before = write.replaced[text.row] else { return false }
         if let value = before[text.column] { return value == text.value }
@@ -59,7 +58,6 @@ struct UnseenJudge {
 }
 
 extension World {
-    /// Returns the texts in the journal and the rejections.
     static func keptTexts(_ db: Database) throws -> [(RowName, String)] {
         let kept = try Row.fetchAll(
             db,

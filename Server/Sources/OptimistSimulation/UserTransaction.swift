@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// A transaction of a user: some random statements on some tables.
 struct UserTransaction {
     let device: Int
     let number: Int
@@ -13,9 +12,9 @@ struct UserTransaction {
     private var lastValue = 0
     private var knowsDue = false
     private var removed: Set<RowName> = []
-    /// The rows that were deleted and inserted again, which a comparison of the tables cannot show.
+    /// Rows that were deleted and inserted again, which a comparison of the tables cannot show.
     private(set) var reborn: Set<RowName> = []
-    /// The rows that were inserted and deleted again, which a comparison of the tables cannot show either.
+    /// Rows that were inserted and deleted again.
     private(set) var shortLived: Set<RowName> = []
 
     struct Undo: Error {}
@@ -27,8 +26,6 @@ struct UserTransaction {
         random = SplitMix64(seed: draw)
     }
 
-    /// Runs the statements.
-    ///
     /// - Throws: SQLite's errors, such as a violated constraint. Sometimes `Undo`, like an app that cancels a
     ///   transaction.
     mutating func run(in db: Database) throws {
@@ -163,7 +160,7 @@ struct UserTransaction {
             arguments: [Int(random.next() % 3) + 1, id])
     }
 
-    /// Deleting lists, to-dos and steps cascades to the rows that refer to them, or clears their references.
+    /// Deletions cascade, or clear references.
     private mutating func delete(_ table: String, in db: Database) throws {
         guard let id = try existing(table, db), try !isRestricted(table, id, db) else { return }
         try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
@@ -194,7 +191,6 @@ struct UserTransaction {
         return chance(0.02) ? "\(Refusals.prefix)\(text)" : text
     }
 
-    /// Returns one of a few names, or nil.
     private mutating func name() -> String? {
         let number = random.next() % 14
         return number < 2 ? nil : "name \(number)"

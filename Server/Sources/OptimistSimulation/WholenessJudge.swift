@@ -2,12 +2,11 @@
 
 /// Judges that transactions reach the server completely or not at all (S2, V5).
 ///
-/// Rows that other devices have also edited are skipped, because their owner may have changed. So are rows below a
-/// refused row, which are refused with it.
+/// Rows that other devices edited are skipped, because their owner may have changed. So are rows below a refused row.
 struct WholenessJudge {
     let history: History
 
-    /// - Parameter news: The writes that have just reached the server for the first time, at least in part.
+    /// - Parameter news: The writes that have just reached the server, at least in part.
     func findings(_ news: Set<Int>) -> [String] {
         news.sorted().compactMap { number in
             let write = history.writes[number]
@@ -30,7 +29,7 @@ struct WholenessJudge {
 
     private func isOnlyIts(_ row: RowName, _ number: Int) -> Bool { history.byRow[row] == [number] }
 
-    /// Whether a row or any ancestor was changed by another write, so that a cascade may have deleted it.
+    /// Whether another write changed a row or any ancestor, so that a cascade may have deleted it.
     private func refersToTouched(_ row: RowName, _ number: Int) -> Bool {
         var met: Set<RowName> = [row]
         var next = [row]

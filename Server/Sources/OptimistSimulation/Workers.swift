@@ -2,15 +2,13 @@
 
 package import Foundation
 
-/// Runs each seed in its own child process, one process per core, because a world runs on one thread.
+/// Runs each seed in its own child process, one per core.
 ///
-/// A crash or an endless loop is then a failure of one seed, not the end of the campaign. A seed also takes the same
-/// course as when it runs alone.
+/// A crash or an endless loop is then a failure of one seed, and a seed takes the same course as when it runs alone.
 package struct Workers: Sendable {
     /// The program. It accepts `arguments(seed)` and prints a ``SeedOutcome`` as JSON.
     package var executable: URL
     package var arguments: @Sendable (_ seed: UInt64) -> [String]
-    /// The number of processes that run at a time.
     package var count: Int
 
     package init(
@@ -22,8 +20,7 @@ package struct Workers: Sendable {
         self.arguments = arguments
     }
 
-    /// Fixes the order of sets and dictionaries. Backtraces are off, because they take longer than most runs and a
-    /// rerun of the seed can show them.
+    /// Fixes the order of sets and dictionaries. Backtraces are off, because they take longer than most runs.
     private static var environment: [String: String] {
         ProcessInfo.processInfo.environment.merging(
             ["SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"]
@@ -33,7 +30,7 @@ package struct Workers: Sendable {
     /// Runs seeds until `next` returns nil, then waits for the running ones.
     ///
     /// - Parameters:
-    ///   - next: Returns the next seed. Nil starts no more.
+    ///   - next: Returns the next seed.
     ///   - done: Receives each outcome, in the order of completion. An error it throws cancels the rest.
     /// - Throws: Errors of `done`, or if the program cannot be started.
     package func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {

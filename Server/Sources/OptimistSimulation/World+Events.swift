@@ -95,7 +95,7 @@ extension World {
 
     // MARK: - Restores and upgrades
 
-    /// Copies the device's file now and restores it later, so that all writes in between are lost.
+    /// Copies the file now and restores it later, so that all writes in between are lost.
     private func restore(_ number: Int, after seconds: Int) {
         let device = devices[number]
         let copy = device.disk.copy(SimulatedDevice.fileName)
@@ -127,7 +127,6 @@ extension World {
         }
     }
 
-    /// - Returns: Whether the device had an older version.
     @discardableResult
     func upgrade(_ device: SimulatedDevice) -> Bool {
         if device.app.schemaVersion == Tables.latestVersion { return false }
@@ -136,7 +135,6 @@ extension World {
         return true
     }
 
-    /// - Returns: Whether the server had an older version.
     @discardableResult
     func upgradeServer() -> Bool {
         if server.schema.version == Tables.latestVersion { return false }
@@ -206,9 +204,7 @@ extension World {
 
     private func isToCome(_ number: Int) -> Bool { withState { !$0.isHealed && $0.toCome.contains(number) } }
 
-    /// Starts a device for the first time.
-    ///
-    /// - Returns: Whether it had not been started before.
+    /// - Returns: Whether the device had not been started before.
     private func join(_ number: Int) -> Bool {
         guard withState({ $0.toCome.remove(number) }) != nil else { return false }
         start(devices[number])

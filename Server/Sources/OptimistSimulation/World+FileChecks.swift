@@ -41,8 +41,7 @@ extension World {
         ),
     ]
 
-    /// The maximum number of rows in the server's tables. The server records an epoch for each start and a day for each
-    /// day with a write.
+    /// The server records an epoch for each start, and a day for each day with a write.
     private static let serverBounds = [
         ("rows", rows, "SELECT count(*) FROM optimist_rows"),
         ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),

@@ -23,9 +23,8 @@ extension World {
         log("— everything is healed")
     }
 
-    /// Every few seconds, checks that a value a device reports as synced is or was on the server, and that a device
-    /// that is caught up equals the server. If nothing has changed since the last check, the app's status must be
-    /// correct.
+    /// Every few seconds, checks that synced values are or were on the server, and that a device that is caught up
+    /// equals the server. Without changes since the last check, the app's status must be correct.
     func lookNowAndThen() {
         scheduler.after(.seconds(17)) { [self] in
             for (number, device) in devices.enumerated() where device.launch != nil {
@@ -41,7 +40,7 @@ extension World {
         }
     }
 
-    /// Whether the device's file has changed since the last check. If not, that check still holds.
+    /// If not, the last check still holds.
     private func hasChanged(_ device: SimulatedDevice) -> Bool {
         let changes = device.disk.changes
         return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }
@@ -99,7 +98,6 @@ extension World {
                 """, arguments: [here]) ?? false
     }
 
-    /// Returns the engine's entry for a row, for debugging.
     private static func entry(of name: RowName, in db: Database) throws -> String {
         let sql = """
             WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?) AND lower(hex(id)) = ?
@@ -112,7 +110,7 @@ extension World {
         return entry + ", " + tables
     }
 
-    /// Returns the rows that are reported as different from the server's.
+    /// The rows that are reported as different from the server's.
     private static func unsettled(_ db: Database) throws -> Set<RowName> {
         Set(
             try Row.fetchAll(
@@ -120,8 +118,8 @@ extension World {
             ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 
-    /// Returns the columns without a value from the server. The server did not have one, or the device dropped it with
-    /// a parked row when the server was restored, and receives it with a page.
+    /// The columns without a value from the server: it did not have one, or the device dropped it with a parked row
+    /// when the server was restored.
     private static func unheard(_ db: Database) throws -> [RowName: Set<String>] {
         let columns = try Row.fetchAll(
             db,
@@ -137,7 +135,7 @@ extension World {
         }
     }
 
-    /// Whether all devices have sent everything and equal the server.
+    /// Whether everything is sent and all devices equal the server.
     func isQuiet() -> Bool {
         do {
             let server = withState { $0.history.present }
@@ -181,7 +179,6 @@ extension World {
         }
     }
 
-    /// Compares all devices and the server at the end.
     func judge() {
         let (history, server) = withState { ($0.history, $0.history.present) }
         var refused: [RowName: [Refused]] = [:]

@@ -5,7 +5,6 @@ import Optimist
 @_spi(Internals) import OptimistTesting
 
 extension World {
-    /// Observes the sync status of every running app, like its screens do.
     func followStatuses() {
         for (number, device) in devices.enumerated() {
             guard let launch = device.launch else { continue }
@@ -21,9 +20,7 @@ extension World {
         withState { state in devices.indices.allSatisfy { state.statuses[$0].map { $0.phase.isWorking } ?? false } }
     }
 
-    /// Checks that the last status an app received is correct (Q3).
-    ///
-    /// - Returns: That status. Nil if there is none.
+    /// Checks that the last status an app received is correct (Q3), and returns it.
     func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
         guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
         guard let status = withState({ $0.statuses[number] }) else {

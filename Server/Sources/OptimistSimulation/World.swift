@@ -9,7 +9,7 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// The world of a plan: devices, a server, the networks between them, and their users.
+/// Devices, a server, the networks between them, and their users.
 final class World: Sendable {
     struct State {
         var history = History()
@@ -23,7 +23,7 @@ final class World: Sendable {
         var log: [String] = []
         /// The last sync status of each running app, by device.
         var statuses: [Int: SyncStatus] = [:]
-        /// The number of changes on each device's disk when the judges last read it.
+        /// The number of changes on each disk when the judges last read it.
         var looked: [String: Int] = [:]
         /// The launch whose status is observed, by device.
         var followed: [Int: Int] = [:]
