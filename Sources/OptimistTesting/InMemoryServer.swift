@@ -63,11 +63,7 @@ public final class InMemoryServer: Sendable {
         self.init(schema: schema, validate: validate, workBudget: .unlimited, now: now)
     }
 
-    /// - Parameters:
-    ///   - schema: The server's schema.
-    ///   - validate: Refuses rows.
-    ///   - workBudget: The most work that one push may cause.
-    ///   - now: The server's clock.
+    /// - Parameter workBudget: The most work that one push may cause.
     package init(
         schema: Schema, validate: @escaping Validation = { _ in nil }, workBudget: WorkBudget,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -121,7 +117,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    /// Removes and returns the next fault. Throws if the request must not be applied.
+    /// Throws if the request must not be applied.
     private static func meet(_ operation: Operation, _ state: inout State) throws -> Fault? {
         if let outage = state.outage { throw outage }
         let fault = state.faults[operation]?.first
@@ -183,7 +179,7 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    /// Adds a listener. Returns a closure that removes it.
+    /// Returns a closure that removes the listener.
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) throws -> @Sendable () -> Void {
         let id = try state.withLock { state in
             if let outage = state.outage { throw outage }
@@ -209,7 +205,7 @@ extension RemotePush.Row {
 }
 
 extension SetError {
-    /// Converts a verdict into the error that produces it on a device. Nil if the verdict is not an error.
+    /// The error that produces a verdict on a device. Nil if the verdict is not an error.
     fileprivate init?(_ verdict: RemotePush.Verdict) {
         switch verdict {
         case .accepted, .merged, .mergedInto: return nil

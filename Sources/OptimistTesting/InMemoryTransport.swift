@@ -51,7 +51,7 @@ public final class InMemoryTransport: Transport {
     }
 }
 
-/// The outcome of one request. Its first event decides.
+/// The first event decides.
 private final class InMemoryExchange: Sendable {
     private enum State {
         case open(CheckedContinuation<TransportResponse, any Error>?)

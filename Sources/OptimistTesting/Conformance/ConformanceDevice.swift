@@ -5,18 +5,18 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// A device of a conformance world, with everything it has pushed, received and counted.
+/// A device of a conformance world.
 struct ConformanceDevice {
     let index: Int
     let remote: any Remote
     /// The device's id, which is also the origin of its counts.
     let id: String
     var reading = PageReading(from: "")
-    /// The last push, which the network may deliver again.
+    /// The network may deliver it again.
     private(set) var last: (push: RemotePush, drawn: [DrawnRow])?
     private var clock = HybridClock()
     private var number: Int64 = 0
-    /// The latest life that the device knows, by row.
+    /// The latest known lives.
     private var lives: [ConformanceKey: Int] = [:]
     private var totals: [ConformanceKey: [String: Int64]] = [:]
 
@@ -26,10 +26,10 @@ struct ConformanceDevice {
         id = "device\(index)seed\(seed)"
     }
 
-    /// The request that a device with counters sends at each launch, to find out whether its file was restored.
+    /// The request with which a device with counters finds out at each launch whether its file was restored.
     var rewindCheck: RemotePush { RemotePush(number: number, device: id, rows: [], origins: [id]) }
 
-    /// Learns the lives of rows from the pages read so far.
+    /// Learns the lives of rows from the pages.
     mutating func learn() {
         for (key, content) in reading.rows {
             switch content {
@@ -59,11 +59,9 @@ struct ConformanceDevice {
 
     // MARK: - Drawing
 
-    /// Draws the device's next push.
-    ///
     /// - Parameters:
     ///   - milliseconds: The device's wall-clock time.
-    ///   - arrival: The number of the push, counting the pushes of all devices.
+    ///   - arrival: The number of the push, counting those of all devices.
     mutating func draw(
         _ tables: [RemoteConformance.Table], at milliseconds: Int64, arrival: Int64, using random: inout SplitMix64
     ) -> (push: RemotePush, drawn: [DrawnRow]) {

@@ -77,25 +77,21 @@ public struct BrokenPromise: Sendable, Hashable, CustomStringConvertible {
 
 /// The result of ``RemoteConformance``.
 public struct ConformanceReport: Sendable, Hashable {
-    /// The number of calls and cases in a run. A zero means that the run could not test that case.
+    /// A zero means that the run could not test that case.
     package struct Counts: Sendable, Hashable {
         package var worlds = 0
-        /// Pushes with rows, not counting repetitions.
         package var pushes = 0
-        /// Repeated pushes, because the device lost the answer or the network duplicated the push.
+        /// The device lost the answer, or the network duplicated the push.
         package var repeats = 0
         package var pages = 0
-        /// Parts of snapshots. Zero if the remote does not offer snapshots.
+        /// Zero if the remote does not offer snapshots.
         package var snapshotPages = 0
-        /// Rows where a value of the remote won.
         package var merges = 0
-        /// Rows that the remote refused.
         package var refusals = 0
     }
 
     /// The first broken promise of each failed world. Empty if all passed.
     public var broken: [BrokenPromise] = []
-    /// The counts of all worlds together.
     package var counts = Counts()
 
     /// Whether no promise was broken.

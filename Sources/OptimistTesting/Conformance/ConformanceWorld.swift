@@ -4,9 +4,8 @@ import Optimist
 import OptimistCore
 import OptimistWire
 
-/// A world of ``RemoteConformance``: some devices of an account, whose actions a seed determines.
+/// Some devices of an account, whose actions a seed determines.
 struct ConformanceWorld {
-    /// The current step, starting at 1.
     private(set) var step = 0
     private(set) var counts = ConformanceReport.Counts()
     private let tables: [RemoteConformance.Table]
@@ -15,15 +14,14 @@ struct ConformanceWorld {
     private var random: SplitMix64
     private var initialCursor = ""
     private var hasSnapshots = true
-    /// The wall-clock time in milliseconds since 1970. It starts far in the past, so that no remote sees a clock ahead
-    /// of its own.
+    /// Milliseconds since 1970, far in the past, so that no remote sees a clock that is ahead.
     private var milliseconds: Int64 = 1_600_000_000_000
-    /// The number of pushes, not counting repetitions.
+    /// Not counting repetitions.
     private var arrivals: Int64 = 0
 
     private var names: [String] { tables.map(\.name) }
 
-    /// The number of times to try a call before its failure counts.
+    /// The attempts of a call before its failure counts.
     private static let attempts = 5
     /// The maximum number of consecutive pages without rows.
     private static let emptyPages = 20
@@ -37,7 +35,6 @@ struct ConformanceWorld {
         expected = ExpectedRows(tables, merging)
     }
 
-    /// - Throws: ``ConformanceFinding``, and `CancellationError`.
     mutating func run(steps: Int) async throws {
         try await connect()
         for _ in 0..<steps {
@@ -92,8 +89,7 @@ struct ConformanceWorld {
         }
     }
 
-    /// Sends the request that a device with counters sends at each launch. A remote may refuse it if it does not
-    /// support counters.
+    /// Sends the request of a device with counters at launch. A remote without counters may refuse it.
     private mutating func askForRewind(_ index: Int) async throws {
         guard tables.contains(where: { !$0.counters.isEmpty }) else { return }
         let device = devices[index]
@@ -160,9 +156,9 @@ struct ConformanceWorld {
         try await blame(key, index, try await reading(by: index))
     }
 
-    /// Determines why a reader had a wrong row, and throws the finding.
+    /// Throws the reason why a reader had a wrong row.
     ///
-    /// - Parameter reading: The rows of the same reader after another pull.
+    /// - Parameter reading: The same reader's rows after another pull.
     private mutating func blame(_ key: ConformanceKey, _ index: Int, _ reading: PageReading) async throws {
         guard let problem = expected.problem(at: key, in: reading) else {
             throw ConformanceFinding(
@@ -237,7 +233,6 @@ struct ConformanceWorld {
         throw ConformanceFinding(.takesSnapshots, "After a snapshot: \(problem.what)")
     }
 
-    /// - Returns: Nil if the remote does not offer snapshots.
     private func snapshot(_ request: RemoteSnapshot.Request, of remote: any Remote) async throws -> RemoteSnapshot? {
         try await attempt("snapshot()") {
             do { return try await remote.snapshot(request) } catch RemoteFailure.noSnapshots { return nil }
@@ -264,9 +259,9 @@ struct ConformanceWorld {
 
     // MARK: - Comparing
 
-    /// Returns the first row that differs from the expected one, and the finding.
+    /// Returns the first wrong row, and the finding.
     ///
-    /// - Parameter index: The reader. If it is nil, the reader must also receive its own pushes.
+    /// - Parameter index: If it is nil, the reader must also receive its own pushes.
     private func difference(
         in reading: PageReading, of index: Int?
     ) -> (key: ConformanceKey, problem: ConformanceFinding)? {
@@ -291,7 +286,7 @@ struct ConformanceWorld {
     }
 }
 
-/// A verdict `retry`, which counts as a temporary failure.
+/// A temporary failure.
 private struct ConformanceWait: Error, CustomStringConvertible {
     var description: String { "the verdict `retry`" }
 }

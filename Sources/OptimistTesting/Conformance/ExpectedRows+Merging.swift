@@ -5,19 +5,18 @@ import OptimistWire
 
 /// Merges pushed rows by the devices' clocks or in the order of arrival.
 extension ExpectedRows {
-    /// The promise that a wrong value breaks.
     var mergePromise: RemotePromise { merging == .byClock ? .mergesByClock : .mergesByTransaction }
 
-    /// Returns a finding if a remote without clocks sends clocks.
+    /// Returns a finding if a remote without clocks sends some.
     func sentClocks(_ patch: RowPatch, of key: ConformanceKey) -> ConformanceFinding? {
         guard merging == .byTransaction, patch.clocks?.latest != nil else { return nil }
         return ConformanceFinding(
             .mergesByTransaction, "\(key) comes with clocks, and devices follow clocks before transactions.")
     }
 
-    /// Returns a clock that follows the order of arrival.
+    /// Follows the order of arrival.
     ///
-    /// - Parameter isChangedByRemote: Whether the remote replaced the pushed value.
+    /// - Parameter isChangedByRemote: Whether the remote replaced the value.
     func clock(_ drawn: DrawnRow, isChangedByRemote: Bool = false) -> WriteClock {
         WriteClock(stamp: Stamp(rawValue: 2 * drawn.arrival + (isChangedByRemote ? 1 : 0)), device: "arrival")
     }

@@ -14,23 +14,21 @@ struct DrawnRow {
     let row: RemotePush.Row
     /// Whether the remote must refuse the row.
     let isRefused: Bool
-    /// The number of the push that first sent the row, counting the pushes of all devices.
+    /// The number of the first push with the row, counting those of all devices.
     var arrival: Int64 = 0
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
 }
 
-/// The rows that the remote must have, by its verdicts. Does not call the remote.
+/// The rows that the remote must have, by its verdicts.
 struct ExpectedRows {
     struct Expected {
         var row = MergeRow()
-        /// The device whose push last changed the row.
         var lastWriter = 0
-        /// Whether a push of the row arrived more than once.
         var wasRepeated = false
     }
 
     private(set) var rows: [ConformanceKey: Expected] = [:]
-    /// The refused rows, which the remote must not have.
+    /// The remote must not have these.
     private(set) var refused: Set<ConformanceKey> = []
     let counters: [String: Set<String>]
     let merging: RemoteConformance.Merging
@@ -42,8 +40,6 @@ struct ExpectedRows {
 
     // MARK: - Verdicts
 
-    /// Checks and applies the verdicts of a push.
-    ///
     /// - Throws: ``ConformanceFinding`` if a verdict is wrong.
     mutating func take(
         _ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow], groups: [Range<Int>], by device: Int, isRepeat: Bool
@@ -60,8 +56,7 @@ struct ExpectedRows {
         }
     }
 
-    /// Checks refusals against the generated rows. If a good row is refused and a bad one accepted, the verdicts are
-    /// swapped.
+    /// If a good row is refused and a bad one accepted, the verdicts are swapped.
     private func checkRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let pairs = zip(drawn, verdicts)
         let wronglyRefused = pairs.first { !$0.isRefused && $1.isRefusal }
@@ -163,7 +158,7 @@ struct ExpectedRows {
         }
     }
 
-    /// Accepts the remote's winning values. The remote may also have changed a value, which then has the latest clock.
+    /// The remote may also have changed a value, which then has the latest clock.
     private func takeMerged(
         _ patch: RowPatch, _ drawn: DrawnRow, _ after: inout MergeRow, _ incoming: MergeRow,
         _ outcome: MergeRow.Outcome
@@ -205,7 +200,7 @@ struct ExpectedRows {
 
     // MARK: - Rows
 
-    /// Returns the promise that a reader's version of a row breaks, if any.
+    /// Returns the promise that a reader's row breaks, if any.
     func problem(at key: ConformanceKey, in reading: PageReading) -> ConformanceFinding? {
         let content = reading.rows[key]
         guard let row = rows[key] else {
@@ -223,7 +218,7 @@ struct ExpectedRows {
         return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
     }
 
-    /// Returns the difference between a received row and the expected one, if any.
+    /// Returns the difference from the expected row, if any.
     func difference(_ content: RemotePage.Row.Content, _ row: MergeRow, _ table: String) -> ConformanceFinding? {
         switch content {
         case .deleted(let tombstone):

@@ -3,14 +3,14 @@
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// The rows that a reader has received, page after page. Does not call the remote.
+/// The rows that a reader has received.
 struct PageReading {
     private struct Brought: Hashable {
         let key: ConformanceKey
         let seq: Int64
     }
 
-    /// Within a page, a table's rows and its deleted rows are ordered separately.
+    /// A page orders a table's rows and its deleted rows separately.
     private struct Sequence: Hashable {
         let table: String
         let isDeleted: Bool
@@ -21,19 +21,16 @@ struct PageReading {
     private(set) var rows: [ConformanceKey: RemotePage.Row.Content] = [:]
     private var brought: Set<Brought> = []
     private var lastSeq: Int64 = 0
-    /// The number of rows that the previous page had of its last transaction, and whether it had room for more.
+    /// The rows of the last transaction in the previous page, and whether it had room for more.
     private var lastPage: (seq: Int64, hadRoom: Bool)?
 
     init(from cursor: String) { self.cursor = cursor }
 
-    /// Starts with the rows of a snapshot, at its cursor.
     init(from cursor: String, snapshot: [RemotePage.Row]) {
         self.cursor = cursor
         for row in snapshot { rows[row.key] = row.content }
     }
 
-    /// Adds a page.
-    ///
     /// - Throws: ``ConformanceFinding`` if the page cannot follow the previous ones.
     mutating func take(_ page: RemotePage, for request: RemotePage.Request, _ guarantees: RemoteGuarantees) throws {
         guard page.from == request.cursor else {

@@ -6,9 +6,8 @@ public import OptimistWire
 
 /// Tests whether a `Remote` keeps its promises, and describes each broken one.
 ///
-/// The kit works with any backend. It needs a remote for each of several devices of one account, and rows to write. A
-/// seed determines the writes, repeated pushes, lost answers, page sizes and cursors. The kit computes the rows that
-/// the backend must have, and compares.
+/// The kit needs a remote for each of several devices of one account, and rows to write. A seed determines the writes,
+/// repeated pushes, lost answers, page sizes and cursors.
 ///
 /// ```swift
 /// let notes = RemoteConformance.Table("note") { random in
@@ -118,7 +117,6 @@ public struct RemoteConformance: Sendable {
     }
 }
 
-/// A broken promise. It ends the world.
 struct ConformanceFinding: Error {
     let promise: RemotePromise
     let what: String

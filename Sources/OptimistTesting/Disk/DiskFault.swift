@@ -23,7 +23,6 @@ public enum DiskOperation: Sendable, Hashable, CaseIterable {
     /// Making writes durable.
     case sync
     /// Deleting a file.
-    /// Deleting a file.
     case delete
     /// Acquiring a write lock.
     case lock
@@ -41,14 +40,14 @@ public enum DiskOperation: Sendable, Hashable, CaseIterable {
 struct FaultRule {
     var fault: DiskFault
     var operations: Set<DiskOperation>
-    /// The number of matching operations that still succeed.
+    /// How many matching operations still succeed.
     var skipping: Int
-    /// The number of operations that fail after that.
+    /// How many fail after that.
     var times: Int
 }
 
 extension [FaultRule] {
-    /// Removes and returns the fault for this operation, if any.
+    /// Removes and returns the operation's fault, if any.
     mutating func take(_ operation: DiskOperation) -> DiskFault? {
         guard !isEmpty else { return nil }
         for index in indices where self[index].operations.contains(operation) {

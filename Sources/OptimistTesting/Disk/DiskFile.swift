@@ -2,23 +2,20 @@
 
 import OptimistCore
 
-/// A file of a simulated disk: its visible bytes, and the unsynced changes that a power loss may undo.
+/// A file's visible bytes, and the unsynced changes that a power loss may undo.
 struct DiskFile {
-    /// An unsynced change, with the data it replaced.
     private enum Change {
         case write(offset: Int, new: [UInt8], old: [UInt8], oldCount: Int)
         case truncate(to: Int, tail: [UInt8])
     }
 
-    /// The bytes that programs see.
     private(set) var bytes: [UInt8] = []
     private var unsynced: [Change] = []
     /// Whether the file survives a power loss. True after its first sync.
     private(set) var isDurable = false
     var sharedMemory: SharedMemory?
 
-    /// An array, because appending a slice of one is a fast copy. In debug builds, other sequences of zeros took a
-    /// third of a simulation's time.
+    /// In debug builds, appending other sequences of zeros took a third of a simulation's time.
     private static let zeros = [UInt8](repeating: 0, count: 1 << 16)
 
     mutating func write(_ new: UnsafeRawBufferPointer, at offset: Int) {
@@ -47,7 +44,7 @@ struct DiskFile {
         }
     }
 
-    /// Simulates a power loss: each unsynced change is kept, lost or kept in part, independently of the others.
+    /// Keeps, loses or partly keeps each unsynced change.
     ///
     /// - Returns: Whether the file still exists.
     mutating func losePower(_ random: inout SplitMix64) -> Bool {
@@ -76,7 +73,7 @@ struct DiskFile {
         }
     }
 
-    /// Applies a change again; of a write only the first part of its bytes.
+    /// Applies a change again, or the first part of a write.
     private mutating func redo(_ change: Change, _ part: Double) {
         switch change {
         case .write(let offset, let new, _, _):
@@ -88,7 +85,7 @@ struct DiskFile {
     }
 }
 
-/// The shared memory and locks of the processes that have a write-ahead log open.
+/// The shared memory and locks of a write-ahead log.
 final class SharedMemory {
     private(set) var regions: [UnsafeMutableRawBufferPointer] = []
     /// For each of SQLite's eight locks: the number of shared holders, or -1 if it is exclusive.

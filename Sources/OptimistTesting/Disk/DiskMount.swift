@@ -2,21 +2,20 @@
 
 public import Foundation
 
-/// The view of a simulated disk from one process. All mounts share the files, but each has its own handles and faults.
-/// Safe to use from any thread.
+/// The view of a simulated disk from one process. Mounts share the files, but each has its own handles and faults. Safe
+/// to use from any thread.
 public struct DiskMount: Sendable {
     let disk: SimulatedDisk
     let number: Int
 
-    /// Returns the URL of a file on this disk, for this process to open.
+    /// Returns the URL of a file on this disk.
     ///
-    /// - Parameter name: A single path component, such as `planner.sqlite`. In all mounts, the name refers to the same
-    ///   file.
+    /// - Parameter name: A single path component, such as `planner.sqlite`. It refers to the same file in all mounts.
     @_spi(Internals) public func url(_ name: String) -> URL {
         URL(filePath: "\(SimulatedVFS.prefix)\(disk.number)/\(number)/\(name)", directoryHint: .notDirectory)
     }
 
-    /// Whether the process is alive. False after a kill, a crash or a power loss.
+    /// False after a kill, a crash or a power loss.
     var isAlive: Bool { disk.withState { $0.mounts[number].isAlive } }
 
     /// Returns how many times the process has performed an operation.

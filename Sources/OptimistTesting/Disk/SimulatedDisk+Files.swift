@@ -2,10 +2,8 @@
 
 import GRDBSQLite
 
-/// The file operations of SQLite's VFS, in terms of its result codes.
+/// The file operations of SQLite's VFS.
 extension SimulatedDisk {
-    /// Performs an operation that may fail or kill the process.
-    ///
     /// - Parameter work: Receives the fraction to perform: 1, or less if the process dies.
     private func perform(
         _ operation: DiskOperation, _ handle: Int, _ work: (inout State, OpenFile, Double) -> Int32
@@ -25,7 +23,7 @@ extension SimulatedDisk {
         return code
     }
 
-    /// - Returns: A handle, or nil if the file does not exist or the process is dead.
+    /// - Returns: Nil if the file does not exist or the process is dead.
     func open(_ name: String, mount: Int, flags: Int32) -> Int? {
         withState { state in
             guard state.mounts.indices.contains(mount), case .go = state.admit(.open, mount) else { return nil }
@@ -79,7 +77,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// If the process dies at a sync, the sync has no effect.
+    /// If the process dies at a sync, it has no effect.
     func sync(_ handle: Int) -> Int32 {
         perform(.sync, handle) { state, open, part in
             if part == 1 { state.files[open.file].sync() }
@@ -109,7 +107,7 @@ extension SimulatedDisk {
         return code
     }
 
-    /// Whether the file exists and is not empty, like SQLite's own check.
+    /// Ignores empty files, like SQLite's own check.
     func exists(_ name: String, mount: Int) -> Bool {
         withState { state in
             guard state.mounts.indices.contains(mount), state.mounts[mount].isAlive else { return false }

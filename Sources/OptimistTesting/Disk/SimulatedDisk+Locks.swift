@@ -2,7 +2,6 @@
 
 import GRDBSQLite
 
-/// SQLite's locks, between processes and between connections of one process.
 extension SimulatedDisk {
     func lock(_ handle: Int, level: Int32) -> Int32 {
         let code = level >= SQLITE_LOCK_RESERVED ? admitLock(handle) : SQLITE_OK
@@ -40,7 +39,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// The index of the write lock among SQLite's eight locks.
+    /// Among SQLite's eight locks.
     private static let writeLock = 0
 
     func lockShared(_ handle: Int, first: Int, count: Int, flags: Int32) -> Int32 {
@@ -57,8 +56,6 @@ extension SimulatedDisk {
     }
 }
 
-/// A wrapper that passes an address out of a lock.
-///
 /// `@unchecked`: only SQLite accesses the memory, under its own locks.
 struct SendablePointer: @unchecked Sendable {
     let address: UnsafeMutableRawPointer
@@ -83,7 +80,7 @@ extension SimulatedDisk.State {
         }
     }
 
-    /// Returns the memory that the live connections share. The first of them starts with empty memory.
+    /// The first live connection starts with empty memory.
     mutating func sharedMemory(_ handle: Int, _ own: SimulatedDisk.OpenFile) -> SharedMemory {
         if let memory = own.sharedMemory { return memory }
         let isShared = open.values.contains { other in

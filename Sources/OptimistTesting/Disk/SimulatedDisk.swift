@@ -5,8 +5,7 @@ import OptimistCore
 
 /// An in-memory disk for SQLite that can fail, fill up, and lose unsynced data in a power loss.
 ///
-/// A process accesses it through a mount, which provides a directory. SQLite, and thus GRDB and `Store`, can open files
-/// there as anywhere else:
+/// A process accesses it through a mount, where SQLite, and thus GRDB and `Store`, can open files as anywhere else:
 ///
 /// ```swift
 /// let disk = SimulatedDisk(seed: 7)
@@ -15,12 +14,10 @@ import OptimistCore
 /// mount.crash(atChange: 40)  // The process dies at its 40th write, truncation, sync or deletion from now.
 /// ```
 ///
-/// Files exist as long as the disk. Several mounts share the files, like several processes. Safe to use from any
-/// thread.
+/// Several mounts share the files, like several processes. Safe to use from any thread.
 ///
 /// > Note: The first disk registers an SQLite VFS as the default. It forwards all other paths to the system's VFS.
 @_spi(Internals) public final class SimulatedDisk: Sendable {
-    /// An open SQLite file handle.
     struct OpenFile {
         let file: Int
         let mount: Int
@@ -35,7 +32,7 @@ import OptimistCore
     struct MountState {
         var isAlive = true
         var counts: [DiskOperation: Int] = [:]
-        /// The number of changes that still succeed before the process dies at one.
+        /// How many changes still succeed before the process dies.
         var fuse: Int?
         var faults: [FaultRule] = []
         var deathWatch: [@Sendable () -> Void] = []
@@ -57,8 +54,7 @@ import OptimistCore
     let number: Int
     private let state: Mutex<State>
 
-    /// - Parameter seed: Determines the data lost in a power loss, and how much of a write takes effect when its
-    ///   process dies.
+    /// - Parameter seed: Determines the data lost in a power loss, and the effect of a write when its process dies.
     public init(seed: UInt64) {
         state = Mutex(State(random: SplitMix64(seed: seed)))
         number = SimulatedVFS.nextDiskNumber()
@@ -150,8 +146,6 @@ extension SimulatedDisk.State {
         return files.count - 1
     }
 
-    /// Kills a process: its handles fail and its locks are released.
-    ///
     /// - Returns: The closures to call.
     mutating func die(_ mount: Int) -> [@Sendable () -> Void] {
         guard mounts[mount].isAlive else { return [] }
@@ -161,7 +155,7 @@ extension SimulatedDisk.State {
         return mounts[mount].deathWatch
     }
 
-    /// Whether an operation may proceed, and the closures to call if the process dies.
+    /// Whether an operation may proceed.
     enum Admission {
         case go
         case fail(DiskFault)

@@ -2,8 +2,7 @@
 
 import GRDBSQLite
 
-/// SQLite's structure for an open simulated file. SQLite allocates it and requires its own structure as the first
-/// member.
+/// SQLite allocates it, and requires its own structure as the first member.
 struct SimulatedFile {
     private var base: sqlite3_file
     private var disk: Unmanaged<SimulatedDisk>

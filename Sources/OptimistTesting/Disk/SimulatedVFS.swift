@@ -14,7 +14,7 @@ enum SimulatedVFS {
     private struct Disks {
         var lastNumber = 0
         var disks: [Int: Weak] = [:]
-        /// The threads whose last lock request failed on a simulated disk. They retry without sleeping.
+        /// Threads that retry a lock on a simulated disk without sleeping.
         var impatient: Set<ThreadID> = []
     }
 
@@ -36,7 +36,7 @@ enum SimulatedVFS {
 
     static func unregister(_ number: Int) { disks.withLock { _ = $0.disks.removeValue(forKey: number) } }
 
-    /// Returns the disk, mount and name of a simulated path. Nil for all other paths.
+    /// Nil if the path is not simulated.
     static func resolve(_ path: UnsafePointer<CChar>?) -> (disk: SimulatedDisk?, mount: Int, name: String)? {
         guard let path, strncmp(path, prefix, prefix.utf8.count) == 0 else { return nil }
         let parts = String(cString: path).dropFirst(prefix.count).split(separator: "/", maxSplits: 2)

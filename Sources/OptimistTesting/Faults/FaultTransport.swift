@@ -140,7 +140,6 @@ public final class FaultTransport: Transport {
     }
 }
 
-/// The first bytes of a body, followed by its end or an error.
 private struct CutBody: AsyncSequence, Sendable {
     let body: ResponseBody
     let count: Int

@@ -8,8 +8,8 @@ public import OptimistSession
 
 /// Simulated installations of an app that store and send their health with the real code, to any server.
 ///
-/// A seed determines everything: the versions that run, how each launch ends, clock errors, and network losses. The
-/// fleet records the truth, so that a test can compare it with a server's figures.
+/// A seed determines the versions, the ends of launches, clock errors, and network losses. The fleet records the truth,
+/// for comparison with a server's figures.
 ///
 /// ```swift
 /// var fleet = HealthFleet(app: "campus", at: folder, server: server, transport: transport, seed: 1)
@@ -119,7 +119,7 @@ public import OptimistSession
         for launch in 0..<Int.random(in: 1...max(1, launches), using: &random) {
             let isUpdate = launch > 0 && version + 1 < versions.count && Double.random(in: 0..<1, using: &random) < 0.3
             if isUpdate { version += 1 }
-            // An update replaces the running version, which does not count as a kill.
+            // An update replaces the running version without a kill.
             if let killed, !isUpdate { truth.killed(killed.version, isUnsent: killed.isUnsent) }
             killed = nil
             let one = versions[version]
@@ -147,7 +147,7 @@ public import OptimistSession
         try await sendEverything(directory, versions[version], shelf, network, time, install, &truth)
     }
 
-    /// Launches once more to count the end of the previous launch, and sends until the server has confirmed everything.
+    /// Counts the end of the last launch, and sends until the server has confirmed everything.
     private func sendEverything(
         _ directory: URL, _ version: Version, _ shelf: ReportShelf, _ network: BadNetwork, _ time: Date, _ install: Int,
         _ truth: inout Truth
@@ -172,7 +172,7 @@ public import OptimistSession
         )
     }
 
-    /// Does a random part of a launch's work before it ends: nothing, counting, or counting and sending.
+    /// Does nothing, counts, or counts and sends.
     private func settle(_ health: AppHealth, _ random: inout SplitMix64) async throws {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: break
@@ -216,7 +216,7 @@ private final class ReportShelf: CrashSource {
         }
     }
 
-    /// Returns all reports, including those that were counted already.
+    /// Including those that were counted already.
     func reports() -> [CrashReport] { kept.withLock { $0.reports } }
 }
 
@@ -253,7 +253,7 @@ private final class BadNetwork: Transport {
         case .lost: throw TransportError(.unreachable, .notSent)
         case .twice: _ = try await base.send(request)
         case .afterFormer:
-            // Delivers the previous report again, after this one.
+            // Delivers the previous report again.
             let answer = try await base.send(request)
             if let former { _ = try await base.send(former) }
             return answer

@@ -47,11 +47,9 @@ public struct LinkConditions: Sendable, Hashable {
 @_spi(Internals) public enum NetworkTrouble: String, Sendable, Hashable, CaseIterable {
     /// The device had no network.
     case offline
-    /// The request was lost.
     case requestLost
     /// The server processed the request, but its answer was lost.
     case answerLost
-    /// The request arrived twice.
     case duplicated
     /// The answer's body was truncated.
     case truncated

@@ -19,12 +19,9 @@ public final class SimulatedLink: Sendable {
     private let server: SimulatedServer
     private let state: Mutex<State>
 
-    /// Creates a link where every message arrives.
-    ///
     /// - Parameters:
-    ///   - scheduler: The scheduler of the simulation.
     ///   - server: The server at the other end.
-    ///   - seed: Determines the fate of each message, but not the order of jobs.
+    ///   - seed: Determines the fate of each message.
     init(scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64) {
         self.scheduler = scheduler
         self.server = server
@@ -42,7 +39,7 @@ public final class SimulatedLink: Sendable {
     /// The number of requests sent.
     public var requests: Int { state.withLock { $0.requests } }
 
-    /// Returns the transport of one process on the device. It stops working when the process dies.
+    /// Returns a transport that stops working when the process dies.
     func transport(for process: SimulatedProcess) -> some Transport {
         SimulatedTransport(link: self, process: process)
     }
@@ -89,7 +86,7 @@ public final class SimulatedLink: Sendable {
         }
     }
 
-    /// Returns the body, either complete, broken off with an error, or silently truncated as by a proxy.
+    /// Complete, broken off with an error, or silently truncated as by a proxy.
     private func body(_ bytes: [UInt8]) -> ResponseBody {
         guard !bytes.isEmpty, meets(.truncated, conditions.truncation) else { return ResponseBody(bytes) }
         let part = Array(bytes.prefix(Int(draw() % UInt64(bytes.count))))
@@ -101,7 +98,7 @@ public final class SimulatedLink: Sendable {
         return ResponseBody(chunks)
     }
 
-    /// Returns the delay of a stream's message. Nil if the stream has broken.
+    /// Nil if the stream has broken.
     func streamDelay() -> Duration? {
         guard conditions.isOnline, !meets(.streamCut, conditions.streamCut) else { return nil }
         return delay()
@@ -111,9 +108,7 @@ public final class SimulatedLink: Sendable {
 
     /// Delivers one call to a remote, which may be lost, duplicated, or processed without an answer.
     ///
-    /// - Parameters:
-    ///   - process: The calling process.
-    ///   - backend: The process that executes the call, even if the caller dies.
+    /// - Parameter backend: Executes the call, even if the caller dies.
     func carry<Answer: Sendable>(
         from process: SimulatedProcess, to backend: SimulatedProcess,
         _ call: @escaping @Sendable () async throws -> Answer
@@ -214,7 +209,7 @@ final class Exchange: Sendable {
 
     init(_ process: SimulatedProcess) { self.process = process }
 
-    /// Returns whether to send the request. False if it was cancelled or its process is dead.
+    /// False if the request was cancelled or its process is dead.
     func begin(_ waiting: UnsafeContinuation<TransportResponse, any Error>) -> Bool {
         let isCancelled = state.withLock { state in
             if case .cancelled = state { return true }
@@ -225,7 +220,7 @@ final class Exchange: Sendable {
         return !isCancelled && process.isAlive
     }
 
-    /// Resumes the caller with the answer, unless its process is dead.
+    /// Does nothing if the process is dead.
     func finish(_ result: Result<TransportResponse, any Error>) {
         if process.isAlive { end(result) }
     }

@@ -3,7 +3,7 @@
 import OptimistCore
 import OptimistSession
 
-/// A streaming response whose messages reach the device in order, until it breaks.
+/// A streaming response whose messages arrive in order, until it breaks.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SimulatedStream: Sendable {
     private struct State {
@@ -30,7 +30,7 @@ final class SimulatedStream: Sendable {
     func send(_ text: String) {
         guard isOpen else { return }
         guard let delay = link.streamDelay() else {
-            // A broken stream is silent, so only a timeout reveals it to the device.
+            // A broken stream is silent, so only a timeout reveals it.
             return state.withLock { $0.isOpen = false }
         }
         let scheduler = link.scheduler

@@ -8,14 +8,12 @@ package import OptimistCore
 /// Create it with `SimulatedScheduler.process(_:)`. A device that restarts has a new process with the same disk.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedProcess: TaskExecutor, SerialExecutor {
-    /// The name that the test gave it, for messages.
     let name: String
     let number: Int
     private let scheduler: SimulatedScheduler
 
     private struct State {
         var isAlive = true
-        /// The number of jobs that may still run before the process dies.
         var fuse: Int?
         var hasDiedAtCount = false
         var jobs = 0
@@ -102,11 +100,9 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
         for task in tasks { task.cancel() }
     }
 
-    /// Creates the dependencies for code in this process.
-    ///
     /// - Parameters:
     ///   - seed: Determines the code's randomness, including its ids.
-    ///   - wallClock: The device's wall clock. Default: virtual time, starting at 2026-01-01.
+    ///   - wallClock: Default: virtual time, starting at 2026-01-01.
     package func dependencies(seed: UInt64, wallClock: (@Sendable () -> Date)? = nil) -> Dependencies {
         let ids = Mutex(SplitMix64(seed: seed ^ 0x1D5))
         return Dependencies(
@@ -123,15 +119,14 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
 
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    /// Never fails, because everything runs on one thread.
     public func checkIsolated() {}
 }
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedScheduler {
-    /// Returns a wall clock that starts at the same time in every run.
+    /// Starts at the same time in every run.
     ///
-    /// - Parameter skew: Its error in seconds. Default: 0.
+    /// - Parameter skew: The clock's error in seconds. Default: 0.
     public func wallClock(skew: @escaping @Sendable () -> Double = { 0 }) -> @Sendable () -> Date {
         { [self] in
             let (seconds, attoseconds) = now.components
@@ -141,7 +136,7 @@ extension SimulatedScheduler {
     }
 }
 
-/// The virtual clock of a simulation, for one process.
+/// The virtual clock of one process.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SimulatedClock: Clock {
     struct Instant: InstantProtocol {
@@ -163,7 +158,7 @@ struct SimulatedClock: Clock {
 }
 
 extension UUID {
-    /// Creates a random UUID (version 4) from a reproducible generator.
+    /// Creates a version 4 UUID from a reproducible generator.
     init(drawnFrom random: inout some RandomNumberGenerator) {
         let (high, low) = (random.next(), random.next())
         func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }

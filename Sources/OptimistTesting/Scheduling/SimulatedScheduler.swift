@@ -27,7 +27,7 @@ import OptimistCore
 
     private struct State {
         var ready: [Ready] = []
-        /// The jobs of dead processes. They run at the end of the simulation, to free their memory.
+        /// The jobs of dead processes, which run at the end of the simulation to free their memory.
         var limbo: [Ready] = []
         var timers = TimerQueue<@Sendable () -> Void>()
         var now = Duration.zero
@@ -48,7 +48,7 @@ import OptimistCore
 
     /// The virtual time since the start.
     public var now: Duration { state.withLock { $0.now } }
-    /// The seconds that ``skip(seconds:)`` has added to every wall clock.
+    /// The seconds added by ``skip(seconds:)``.
     var skippedSeconds: Double { state.withLock { $0.skippedSeconds } }
     /// The number of jobs that have run. A job is the code of a task between two suspensions.
     public var steps: Int { state.withLock { $0.steps } }
@@ -213,7 +213,6 @@ struct Trace {
 private struct Sleepers {
     private var lastID = 0
     private var asleep: [Int: UnsafeContinuation<Void, any Error>] = [:]
-    /// The tasks that were cancelled before they fell asleep.
     private var cancelled: Set<Int> = []
 
     mutating func newID() -> Int {
@@ -221,7 +220,7 @@ private struct Sleepers {
         return lastID
     }
 
-    /// Returns false if the sleeper was already cancelled.
+    /// Returns false if the sleeper was cancelled first.
     mutating func add(_ id: Int, _ wake: UnsafeContinuation<Void, any Error>) -> Bool {
         if cancelled.remove(id) != nil { return false }
         asleep[id] = wake

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A queue ordered by due time. Entries with equal times keep the order of insertion.
+/// Sorted by due time. Entries with equal times keep the order of insertion.
 struct TimerQueue<Content> {
     private struct Entry {
         var due: Duration
@@ -10,11 +10,10 @@ struct TimerQueue<Content> {
         static func < (a: Self, b: Self) -> Bool { (a.due, a.number) < (b.due, b.number) }
     }
 
-    /// A binary heap.
     private var heap: [Entry] = []
     private var lastNumber: UInt64 = 0
 
-    /// The time of the first entry. Nil if the queue is empty.
+    /// Nil if the queue is empty.
     var nextDue: Duration? { heap.first?.due }
 
     mutating func add(_ content: Content, due: Duration) {

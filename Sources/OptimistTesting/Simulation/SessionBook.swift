@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// The sessions of a simulated server, which accepts every password.
+/// A simulated server's sessions. It accepts every password.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SessionBook: Sendable {
     private struct Entry {

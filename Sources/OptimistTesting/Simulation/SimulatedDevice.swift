@@ -69,13 +69,13 @@ public final class SimulatedDevice: Sendable {
     /// The network between the device and the server, which can fail.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
-    /// Nil if the device syncs with the simulated server.
+    /// Nil if the device uses the simulated server.
     private let remote: RemoteOfDevice?
     private let seed: UInt64
     private let credentials = InMemoryCredentialStore()
     private let state: Mutex<State>
 
-    /// Logging is off, because a simulation causes thousands of faults.
+    /// A simulation causes thousands of faults.
     private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
     /// The name of the app's database file.
@@ -95,7 +95,7 @@ public final class SimulatedDevice: Sendable {
         self.init(name: name, app: app, scheduler: scheduler, server: server, remote: nil, seed: seed)
     }
 
-    /// Creates a device that syncs with the simulated server, or with a remote if there is one.
+    /// - Parameter remote: Replaces the simulated server.
     init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer,
         remote: RemoteOfDevice?, seed: UInt64
@@ -129,7 +129,6 @@ public final class SimulatedDevice: Sendable {
     @_spi(Internals) public var launches: Int { state.withLock { $0.launches } }
     /// The reason why the last launch could not open the database. Nil if it could.
     public var launchFailure: (any Error)? { state.withLock { $0.launchFailure } }
-    /// All processes so far.
     @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Launches the app, unless it is running. The app opens its database, signs in if necessary, and syncs.
@@ -225,10 +224,10 @@ public final class SimulatedDevice: Sendable {
             onMassRemoval: { _ in .remove })
     }
 
-    /// Returns the tables where this device may lack rows, by its remote's answers. Nil if it syncs with the server.
+    /// Where this device may lack rows, by its remote's answers. Nil if it uses the server.
     func behind(of tables: [String]) -> [String]? { remote?.book.behind(name, of: tables) }
 
-    /// Signs in, retrying until it succeeds, like a patient user at the sign-in screen.
+    /// Retries until it succeeds, like a patient user.
     private func signIn(_ session: Session, _ process: SimulatedProcess) async {
         let clock = SimulatedClock(scheduler: scheduler, process: process)
         while process.isAlive, !state.withLock({ $0.isSignedIn }) {
@@ -242,7 +241,7 @@ public final class SimulatedDevice: Sendable {
     }
 }
 
-/// Always reports a network, so the engine must detect failures itself.
+/// The engine must detect failures itself.
 private struct AlwaysOnline: Reachability {
     var updates: AsyncStream<NetworkPath> { AsyncStream { $0.yield(NetworkPath(isOnline: true)) } }
 }

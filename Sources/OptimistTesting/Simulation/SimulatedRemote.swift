@@ -3,13 +3,13 @@
 import Optimist
 import OptimistCore
 
-/// The times when the devices of a simulation last pushed and pulled, in virtual time.
+/// The last pushes and pulls of devices, in virtual time.
 final class RemoteBook: Sendable {
     private struct State {
         var lastPush = Duration.zero
-        /// By device and table: the start of the last pull after which nothing was left to receive.
+        /// The start of the last pull after which nothing was left to receive, by device and table.
         var received: [String: [String: Duration]] = [:]
-        /// The account's tables, by the last answer to a device. Nil means all.
+        /// By the last answer to a device. Nil means all tables.
         var served: Set<String>?
     }
 
@@ -25,7 +25,7 @@ final class RemoteBook: Sendable {
         }
     }
 
-    /// Returns the tables where a device may lack rows that others have pushed, sorted by name.
+    /// Where a device may lack rows that others have pushed, sorted by name.
     func behind(_ device: String, of tables: [String]) -> [String] {
         state.withLock { state in
             let served = tables.filter { state.served?.contains($0) ?? true }
@@ -34,7 +34,7 @@ final class RemoteBook: Sendable {
     }
 }
 
-/// Connects one launch of a device to a remote, over the device's link.
+/// One launch's connection to a remote, over the device's link.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SimulatedRemote: Remote {
     let base: any Remote

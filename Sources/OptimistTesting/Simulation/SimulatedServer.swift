@@ -91,7 +91,6 @@ public final class SimulatedServer: Sendable {
     }
     /// The number of times the server was started.
     @_spi(Internals) public var starts: Int { state.withLock { $0.starts } }
-    /// All processes so far.
     @_spi(Internals) public var processes: [SimulatedProcess] { state.withLock { $0.processes } }
 
     /// Starts the server, unless it is running.
@@ -135,9 +134,7 @@ public final class SimulatedServer: Sendable {
         for stream in streams { stream.cut() }
     }
 
-    /// Returns the account's current state. Nil if the server is down.
-    ///
-    /// - Throws: The store's error.
+    /// Nil if the server is down.
     func present() async throws -> SyncState? {
         let service = state.withLock { $0.running?.service }
         return try await service?.state(of: Self.account)
