@@ -2,20 +2,16 @@
 
 /// A measurement with one or more lines in the table.
 protocol Benchmark: Sendable {
-    /// The name for `--only`.
     static var name: String { get }
 
     init(effort: Effort)
 
-    /// Measures, and reports each figure as soon as it is ready.
-    ///
-    /// - Parameter folder: A folder that outlives the benchmark, because databases open files as long as they exist.
+    /// - Parameter folder: Outlives the benchmark, because databases open files as long as they exist.
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws
 }
 
-/// The amount of work per figure.
 struct Effort: Sendable {
-    /// Uses few rounds and rows, only to show that the benchmarks run.
+    /// Few rounds and rows, only to show that the benchmarks run.
     var isQuick: Bool
     var gauge: Gauge
 

@@ -2,7 +2,7 @@
 
 import OptimistSession
 
-/// The targets of the figures, for the machine at hand. A ratio is Optimist's time or size divided by its rival's.
+/// The targets of the figures. A ratio is Optimist's time or size divided by its rival's.
 ///
 /// They were set before the code was written, from measurements of the rivals and of the parts alone.
 enum Thresholds {
@@ -25,7 +25,7 @@ enum Thresholds {
     /// The p99 of local writes while a million rows arrive, compared with an idle store.
     static let writeMeanwhile = Target.ratio(atMost: 10)
     /// The p99 interval between states of a live query of another table, compared with an idle store. Includes the
-    /// app's pauses of 10 ms between writes.
+    /// app's pauses of 10 ms.
     static let statesMeanwhile = Target.ratio(atMost: 10)
     /// Opening a file with a million pending rows.
     static let opening = Target.milliseconds(atMost: 100)
@@ -69,7 +69,7 @@ enum Thresholds {
     /// A hundredth of a frame each: processing a scroll step, and creating the next snapshot.
     static let feedStep = Target.microseconds(atMost: 160)
     static let feedSnapshot = Target.microseconds(atMost: 160)
-    /// Loading a page and reporting its insertions, compared with a difference of the two lists of ids.
+    /// Loading a page and reporting its insertions, compared with a difference of the two lists.
     static let feedPage = Target.ratio(atMost: 2)
     /// The cached pictures, and about 300 bytes per item.
     static let feedMemory = Target.megabytes(atMost: 12)

@@ -7,7 +7,7 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// `optimist account`: the operator's commands for a server's accounts, whether or not the server runs.
+/// The operator's commands for a server's accounts, whether or not the server runs.
 struct AccountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account", abstract: "List, invite, reset, export, sign out and delete the accounts of a server.",

@@ -11,7 +11,6 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// The server that `optimist account` works on.
 struct AccountOptions: ParsableArguments {
     @OptionGroup var options: PlaceOptions
 
@@ -20,8 +19,6 @@ struct AccountOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Executes an order and prints the result.
-    ///
     /// - Parameter lines: Formats the result for people. Not used with `--json`.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
         let orders = OperatorOrders(place: try options.place, shared: shared, command: "account")
@@ -31,14 +28,12 @@ struct AccountOptions: ParsableArguments {
     }
 }
 
-/// Executes an operator's order in a database or a data directory, or through the socket of a running server.
+/// Executes an operator's order in a database or a data directory, or through a running server's socket.
 struct OperatorOrders {
     var place: PlaceOptions.Place
     var shared: DatabaseOptions
-    /// The name of the command, for errors and logs.
     var command: String
 
-    /// - Parameter show: Receives the result.
     func carryOut(_ order: AccountOrder, show: (JSON) -> Void) async throws {
         switch place {
         case .database(let url):

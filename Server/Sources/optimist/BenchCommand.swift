@@ -7,7 +7,7 @@ import OptimistLab
 import OptimistProxy
 import Synchronization
 
-/// `optimist bench --stories`: measures Optimist against the way apps usually work.
+/// `optimist bench --stories`.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Play the five stories in the old way and with Optimist, and compare.",

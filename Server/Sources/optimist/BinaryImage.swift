@@ -5,15 +5,15 @@ import Foundation
 /// A 64-bit ELF or Mach-O executable, or its debugging symbols.
 struct BinaryImage {
     let file: URL
-    /// The build id or UUID, in lower-case hexadecimal digits.
+    /// In lower-case hexadecimal digits.
     let id: String
-    /// The address of the image's first byte. A frame's offset is added to it.
+    /// The address of the image's first byte, to which a frame's offset is added.
     let base: UInt64
 
-    /// The bytes read from the start of a file. They contain the notes and load commands.
+    /// The start of a file contains the notes and load commands.
     private static let headBytes = 1 << 20
 
-    /// Nil if the file is neither 64-bit ELF nor Mach-O, or does not have an id.
+    /// Nil if the file has another format or does not have an id.
     init?(_ file: URL) {
         guard let handle = try? FileHandle(forReadingFrom: file),
             let data = try? handle.read(upToCount: Self.headBytes), data.count > 64

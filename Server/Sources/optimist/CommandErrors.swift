@@ -6,9 +6,9 @@ import Logging
 import OptimistCore
 import OptimistServer
 
-/// Runs a command, prints an error to standard error as a sentence, and exits with status 1.
+/// Prints an error as a sentence to standard error, and exits with status 1.
 ///
-/// - Parameter path: The file or place the command works on. It precedes errors of the system, which may not name it.
+/// - Parameter path: Precedes errors of the system, which may not name the file or place.
 func explainingErrors(of command: String, at path: String, _ work: () async throws -> Void) async throws {
     let message: String
     do {
@@ -37,7 +37,7 @@ enum DataDirectory {
         #endif
     }
 
-    /// Returns the directory in an environment variable. Nil if it does not contain an absolute path.
+    /// Nil if the variable is not an absolute path.
     private static func directory(_ variable: String) -> URL? {
         guard let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") else { return nil }
         return URL(filePath: path, directoryHint: .isDirectory)
@@ -55,7 +55,7 @@ extension SchemaChange {
     }
 }
 
-/// Parses a day such as `2026-11-28` into its noon in UTC.
+/// Parses `2026-11-28` into its noon in UTC.
 enum AcceptedTime {
     static func parse(_ text: String) throws -> Date {
         guard text.utf8.count == 10, let day = try? Date(text, strategy: .iso8601.year().month().day()) else {

@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistPostgres
 import OptimistServer
 
-/// The options for a PostgreSQL database that servers share: the secret and the number of connections.
+/// The options for a PostgreSQL database that servers share.
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -25,10 +25,10 @@ struct DatabaseOptions: ParsableArguments {
 
     func database(_ url: String) -> PostgresDatabase { PostgresDatabase(url: url, maxConnections: connections) }
 
-    /// Reads the secret from the file, or from the environment if `--secret` is not given.
+    /// Reads the secret from the file, or from the environment without `--secret`.
     ///
-    /// - Throws: `OptimistError` with code `wrongSecret` if the secret is missing or invalid. The message explains how
-    ///   to provide one.
+    /// - Throws: `OptimistError` with code `wrongSecret` if the secret is missing or invalid, with a message that
+    ///   explains how to provide one.
     func readSecret() throws -> ServerKeys {
         if let secret { return try ServerKeys(at: URL(filePath: secret)) }
         if let text = ProcessInfo.processInfo.environment["OPTIMIST_SECRET"] { return try ServerKeys(secret: text) }

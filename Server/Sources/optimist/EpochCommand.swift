@@ -5,7 +5,7 @@ import Logging
 import OptimistCore
 import OptimistPostgres
 
-/// `optimist epoch begin`: records that a database was restored to an earlier state.
+/// `optimist epoch begin`: records that a database was restored.
 struct EpochCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "epoch", abstract: "Record that a database was restored to an earlier state.",

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import OptimistGazetteer
 
-/// `optimist gazetteer lookup`: prints the answer of `GET /places`.
+/// Prints the answer of `GET /places`.
 struct GazetteerLookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup", abstract: "Find the populated place nearest to a point.",

@@ -7,7 +7,7 @@ import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
-/// `optimist health`: shows how often an app crashes, by version, from the reports its devices sent to a server.
+/// Shows how often an app crashes, by version, from its devices' reports.
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health", abstract: "Show how often an app crashes, by version, and where.",

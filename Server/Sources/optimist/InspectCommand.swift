@@ -7,7 +7,7 @@ import OptimistCore
 import OptimistServer
 import OptimistWire
 
-/// `optimist inspect`: shows the sync state in a device's database.
+/// Shows the sync state in a device's database.
 struct InspectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "Show the outbox, rejections, clocks and status of a device's database.",

@@ -7,9 +7,9 @@ import OptimistLab
 import OptimistPostgres
 import OptimistServer
 
-/// `optimist lab-server`: a server process of a lab with a shared database. The lab starts it.
+/// A server process of a lab with a shared database.
 ///
-/// It prints its port, and exits when its standard input closes. So it never outlives the lab, even after a crash.
+/// It prints its port, and exits when its standard input closes, so it never outlives the lab.
 struct LabServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lab-server", abstract: "Serve the phones of a lab. Only the lab runs this.", shouldDisplay: false)

@@ -36,7 +36,6 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Writes each event as one line to standard error.
 private struct LineLogHandler: LogHandler {
     let label: String
     let format: LogFormat

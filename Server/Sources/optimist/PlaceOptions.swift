@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// The location of a server's data: a directory or a PostgreSQL database.
+/// The location of a server's data.
 ///
 /// Options take precedence over the environment, and the environment over the default. The first source that names a
 /// directory or a database decides.
@@ -30,8 +30,6 @@ struct PlaceOptions: ParsableArguments {
 
     func validate() throws { _ = try place }
 
-    /// The location from the options, the environment or the default.
-    ///
     /// - Throws: `ValidationError` if one source names both a directory and a database, or if the database is not a
     ///   URL.
     var place: Place {

@@ -5,7 +5,7 @@ import Foundation
 import OptimistCore
 import OptimistProxy
 
-/// `optimist proxy`: simulates a bad network between any client and any server.
+/// Simulates a bad network between any client and any server.
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy",

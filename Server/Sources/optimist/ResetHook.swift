@@ -5,8 +5,7 @@ import OptimistCore
 import OptimistServer
 import Subprocess
 
-/// Passes a password reset to the operator's program, which sends the token to the account's owner: `optimist serve
-/// --reset-hook`.
+/// Passes a password reset to the operator's program, which sends the token to the account's owner.
 ///
 /// The program receives one line of JSON on its standard input: `email`, `token` and `expiresAt`. Other users of the
 /// machine could see its arguments and environment, so the token is in neither.
@@ -40,6 +39,5 @@ struct ResetHook: Sendable {
 }
 
 extension OptimistError.Code {
-    /// The program that delivers reset tokens failed.
     static let resetHookFailed = Self("resetHookFailed")
 }

@@ -6,16 +6,15 @@ import OptimistServer
 /// Writes a line to standard output, unbuffered.
 ///
 /// `print` buffers the output to a pipe, so a script that waits for an address would wait forever. If the reader has
-/// closed the pipe, as `| head` does, the command exits silently with the status of SIGPIPE. After any other error it
-/// prints the error to standard error and exits.
+/// closed the pipe, as `| head` does, the command exits silently with the status of SIGPIPE. After other errors it
+/// prints the error and exits.
 ///
-/// - Parameter line: The text. Control characters are escaped, except line breaks.
+/// - Parameter line: Control characters are escaped, except line breaks.
 func say(_ line: String) { finish(write("\(line)\n", to: STDOUT_FILENO)) }
 
 /// Writes lines that are escaped already, like ``say(_:)``.
 func say(_ bytes: [UInt8]) { finish(write(bytes, to: STDOUT_FILENO)) }
 
-/// Ends the command if standard output could not be written.
 private func finish(_ code: Int32) {
     switch code {
     case 0: return
@@ -32,7 +31,7 @@ func mention(_ line: String) { _ = write("\(line)\n", to: STDOUT_FILENO) }
 /// Writes a line to standard error, ignoring failures.
 func tell(_ line: String) { _ = write("\(line)\n", to: STDERR_FILENO) }
 
-/// Writes the progress of a command to standard error, over the previous progress.
+/// Overwrites the previous progress on standard error.
 func hint(_ progress: String) { _ = write(Array("\r\(progress.shown())".utf8), to: STDERR_FILENO) }
 
 /// Writes a text with its control characters escaped.

@@ -7,7 +7,7 @@ import OptimistCore
 import OptimistServer
 @_spi(Internals) import OptimistWire
 
-/// `optimist schema`: exports a server's schema from an app's database.
+/// Exports a server's schema from an app's database.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Export the schema of an app's database, for a server.",

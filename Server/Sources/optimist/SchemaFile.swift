@@ -7,10 +7,8 @@ import OptimistServing
 @_spi(Internals) import OptimistTesting
 @_spi(Internals) import OptimistWire
 
-/// Finds the schema of a server with a data directory.
-///
-/// It is the named file, else `schema.json` in the directory, else the schema the data was last served with. If the
-/// directory has neither a file nor a remembered schema, a sample is written.
+/// The schema of a server with a data directory: the named file, else `schema.json` in the directory, else the schema
+/// the data was last served with, else a new sample.
 struct SchemaFile {
     var path: String?
     var directory: URL
@@ -38,7 +36,6 @@ struct SchemaFile {
     /// A schema file that a user named.
     struct Named {
         var path: String
-        /// The option for the path, for errors.
         var option: String
 
         /// - Throws: ``OptimistError`` that names the file and all its problems.
@@ -92,7 +89,7 @@ extension Schema {
 }
 
 extension JSON {
-    /// The JSON with one line per member, for people to edit.
+    /// One line per member, for people to edit.
     var readableText: String { readable(indent: "") + "\n" }
 
     private func readable(indent: String) -> String {

@@ -3,7 +3,7 @@
 import ArgumentParser
 import OptimistServer
 
-/// `optimist secret`: creates the secret that the servers of a database sign tokens with, and prints it.
+/// Creates the secret that the servers of a database sign tokens with.
 struct SecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret", abstract: "Create a secret for servers that share a database.",

@@ -11,7 +11,7 @@ import OptimistServer
 import ServiceLifecycle
 import UnixSignals
 
-/// `optimist serve`: runs a sync server. A server with a data directory needs no configuration.
+/// Runs a sync server. With a data directory it does not need configuration.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a sync server.",

@@ -5,16 +5,15 @@ import Logging
 import OptimistPostgres
 import OptimistServer
 
-/// A setting of `optimist serve` that the environment or a file may also contain.
+/// A setting that the environment or a file may also contain.
 struct ServeSetting: Sendable {
     enum Kind { case text, number, choice, list }
 
-    /// The name of the flag, without dashes.
     var name: String
     var kind: Kind
     /// Whether an environment variable has the same meaning as the flag.
     var isInEnvironment = true
-    /// Returns the value for `--print-configuration`, without passwords. Nil if it is not set.
+    /// For `--print-configuration`, without passwords. Nil if it is not set.
     var value: @Sendable (ServeCommand) -> String?
 
     static let all: [ServeSetting] = [

@@ -5,12 +5,12 @@ import Configuration
 import Foundation
 import OptimistWire
 
-/// Collects the settings of `optimist serve`: from flags, else the environment, else a file, else the defaults.
+/// Collects the settings from flags, else the environment, else a file, else the defaults.
 ///
 /// A setting has one name: `--admin-port` is OPTIMIST_ADMIN_PORT in the environment and "admin-port" in the file.
 /// Values are parsed as flags, so the same values are valid in every source.
 struct ServeSettings {
-    /// The source of a value. Earlier cases take precedence.
+    /// Earlier cases take precedence.
     enum Source: Hashable {
         case flag
         case environment(variable: String)
@@ -18,7 +18,6 @@ struct ServeSettings {
         case standard
     }
 
-    /// The source of each setting, by the setting's name.
     private(set) var sources: [String: Source] = [:]
     /// The settings from the environment and the file, as flags.
     private(set) var arguments: [String] = []
@@ -95,7 +94,7 @@ struct ServeSettings {
         }
     }
 
-    /// Returns a line for each setting: its name, value and source. The secret is hidden.
+    /// The secret is hidden.
     func lines(of command: ServeCommand) -> [String] {
         let rows = ServeSetting.all.map { setting in
             (setting.name, value(of: setting, command), (sources[setting.name] ?? .standard).text(setting.name))
@@ -118,7 +117,6 @@ struct ServeSettings {
 }
 
 extension ServeSettings.Source {
-    /// The position in the order of precedence.
     fileprivate var rank: Int {
         switch self {
         case .flag: 0
@@ -148,7 +146,7 @@ extension ServeSetting {
         [name, "no-\(name)"].contains { argument == "--\($0)" || argument.hasPrefix("--\($0)=") }
     }
 
-    /// Returns a source's value as the equivalent flag. Nil if the source does not have a value.
+    /// Returns a source's value as the equivalent flag, if there is one.
     ///
     /// - Throws: `ValidationError` if the value is invalid.
     fileprivate func arguments(
@@ -200,7 +198,6 @@ extension ServeSetting.Kind {
 }
 
 extension ConfigContent {
-    /// The value as the equivalent flags.
     fileprivate func flags(_ name: String) -> [String] {
         switch self {
         case .string(let text): ["--\(name)=\(text)"]

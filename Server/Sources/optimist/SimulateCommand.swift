@@ -130,7 +130,7 @@ struct SimulateCommand: AsyncParsableCommand {
         if !totals.failed.isEmpty { throw ExitCode.failure }
     }
 
-    /// Writes the progress over the previous progress, if standard error is a terminal.
+    /// Overwrites the previous progress, if standard error is a terminal.
     private func showProgress(_ totals: CampaignTotals) {
         guard isatty(STDERR_FILENO) != 0 else { return }
         hint("\(totals.seeds) seeds, \(totals.failed.count) failing ")

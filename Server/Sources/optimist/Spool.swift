@@ -4,10 +4,10 @@ import Foundation
 import OptimistCore
 import OptimistServer
 
-/// Buffers the lines of an export in an unlinked temporary file that only this process can read.
+/// Buffers the lines of an export in an unlinked temporary file.
 ///
-/// The export is read to the end before the first line is printed, so a slow reader of the output does not hold a
-/// snapshot or a log open.
+/// The export is read to the end before the first line is printed, so a slow reader does not hold a snapshot or a log
+/// open.
 final class Spool: Sendable {
     private let descriptor: Int32
 

@@ -10,9 +10,9 @@ import Subprocess
 struct Symbolizer {
     private let images: [String: BinaryImage]
 
-    /// Indexes every file in a folder and its subfolders.
+    /// Indexes the files in a folder and its subfolders.
     ///
-    /// - Throws: `OptimistError` if the folder does not exist, or does not contain an executable with a build id.
+    /// - Throws: `OptimistError` if the folder does not contain an executable with a build id.
     init(folder: URL) throws {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
         var images: [String: BinaryImage] = [:]
@@ -25,7 +25,7 @@ struct Symbolizer {
         self.images = images
     }
 
-    /// Returns the frames, with names added where a matching image exists. Existing names are kept.
+    /// Adds names where a matching image exists. Existing names are kept.
     ///
     /// - Throws: `OptimistError` if `llvm-symbolizer` cannot be run.
     func named(_ frames: [CrashSignature.Frame]) async throws -> [CrashSignature.Frame] {
@@ -68,7 +68,7 @@ struct Symbolizer {
         return frame
     }
 
-    /// Returns the name from `swift-demangle`, or the unchanged name if the tool is not installed.
+    /// Returns the name unchanged if `swift-demangle` is not installed.
     private func demangled(_ name: String) async -> String {
         let found = try? await run(
             .name("swift-demangle"), arguments: ["--compact", "--simplified", name],

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 
-/// Measures many rows in one transaction: an import, and an update of all of them once they are synced.
+/// An import of many rows in one transaction, and an update of all of them once they are synced.
 struct BulkWrite: Benchmark {
     static let name = "bulk-write"
     let effort: Effort
@@ -51,7 +51,7 @@ struct BulkWrite: Benchmark {
         report(figure)
     }
 
-    /// Changes one column of synced rows, so the store must keep the server's values.
+    /// The rows are synced, so the store must keep the server's values.
     private func update(
         _ way: String, in folder: ScratchFolder, _ target: Target, _ report: (Figure) -> Void,
         _ change: @escaping Change

@@ -3,7 +3,7 @@
 import Foundation
 @_spi(Internals) import OptimistLoading
 
-/// Measures writing 50 kB to a disk cache and reading it back, compared with plain files.
+/// 50 kB to a disk cache and back, compared with plain files.
 struct DiskEntries: Benchmark {
     static let name = "disk-entries"
     let effort: Effort
@@ -39,7 +39,7 @@ struct DiskEntries: Benchmark {
     }
 }
 
-/// One file per entry, without any bookkeeping.
+/// One file per entry.
 private struct PlainFiles {
     private let folder: String
 

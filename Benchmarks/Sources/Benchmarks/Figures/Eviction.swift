@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistLoading
 import Synchronization
 
-/// Measures the miss rate of the memory cache, compared with an LRU cache of the same size, on traces drawn from seeds.
+/// The miss rate, compared with an LRU cache of the same size, on traces drawn from seeds.
 struct Eviction: Benchmark {
     static let name = "eviction"
     let effort: Effort

@@ -3,8 +3,7 @@
 import Foundation
 import OptimistLoading
 
-/// Measures scrolling through a feed of ten thousand photos: the costs of a step, a snapshot and a page, and the
-/// memory.
+/// Scrolling through a feed of ten thousand photos.
 struct FeedScroll: Benchmark {
     static let name = "feed-scroll"
     let effort: Effort
@@ -28,7 +27,6 @@ struct FeedScroll: Benchmark {
         try await memory(count, report)
     }
 
-    /// Scrolls by one photo, whose picture is in memory, and reads the resulting snapshot.
     private func steps(in feed: PhotoFeed<Int>, _ count: Int, _ report: (Figure) -> Void) async throws {
         let snapshots = feed.snapshots()
         _ = await snapshots.first { _ in true }
@@ -45,8 +43,7 @@ struct FeedScroll: Benchmark {
         report(Figure("the snapshot of that", .time(Samples(pictures)), target: Thresholds.feedSnapshot))
     }
 
-    /// Loads the next page at the end of a long feed, with a snapshot of the insertions, compared with a difference of
-    /// lists.
+    /// The page includes a snapshot of its insertions. The rival is a difference of lists.
     private func pages(of count: Int, _ loader: Loader<String, Int>, _ report: (Figure) -> Void) async throws {
         let rounds = effort.rounds(60)
         let feed = try await feed(of: count, loader, pages: rounds + 1)
@@ -74,7 +71,6 @@ struct FeedScroll: Benchmark {
                 "a page at the end of 10,000 items", pair, rival: "the difference alone", target: Thresholds.feedPage))
     }
 
-    /// Scrolls through the feed with pictures. Only a few of them fit into memory.
     private func memory(_ count: Int, _ report: (Figure) -> Void) async throws {
         guard let before = Memory.forgetPeak() else { return }
         let loader = Loader<String, [UInt8]>(
@@ -94,7 +90,7 @@ struct FeedScroll: Benchmark {
                 target: Thresholds.feedMemory))
     }
 
-    /// Returns a feed whose first page has `count` items, followed by `pages` more pages.
+    /// The first page has `count` items, followed by `pages` more pages.
     private func feed<Value>(
         of count: Int, _ loader: Loader<String, Value>, pages: Int = 0
     ) async throws -> PhotoFeed<Value> {

@@ -5,7 +5,7 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// Measures the first sync of a new device: all rows of an account, from the bytes of the answers to an indexed table.
+/// All rows of an account on a new device, from the bytes of the answers to an indexed table.
 struct FirstSync: Benchmark {
     static let name = "first-sync"
     let effort: Effort
@@ -14,7 +14,7 @@ struct FirstSync: Benchmark {
         let count = effort.rows(100_000)
         // A snapshot sends rows in the order of their ids.
         let pages = Todo.make(count).sorted { $0.id.uuidString < $1.id.uuidString }.parts(of: RowSync.Limit.pageRows)
-        // Memory comes first: later, the process could reuse what earlier rounds have freed.
+        // First, because later the process could reuse what earlier rounds have freed.
         if let extra = try await extraMemory(pages, in: folder) {
             report(Figure("memory beyond the answers' bytes", .size(bytes: extra), target: Thresholds.firstSyncMemory))
         }
@@ -48,8 +48,7 @@ struct FirstSync: Benchmark {
         return Memory.peak.map { $0 - before }
     }
 
-    /// A baseline: inserts the same rows into the same table with one prepared statement, in a transaction for each
-    /// page.
+    /// A baseline: one prepared statement, and a transaction for each page.
     private func insert(_ pages: [[Todo]], in folder: ScratchFolder) async throws -> Double {
         let plain = try folder.plain(isIndexed: true)
         return try await effort.gauge.seconds {
@@ -57,7 +56,7 @@ struct FirstSync: Benchmark {
         }
     }
 
-    /// A baseline: decodes the bytes to rows and discards them.
+    /// A baseline: decodes the rows and discards them.
     private func read(_ pages: [[UInt8]]) async throws -> Double {
         try await effort.gauge.seconds {
             for bytes in pages {

@@ -4,8 +4,7 @@ import Foundation
 @_spi(Internals) import OptimistLoading
 import Synchronization
 
-/// Measures the overhead of a loader: joining a fetch, requesting one that must wait, starting and cancelling one, and
-/// a complete one. It uses CPU time, which other work on the machine does not affect.
+/// The overhead of a loader, in CPU time, which other work on the machine does not affect.
 struct Loads: Benchmark {
     static let name = "loads"
     let effort: Effort
@@ -37,7 +36,6 @@ struct Loads: Benchmark {
 
     private static func suffix(_ threads: Int) -> String { threads == 1 ? "" : ", two threads at once" }
 
-    /// Does work for each key, with a thread for each list of keys.
     private static func forEach(_ keys: [[String]], _ work: @Sendable (String) -> Void) {
         DispatchQueue.concurrentPerform(iterations: keys.count) { thread in
             for key in keys[thread] { work(key) }
@@ -73,7 +71,7 @@ struct Loads: Benchmark {
         return time
     }
 
-    /// Each fetch gets its slot and its task, which is cancelled. The time includes the end of all tasks.
+    /// Includes the end of all cancelled tasks.
     private static func beginAndCancel(_ keys: [[String]]) async -> Double {
         let count = keys.count * keys[0].count
         let left = Countdown(count)
@@ -144,7 +142,6 @@ private final class Countdown: Sendable {
 
     init(_ count: Int) { state = Mutex((count, nil)) }
 
-    /// Starts work and waits until the countdown reaches zero.
     func whenOver(_ begin: () -> Void) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.isOver = continuation }

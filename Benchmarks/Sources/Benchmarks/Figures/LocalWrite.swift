@@ -3,7 +3,7 @@
 import GRDB
 import Optimist
 
-/// Measures one row in its own transaction, the cost of a tap on "Add".
+/// One row in its own transaction, the cost of a tap on "Add".
 struct LocalWrite: Benchmark {
     static let name = "local-write"
     let effort: Effort

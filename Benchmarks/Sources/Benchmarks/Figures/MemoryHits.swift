@@ -4,7 +4,7 @@ import Foundation
 import OptimistLoading
 import Synchronization
 
-/// Measures the lookup of a value in memory, compared with a dictionary with a lock and the system's cache.
+/// The lookup of a value in memory, compared with a dictionary with a lock and the system's cache.
 struct MemoryHits: Benchmark {
     static let name = "memory-hits"
     let effort: Effort
@@ -33,7 +33,7 @@ struct MemoryHits: Benchmark {
         report(Figure("a value in memory, awaited", .time(Samples(awaited)), target: Thresholds.awaitedHit))
     }
 
-    /// Returns the time of one lookup, averaged over the lookups of each thread.
+    /// Returns the average time of a lookup, per thread.
     private func times(_ threads: Int, _ look: @escaping @Sendable (String) -> Int) -> [Double] {
         let keys = keys
         let rounds = effort.isQuick ? 2 : Self.rounds

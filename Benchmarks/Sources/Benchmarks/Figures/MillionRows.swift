@@ -5,7 +5,7 @@ import Optimist
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Measures a first sync of a million rows: its rate, its memory, and how it affects the app's other tables.
+/// A first sync of a million rows: its rate, its memory, and its effect on the app's other tables.
 struct MillionRows: Benchmark {
     static let name = "million"
     let effort: Effort
@@ -53,12 +53,12 @@ struct MillionRows: Benchmark {
                 target: Thresholds.statesMeanwhile))
     }
 
-    /// Returns the intervals between states, including the ones at the start and the end.
+    /// Includes the intervals at the start and the end.
     private static func waits(_ arrivals: [ContinuousClock.Instant]) -> Samples {
         Samples(zip(arrivals, arrivals.dropFirst()).map { ($1 - $0) / .seconds(1) })
     }
 
-    /// Inserts a row into a table that is not synced, and pauses.
+    /// The table is not synced.
     private func write(to store: Store) async throws -> Double {
         let seconds = try await effort.gauge.seconds {
             try await store.write { try $0.execute(sql: "INSERT INTO note VALUES ('Buy the tickets')") }

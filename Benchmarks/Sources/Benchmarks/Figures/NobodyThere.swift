@@ -3,10 +3,10 @@
 import HTTPTypes
 import OptimistSession
 
-/// Measures how soon a request to an address without a server fails.
+/// How soon a request to an address without a server fails.
 ///
-/// The machine's name server may lose a query, and the system's resolver then waits for seconds. For names, therefore,
-/// only the median reflects the transport.
+/// The machine's name server may lose a query, and the resolver then waits for seconds. For names, therefore, only the
+/// median reflects the transport.
 struct NobodyThere: Benchmark {
     static let name = "nobody-there"
     let effort: Effort

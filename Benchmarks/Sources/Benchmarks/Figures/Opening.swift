@@ -3,7 +3,7 @@
 import Foundation
 import Optimist
 
-/// Measures a start of the app after a long time offline: opening a file with many pending rows, and counting them.
+/// Opening a file with many pending rows, and counting them.
 struct Opening: Benchmark {
     static let name = "opening"
     let effort: Effort

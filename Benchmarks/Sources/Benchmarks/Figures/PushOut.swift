@@ -3,8 +3,7 @@
 import Foundation
 import Optimist
 
-/// Measures the device's cost of pushing: from a bulk write to the last verdict, with a server that answers
-/// immediately.
+/// From a bulk write to the last verdict, with a server that answers immediately.
 struct PushOut: Benchmark {
     static let name = "push"
     let effort: Effort

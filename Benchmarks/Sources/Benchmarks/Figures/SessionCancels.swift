@@ -4,7 +4,7 @@ import HTTPTypes
 import OptimistCore
 import OptimistSession
 
-/// Measures how soon requests that wait for a token refresh return when they are cancelled one by one, in random order.
+/// How soon requests that wait for a token refresh return when they are cancelled in random order.
 struct SessionCancels: Benchmark {
     static let name = "session-cancels"
     let effort: Effort

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import OptimistSession
 
-/// Measures the overhead of a session on a transport that answers immediately.
+/// The overhead of a session on a transport that answers immediately.
 struct SessionOverhead: Benchmark {
     static let name = "session-overhead"
     let effort: Effort

@@ -5,7 +5,7 @@ import HTTPTypes
 import OptimistCore
 import OptimistSession
 
-/// Measures a thousand simultaneous requests during failures of the session: the load on the server and the results.
+/// A thousand simultaneous requests during failures of the session: the load on the server and the results.
 struct SessionStorms: Benchmark {
     static let name = "session-storms"
     let effort: Effort
@@ -34,8 +34,7 @@ struct SessionStorms: Benchmark {
         report(Figure("failures", .count(Double(failures)), target: Thresholds.nothing))
     }
 
-    /// Runs waiting requests and one more every millisecond, because each new request is an occasion to retry the
-    /// refresh.
+    /// Sends another request every millisecond, because each is an occasion to retry the refresh.
     private func unreachable(_ report: (Figure) -> Void) async {
         var (refreshes, signOuts) = (0, 0)
         for _ in 0..<effort.rounds(10) {
@@ -116,7 +115,7 @@ struct SessionStorms: Benchmark {
     }
 }
 
-/// Sends requests simultaneously, and returns the errors of those that fail.
+/// Returns the errors of simultaneous requests.
 private func errors(
     of count: Int, _ session: Session, _ urgency: SessionRequest.Urgency = .interactive
 ) async -> [any Error] {

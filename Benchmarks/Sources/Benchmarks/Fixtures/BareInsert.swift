@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Inserts to-dos with SQLite's C interface, without GRDB or Optimist.
+/// Inserts with SQLite's C interface, without GRDB or Optimist.
 struct BareInsert {
     private let statement: OpaquePointer?
     /// Makes SQLite copy bound values.

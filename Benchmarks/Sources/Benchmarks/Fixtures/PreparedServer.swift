@@ -8,7 +8,7 @@ import OptimistTesting
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// A server with prepared answers, so that only the client is measured: session, engine and store.
+/// A server with prepared answers, so that only the client is measured.
 final class PreparedServer: Sendable {
     private static let account = "a1"
     private static let epoch = "e1"
@@ -20,22 +20,19 @@ final class PreparedServer: Sendable {
     private let (drained, drain) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - received: Rows that the device does not have, sorted by id, with a list for each part of a snapshot.
-    ///   - pushed: The ids of the rows that the device will push, with a list for each push. The server accepts every
-    ///     row.
+    ///   - received: Rows that the device does not have, sorted by id, in the parts of a snapshot.
+    ///   - pushed: The ids of the rows that the device will push. The server accepts every row.
     init(received: [[Todo]] = [], pushed: [[UUID]] = []) {
         pages =
             received.enumerated().map { Self.part($1, number: $0, isLast: $0 == received.count - 1) } + [Self.tail]
         verdicts = pushed.enumerated().map { Self.verdicts($1, number: $0) }
     }
 
-    /// The bytes of every page with rows.
     var pageBytes: [[UInt8]] { pages.dropLast() }
 
-    /// Waits until the device has applied every page. The device then requests the next one.
+    /// The device has applied every page when it requests the next one.
     func isDrained() async { for await _ in drained { return } }
 
-    /// Returns a signed-in session with this server.
     func session() throws -> Session {
         guard let address = Self.address else { preconditionFailure("an address that cannot be read") }
         let credentials = Credentials(
@@ -88,8 +85,7 @@ final class PreparedServer: Sendable {
         Invocation(
             "todo/changes", InlineChanges(oldState: state, newState: state).json(accountID: account), callID: "0"))
 
-    /// Returns a row like on a server with a few devices: each row has its own clock, and every fourth was edited
-    /// later.
+    /// Each row has its own clock, and every fourth was edited later.
     private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
         func clock(_ milliseconds: Int64) -> WriteClock {
             WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")

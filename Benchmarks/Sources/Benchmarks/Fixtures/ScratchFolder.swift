@@ -4,7 +4,6 @@ import Foundation
 import GRDB
 import Optimist
 
-/// A temporary folder for database files.
 struct ScratchFolder: Sendable {
     let url: URL
 
@@ -15,7 +14,6 @@ struct ScratchFolder: Sendable {
         return try await work(ScratchFolder(url: url))
     }
 
-    /// Returns the URL of a new file.
     func file() -> URL { url.appending(path: "\(UUID().uuidString).sqlite") }
 
     func store(
@@ -44,8 +42,7 @@ struct ScratchFolder: Sendable {
 
     /// Moves the write-ahead log into the file, and returns the file's size in bytes.
     ///
-    /// A store that has just been released may still be checkpointing, and SQLite does not offer a way to wait for it,
-    /// so this retries.
+    /// Retries, because a store that has just been released may still be checkpointing.
     @discardableResult
     func checkpoint(_ file: URL) throws -> Int {
         let queue = try DatabaseQueue(path: file.path)
@@ -62,7 +59,7 @@ struct ScratchFolder: Sendable {
         return try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
     }
 
-    /// Copies a file that was checkpointed and is not open.
+    /// The file must be checkpointed and closed.
     func copy(of file: URL) throws -> URL {
         let copy = self.file()
         try FileManager.default.copyItem(at: file, to: copy)

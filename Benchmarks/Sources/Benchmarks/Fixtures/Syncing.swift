@@ -3,7 +3,6 @@
 import Optimist
 import OptimistTesting
 
-/// Syncs a store with a prepared server while some work runs.
 func syncing(_ store: Store, with server: PreparedServer, _ work: () async throws -> Void) async throws {
     let engine = SyncEngine(store: store, session: try server.session(), reachability: ManualReachability())
     let running = Task { await engine.run() }
@@ -14,7 +13,6 @@ func syncing(_ store: Store, with server: PreparedServer, _ work: () async throw
 }
 
 extension [Todo] {
-    /// Splits the to-dos into pages or pushes.
     func parts(of size: Int) -> [[Todo]] {
         stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }

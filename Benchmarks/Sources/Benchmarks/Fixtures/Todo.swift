@@ -31,7 +31,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 
     static func make(_ count: Int) -> [Todo] { (0..<count).map { Todo(priority: $0 % 4) } }
 
-    /// Returns to-dos sorted by id. The ids are spread like random ones.
+    /// Sorted by id. The ids are spread like random ones.
     static func inOrder(_ count: Int) -> [Todo] {
         let step = UInt64.max / UInt64(count)
         return (0..<count).map { index in
@@ -50,7 +50,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
 extension [Todo] {
     func insert(_ db: Database) throws { for todo in self { try todo.insert(db) } }
 
-    /// Inserts the to-dos with one statement, without the overhead of records.
+    /// Uses one statement, without the overhead of records.
     func insertBySQL(_ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: "INSERT INTO todo(id, content, date, priority, done) VALUES (?, ?, ?, ?, ?)")
@@ -59,7 +59,7 @@ extension [Todo] {
         }
     }
 
-    /// Raises every priority through records, which write all columns.
+    /// Uses records, which write all columns.
     func raise(_ db: Database) throws {
         for var todo in self {
             todo.priority += 1

@@ -27,7 +27,7 @@ final class TokenServer: Transport {
     private let isRefreshReachable: Bool
     private let answer: @Sendable (_ sends: Int, _ generation: Int) -> Answer
 
-    /// - Parameter answer: Receives the number of requests so far and the number of this request's token.
+    /// - Parameter answer: Receives the number of requests so far and of this request's token.
     init(
         latency: Duration = .zero, refreshLatency: Duration = .zero, isRefreshReachable: Bool = true,
         countsPaths: Bool = false, _ answer: @escaping @Sendable (_ sends: Int, _ generation: Int) -> Answer
@@ -41,7 +41,6 @@ final class TokenServer: Transport {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// Returns a session that is signed in with the first token.
     func session() -> Session {
         guard let address = Self.address else { preconditionFailure("an address that cannot be read") }
         let credentials = Credentials(

@@ -3,7 +3,6 @@
 import Foundation
 import OptimistCore
 
-/// A sequence of requests, drawn from a seed.
 struct Trace {
     enum Ask {
         case key(Int)
@@ -12,7 +11,7 @@ struct Trace {
     }
 
     enum Kind: String, CaseIterable {
-        /// A feed that is scrolled down, with occasional flicks back, eight prefetched items, and pictures of authors.
+        /// A feed that is scrolled down, with flicks back, eight prefetched items, and pictures of authors.
         case feed
         /// Items requested with a Zipf distribution.
         case zipf
@@ -32,7 +31,7 @@ struct Trace {
             }
     }
 
-    /// Returns the size of a key's value, from 20 to 80 kB.
+    /// From 20 to 80 kB.
     static func cost(_ key: Int) -> Int {
         var random = SplitMix64(seed: UInt64(truncatingIfNeeded: key) &* 0x9E37_79B9_7F4A_7C15)
         return Int.random(in: 20_000..<80_000, using: &random)
@@ -92,7 +91,7 @@ struct Trace {
 /// An LRU cache.
 struct LeastRecentlyUsed {
     private var uses: [Int: Int] = [:]
-    /// The keys with the times of their uses, the oldest first. Outdated entries are skipped.
+    /// Sorted by use. Outdated entries are skipped.
     private var queue: [(key: Int, use: Int)] = []
     private var start = 0
     private var cost = 0

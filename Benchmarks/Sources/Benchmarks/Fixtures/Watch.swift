@@ -3,8 +3,7 @@
 import GRDB
 import Synchronization
 
-/// Records when each state of a query arrives. It always uses wall-clock time, because CPU time does not include
-/// waiting.
+/// Records when each state of a query arrives, in wall-clock time, because CPU time does not include waiting.
 final class Watch: Sendable {
     private typealias Arrival = (mark: Int, at: ContinuousClock.Instant)
 
@@ -20,7 +19,7 @@ final class Watch: Sendable {
 
     deinit { watcher.cancel() }
 
-    /// Changes one row at a time, and returns the times from each commit to the state with the change.
+    /// Returns the times from each commit to the state with its change.
     func times(
         _ count: Int, _ write: (@escaping @Sendable (Database) throws -> Void) async throws -> Void
     ) async throws -> [Double] {

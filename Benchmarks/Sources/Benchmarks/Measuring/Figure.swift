@@ -5,14 +5,12 @@ import Foundation
 struct Figure {
     let name: String
     let measured: Measure
-    /// The rival's name and its own measurement.
     var rival: (name: String, measure: Measure)?
     var ratio: Double?
     var target: Target?
-    /// The figure's point in the growth plot.
     var point: GrowthPlot.Point?
 
-    /// Creates a figure with a rival that was measured in the same rounds.
+    /// The rival was measured in the same rounds.
     init(_ name: String, _ pair: Paired, rows: Int? = nil, rival: String, target: Target? = nil) {
         func measure(_ samples: Samples) -> Measure { rows.map { .rate(rows: $0, samples) } ?? .time(samples) }
         self.name = name
@@ -34,7 +32,6 @@ struct Figure {
     }
 }
 
-/// A measured quantity with its unit.
 enum Measure: CustomStringConvertible {
     case time(Samples)
     /// The time per sample for a number of rows.
@@ -64,7 +61,7 @@ extension Double {
     func formatted(decimals: Int) -> String { String(format: "%.\(decimals)f", self) }
 }
 
-/// Formats a whole number with thousands separators.
+/// With thousands separators.
 func grouped(_ number: Double) -> String {
     var digits = Array(number.formatted(decimals: 0))
     for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }

@@ -5,12 +5,11 @@ import Foundation
 
 /// The kind of time that is measured.
 enum Gauge: String, CaseIterable, ExpressibleByArgument {
-    /// Wall-clock time, which users experience. Requires an idle machine.
+    /// Wall-clock time, for an idle machine.
     case wall
     /// The process's CPU time, for a machine that is not idle. It does not include waiting for a disk.
     case cpu
 
-    /// Returns the time that some work takes, in seconds.
     func seconds(_ work: () async throws -> Void) async rethrows -> Double {
         let start = now
         try await work()

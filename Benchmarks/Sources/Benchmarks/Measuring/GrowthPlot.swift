@@ -62,7 +62,7 @@ struct GrowthPlot {
 
     private func x(_ rows: Int) -> Double { left + (width - left - right) * (log10(Double(rows)) - 3) / 3 }
 
-    /// Maps ten microseconds to the bottom and three milliseconds to the top.
+    /// From ten microseconds at the bottom to three milliseconds at the top.
     private func y(_ seconds: Double) -> Double {
         let share = (log10(seconds * 1e6) - 1) / (log10(3_000) - 1)
         return height - bottom - (height - top - bottom) * min(max(share, 0), 1)

@@ -3,7 +3,6 @@
 import Foundation
 import GRDB
 
-/// The machine and the versions that the figures belong to.
 struct Machine: CustomStringConvertible {
     var description: String {
         let system = ProcessInfo.processInfo
@@ -24,7 +23,7 @@ struct Machine: CustomStringConvertible {
         return version ?? "of an unknown version"
     }
 
-    /// The commit of the working copy, marked if there are uncommitted changes.
+    /// Marked if there are uncommitted changes.
     private var commit: String {
         let git = Process()
         git.executableURL = URL(filePath: "/usr/bin/env")

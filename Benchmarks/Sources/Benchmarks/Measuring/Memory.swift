@@ -4,7 +4,7 @@ import Foundation
 
 /// The process's peak memory. Linux only, because other systems cannot reset the peak.
 enum Memory {
-    /// Resets the peak. Returns the current memory in bytes, or nil if the system does not support this.
+    /// Returns the current memory in bytes, or nil if the system does not support this.
     ///
     /// > Source: Linux, proc(5), on /proc/pid/clear_refs and /proc/pid/status.
     static func forgetPeak() -> Double? {

@@ -1,18 +1,15 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Measurements of two ways to do the same thing, in alternation, so that changes of the machine's speed affect both.
+/// Two ways to do the same thing, measured in alternation, so that changes of the machine's speed affect both.
 struct Paired {
     let subject: Samples
     let rival: Samples
     /// The median of the rounds' ratios.
     let ratio: Double
 
-    /// Measures both sides in each round, and alternates which side is first.
-    ///
     /// - Parameters:
-    ///   - rounds: The number of rounds, after one warm-up round.
+    ///   - rounds: The number of rounds, after a warm-up round. Which side is first alternates.
     ///   - subject: Returns the times of one round, in seconds.
-    ///   - rival: Returns the rival's times of one round, in seconds.
     init(
         rounds: Int, subject: () async throws -> [Double], rival: () async throws -> [Double]
     ) async throws {
