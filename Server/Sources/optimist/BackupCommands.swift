@@ -119,7 +119,7 @@ struct VacuumCommand: AsyncParsableCommand {
         commandName: "vacuum", abstract: "Rewrite a server's database file without the traces of deleted data.",
         discussion: """
             Stop the server first. The rewrite needs free space for a second copy of the database. Afterwards the \
-            directory     contains nothing about a deleted account except its receipt. For a PostgreSQL database use \
+            directory contains nothing about a deleted account except its receipt. For a PostgreSQL database use \
             VACUUM FULL.
             """)
 

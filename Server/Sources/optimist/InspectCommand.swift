@@ -35,8 +35,8 @@ extension DatabaseInspection {
     fileprivate var report: String {
         var lines = [
             "device      \(device)",
-            "account     \(account ?? "none: it never synced")",
             "account     \(account ?? "none: it has never synced")",
+            "last sync   \(lastSync.map(Self.text) ?? "never")",
             "last push   \(lastPush)",
             "clock       \(clockCeiling.map { "not after \(Self.text($0))" } ?? "no timestamps yet")",
             "format      \(version)",

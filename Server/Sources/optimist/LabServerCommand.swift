@@ -31,7 +31,7 @@ struct LabServerCommand: AsyncParsableCommand {
     func run() async throws {
         // The URL may contain a password, and every user of the machine can read a process's arguments.
         guard let url = ProcessInfo.processInfo.environment["OPTIMIST_DATABASE"] else {
-            throw ValidationError("The lab passes the database in OPTIMIST_DATABASE.")
+            throw ValidationError("OPTIMIST_DATABASE is missing. The lab sets it.")
         }
         let database = shared.database(url)
         Thread.detachNewThread {

@@ -16,7 +16,7 @@ struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The directory with the server's data.",
-            discussion: "Default: OPTIMIST_DATA in the environment, or a folder in your home.", valueName: "directory"))
+            discussion: "Default: OPTIMIST_DATA in the environment, or your data directory.", valueName: "directory"))
     var data: String?
 
     @Option(

@@ -16,12 +16,11 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run a sync server.",
         discussion: """
-            Without arguments it listens on this machine only, and stores its data in a directory in your home. The \
-            first start writes a sample schema there, schema.json: edit it, raise its version, and start again.
+            Without arguments it listens on this machine only, and stores its data in your data directory. The first \
+            start writes a sample schema there, schema.json: edit it, raise its version, and start again.
 
             Flags take precedence over the environment, such as OPTIMIST_ADMIN_PORT for --admin-port, and the \
-            environment over the file of --config: a JSON object with flag names as keys, such as {"admin-port": \
-            9090}.
+            environment over the file of --config: a JSON object with flag names as keys, as in {"admin-port": 9090}.
             """)
 
     @Option(help: ArgumentHelp("A file with settings. Default: OPTIMIST_CONFIG in the environment.", valueName: "file"))

@@ -45,8 +45,8 @@ final class Spool: Sendable {
         OptimistError(
             .diskTrouble,
             """
-            Cannot store the export in \(FileManager.default.temporaryDirectory.path): \(String(cString: \
-            strerror(errno))). Name another folder with TMPDIR.
+            Cannot store the export in \(FileManager.default.temporaryDirectory.path): \
+            \(String(cString: strerror(errno))). Name another folder with TMPDIR.
             """)
     }
 }
