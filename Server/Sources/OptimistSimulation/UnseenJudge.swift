@@ -5,7 +5,7 @@ import OptimistWire
 
 /// Judges that no user's text disappears unseen (M7).
 ///
-/// If a text is gone in the end, a device whose table showed it replaced or deleted it, or its author's device keeps it
+/// If a text is gone in the end, either a device that showed it replaced or deleted it, or its author's device keeps it
 /// in the journal or a rejection.
 struct UnseenJudge {
     let history: History

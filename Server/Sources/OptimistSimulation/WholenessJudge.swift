@@ -2,7 +2,8 @@
 
 /// Judges that transactions reach the server completely or not at all (S2, V5).
 ///
-/// Rows that other devices edited are skipped, because their owner may have changed. So are rows below a refused row.
+/// Rows that other devices edited are skipped, because their owner may have changed. Rows below a refused row are
+/// skipped as well.
 struct WholenessJudge {
     let history: History
 

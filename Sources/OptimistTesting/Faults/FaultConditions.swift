@@ -16,8 +16,7 @@ public struct FaultConditions: Sendable, Hashable {
 
     /// Every request reaches the server, without faults.
     public static let perfect = Self()
-    /// A slow connection, as in a lift or a train. Of a hundred requests, 16 are lost in some way, and 4 arrive twice
-    /// and are answered.
+    /// A slow connection, as in a lift or a train. In a hundred requests, 16 are lost in some way, and 4 arrive twice.
     public static let flaky = Self(
         latency: .milliseconds(200) ... .seconds(2),
         chances: [

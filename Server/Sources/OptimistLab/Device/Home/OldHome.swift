@@ -6,8 +6,8 @@ import Optimist
 import OptimistLoading
 import OptimistSession
 
-/// The first screen of the app in the third story. It puts one answer into three models, each of which redraws the
-/// entire screen, and checks the chapel's hours only when an answer arrives.
+/// The first screen of the app in the third story. It puts one answer into three models, and redraws the entire screen
+/// for each of them. It checks the chapel's hours only when an answer arrives.
 actor OldHome: HomeShowing {
     private let session: Session
     private let store: Store
