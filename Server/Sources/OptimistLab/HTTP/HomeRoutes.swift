@@ -24,7 +24,7 @@ struct HomeRoutes {
             return try await answer(request, context) { phone, screen in
                 let date = time.flatMap { phone.clock.today(at: $0, in: content.home.current.chapel.timeZone) }
                 if time != nil, date == nil {
-                    throw OptimistError(.badLabRequest, "\"time\" is a time where the chapel is, such as 09:59:55.")
+                    throw OptimistError(.badLabRequest, "\"time\" must be a time at the chapel, such as 09:59:55.")
                 }
                 phone.clock.set(to: date)
                 await screen.systemClockDidChange()
