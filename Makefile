@@ -32,7 +32,7 @@ bench:  ## Measures, release build, each figure beside what it is compared with.
 	@Scripts/install run
 	@swift run -c release --package-path Benchmarks
 
-docs:  ## Builds the documentation of every library; a broken link is an error.
+docs:  ## Builds the documentation of every library, and lists the tests of each promise; a broken link is an error.
 	@swift build --package-path Server --build-tests
 	@Scripts/docs
 

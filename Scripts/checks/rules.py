@@ -5,8 +5,8 @@ import re
 
 HEADER = """# Which tests prove which promise
 
-`Scripts/rules` writes this file from the names of the tests; do not edit it. The rules are in [Promises](Promises.md).
-A test stands under each rule whose number its name begins with. If a merge conflicts here, run `Scripts/rules`.
+`Scripts/rules` writes this file from the names of the tests. The rules are in Documentation/Promises.md.
+A test is listed under each rule whose number its name begins with.
 """
 RULE = re.compile(r"^\| ([A-Z]\d{1,2}) \| (.*) \|$")
 NUMBER = re.compile(r"(?<![\w.#/{\\-])(?<!gRFC )[A-Z]\d{1,2}(?![\w-])")
@@ -38,14 +38,17 @@ def tests_by_rule(rules, tests):
     }
 
 
+def listed(rules, tests):
+    """The lines that name the tests of each rule."""
+    for rule, proofs in tests_by_rule(rules, tests).items():
+        yield f"## {rule}"
+        yield from [f"- {test.claim} · `{test.file.rsplit('/', 1)[-1]}`" for test in proofs] or ["None: see the rule."]
+        yield ""
+
+
 def written(rules, tests):
     """The text of the file that names the tests of each rule."""
-    lines = [HEADER]
-    for rule, proofs in tests_by_rule(rules, tests).items():
-        lines.append(f"## {rule}")
-        lines += [f"- {test.claim} · `{test.file.rsplit('/', 1)[-1]}`" for test in proofs] or ["None: see the rule."]
-        lines.append("")
-    return "\n".join(lines)
+    return "\n".join([HEADER, *listed(rules, tests)])
 
 
 def comments(file, text):
@@ -61,7 +64,7 @@ def unknown_numbers(file, text, rules):
     return [f"{file}: {number} is no rule of Documentation/Promises.md." for number in numbers]
 
 
-def problems(rules, tests, texts, current):
+def problems(rules, tests, texts):
     """The faults, as sentences. `texts` maps files to the texts that are searched for numbers of rules."""
     found = []
     for rule, proofs in tests_by_rule(rules, tests).items():
@@ -77,6 +80,4 @@ def problems(rules, tests, texts, current):
         found += unknown_numbers(test.file, test.claim, rules)
     for file, text in texts.items():
         found += unknown_numbers(file, text, rules)
-    if current != written(rules, tests):
-        found.append("Documentation/PromiseTests.md is not current: run Scripts/rules.")
     return sorted(set(found), key=found.index)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Optimist
 
-/// Checks every combination of server's word, edit and event in a small world against Documentation/RowLaw.md.
+/// Checks every combination of server's word, edit and event in a small world against the law of a row in
+/// Documentation/Promises.md.
 ///
 /// A model states the law in a few lines: the server's later word wins, an answer ends exactly what was sent, and the
 /// table shows the edit above the word. The entry must agree with the model, and the document must list the model's
@@ -295,7 +296,7 @@ struct RowLawTests {
     /// `OPTIMIST_WRITE_LAW=1` writes the document.
     @Test func `the document of the law lists the outcome of every event`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../../Documentation/RowLaw.md")
+            path: "../../../Documentation/Promises.md")
         let document = try String(contentsOf: file, encoding: .utf8)
         let head = try #require(document.range(of: "|---|---|---|---|---|---|\n")).upperBound
         let lines = Self.cases.map { word, edit, event in
