@@ -296,7 +296,7 @@ struct RowLawTests {
     /// `OPTIMIST_WRITE_LAW=1` writes the document.
     @Test func `the document of the law lists the outcome of every event`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../../Documentation/Promises.md")
+            path: "../Fixtures/RowLaw.md")
         let document = try String(contentsOf: file, encoding: .utf8)
         let head = try #require(document.range(of: "|---|---|---|---|---|---|\n")).upperBound
         let lines = Self.cases.map { word, edit, event in
