@@ -3,7 +3,6 @@
 import GRDB
 import OptimistWire
 
-/// A row that refers to another one in the app's tables.
 struct Child {
     let ref: RowRef
     let referrer: ReferenceGraph.Referrer
@@ -11,7 +10,6 @@ struct Child {
 }
 
 extension AppTables {
-    /// The rows that refer to one.
     func children(of ref: RowRef, _ references: ReferenceGraph) throws -> [Child] {
         guard let table = self[ref.table] else { return [] }
         return try references.referrers(to: table.layout.name).flatMap { referrer -> [Child] in
@@ -22,7 +20,7 @@ extension AppTables {
         }
     }
 
-    /// The rows to which a row of a table refers with some values.
+    /// The rows to which a row with these values refers.
     func owners(by values: JSONObject, in table: AppTable) -> [RowRef] {
         table.layout.columns.compactMap { owner(by: $0, values[$0.name]) }
     }

@@ -3,18 +3,15 @@
 import GRDB
 import OptimistWire
 
-/// Decides whether a received deletion comes too soon for the rows below the deleted one (R2).
+/// Decides whether a received deletion is too early for the rows that refer to the deleted row (R2).
 ///
-/// SQLite would delete those rows too, or empty their references. The deletion must wait while the server may still
-/// tell that they belong elsewhere by now. The server tells this in the pages up to the last one, and in the answer to
-/// a push.
+/// SQLite would delete those rows or empty their references. So the deletion waits while a later page, or the answer to
+/// a push, may still move those rows elsewhere.
 struct DeletionTiming {
     let door: Door
     let context: PageContext
 
-    /// Whether the deletion of a row must wait.
-    ///
-    /// - Parameter seq: The server's transaction that deleted the row. Nil: unknown.
+    /// - Parameter seq: The server's transaction that deleted the row. Nil if unknown.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?) throws -> Bool {
         var seen: Set<RowRef> = []
         if try isHeldBack(ref, at: seq, besides: &seen) { return true }
@@ -22,10 +19,9 @@ struct DeletionTiming {
         return try areRestored(rowsBelow(ref), besides: &met)
     }
 
-    /// Whether a row below holds the deletion back, by any of its references.
+    /// Whether any row below holds the deletion back.
     ///
-    /// - Parameter seen: The deleted rows whose rows below have been looked at. So rows that refer to each other in a
-    ///   cycle do not wait for each other.
+    /// - Parameter seen: The deleted rows already visited, so that a cycle of rows does not wait for itself.
     private func isHeldBack(_ ref: RowRef, at seq: Int64?, besides seen: inout Set<RowRef>) throws -> Bool {
         guard seen.insert(ref).inserted else { return false }
         let all = try rowsBelow(ref)
@@ -34,7 +30,7 @@ struct DeletionTiming {
         let isPushUnanswered = try hasMore || Meta.int(.inFlight, in: door.db) != nil
         return try all.contains { child in
             guard !seen.contains(child.ref), let below = try self.below(child) else { return false }
-            // The server has deleted this row too. So the rows that would be deleted with it decide.
+            // The server has deleted this row too, so the rows below it decide.
             if let end = try waitingDeletion(of: below.entry) {
                 return try child.referrer.onDelete == .cascade && isHeldBack(child.ref, at: end.seq, besides: &seen)
             }
@@ -44,7 +40,7 @@ struct DeletionTiming {
         }
     }
 
-    /// The deletion that waits for a row without unsent edits. A row that is merged into another one is no deleted row.
+    /// The parked deletion of a row without unsent edits. A row merged into another one does not count as deleted.
     private func waitingDeletion(of entry: RowEntry) throws -> Tombstone? {
         guard !entry.isPending, case .deleted(let end)? = try ParkedRows(door.db).content(entry.ref),
             end.mergedInto == nil
@@ -52,14 +48,14 @@ struct DeletionTiming {
         return end
     }
 
-    /// Whether a table that is behind may bring the row again, or move a row that would be deleted with it.
+    /// Whether a lagging table may bring the row again, or move a row that would be deleted with it.
     private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer) -> Bool {
         context.lagging.contains(ref.table)
             || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
     }
 
-    /// Whether the server has lost a row that would be deleted too. The server says what becomes of that row once it
-    /// has the row again.
+    /// Whether a row that would be deleted too is being restored. The server decides about it once it has the row
+    /// again.
     private func areRestored(_ rows: [Child], besides met: inout Set<RowRef>) throws -> Bool {
         for child in rows where child.referrer.onDelete == .cascade && met.insert(child.ref).inserted {
             guard let below = try self.below(child), below.entry.wasOnServer, !below.isMoved else { continue }

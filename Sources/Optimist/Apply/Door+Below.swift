@@ -3,28 +3,24 @@
 import GRDB
 import OptimistWire
 
-/// Deletes a row, and handles the rows that the app's own foreign keys delete or change with it (R2).
+/// Deletes a row, and handles the rows that the app's foreign keys delete or change with it (R2).
 ///
-/// Before SQLite deletes those rows, their unsent values go to the journal. When the server deletes a row, it applies
-/// the same rules to its own rows, and reports those deletions one by one. If the server never had the life of the
-/// deleted row, it leaves its rows below that life as they are. The device parks those rows until the row above is
-/// there again.
+/// Unsent values of those rows go to the journal first. The server applies the same rules to its own rows, and reports
+/// each deletion. But if it never had the deleted life, it leaves the rows below as they are. The device then parks
+/// them until the row above is there again.
 extension Door {
-    /// The rows that go together.
     private struct Fall {
-        /// The rows that are deleted, each with whether the server has deleted it.
+        /// The deleted rows, and whether the server has deleted each.
         var going: [RowRef: Bool]
-        /// Whether the rows are deleted because the user's own row is taken back.
+        /// Whether the user's own row is taken back, so the server has not deleted anything.
         var isTakingBack = false
     }
 
-    /// Handles the rows below a row, and then deletes the row.
-    ///
-    /// - Throws: `DatabaseError` of a constraint. The database is then as it was.
+    /// - Throws: `DatabaseError` of a constraint. The database is then unchanged.
     mutating func delete(_ ref: RowRef, _ reason: Passage.Deletion) throws {
         guard let table = tables[ref.table] else { return }
         if case .united(let winner) = reason, try unite(ref, with: RowRef(table: ref.table, id: winner)) { return }
-        // If no table refers to this one, there is nothing to undo.
+        // Without referring tables there is nothing to undo.
         if references.referrers(to: table.layout.name).isEmpty { return try table.delete(ref.id) }
         let former = self
         do {
@@ -56,7 +52,7 @@ extension Door {
     private mutating func prepare(_ child: Child, below parent: RowRef, _ fall: inout Fall) throws {
         guard fall.going[child.ref] == nil, var entry = try entries.entry(child.ref) else { return }
         if takingBack.contains(child.ref) {
-            // The caller handles this row. But SQLite now also deletes the rows below it.
+            // The caller handles this row, but SQLite now also deletes the rows below it.
             guard child.referrer.onDelete == .cascade else { return }
             fall.going[child.ref] = fall.going[parent]
             return try prepareRowsBelow(child.ref, &fall)
@@ -64,7 +60,7 @@ extension Door {
         let below = RowBelow(entry, by: child.referrer)
         switch below.fate {
         case .stays:
-            // The row refers to this one only by an edit that is taken back. Its version on the server waits to be put.
+            // The row refers to this one only by an edit that is taken back. Its server version is parked.
             guard rowsSetAside.contains(child.ref) else { return }
             try go(&entry, child, with: parent, &fall)
             try child.table.delete(child.ref.id)
@@ -73,7 +69,7 @@ extension Door {
         case .returns:
             let owner = tables.owner(by: below.column, entry.baseValue(of: below.column))
             try takeBack(below.column, of: &entry, in: child.table)
-            // The owner that the row has on the server may be deleted too. The row is then deleted with it.
+            // The row's owner on the server may be deleted too.
             if let owner, fall.going[owner] != nil { try go(&entry, child, with: owner, &fall) }
         case .goes: try go(&entry, child, with: parent, &fall)
         }
@@ -105,7 +101,7 @@ extension Door {
         giveUp(&entry, fall)
     }
 
-    /// This device's values that the row's own deletion has ended unread. That deletion comes with the page, or is parked.
+    /// This device's values that the row's own deletion, in this page or parked, has ended unread.
     private func unread(_ ref: RowRef) throws -> UnreadClocks {
         if let told = endedUnread[ref] { return told }
         guard case .deleted(let tombstone)? = try ParkedRows(db).content(ref), !tombstone.unread.isEmpty else {
@@ -126,17 +122,17 @@ extension Door {
         try entries.save(entry)
     }
 
-    /// Whether the server still has the row, elsewhere or in a later life, and that version is parked. References to
-    /// the row are then to that version.
+    /// Whether the server's version of the row is parked, elsewhere or in a later life. References are then to that
+    /// version.
     private func isThereAgain(_ entry: RowEntry) throws -> Bool {
         guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
         return patch.generation ?? 1 >= entry.generation
     }
 
-    /// Gives up a row that is deleted with another one. On the server the row may be alive, below another life of its
-    /// parent. That life is unsent here, or comes with a later page. So everything that a page brings of the row is
-    /// new. If the server has lost the row, and the row is deleted with a refused one, another device may have sent it
-    /// again.
+    /// Gives up a row that is deleted with another one, so that whatever a page brings of it counts as new.
+    ///
+    /// On the server the row may be alive, below a life of its parent that is unsent here or in a later page. If the
+    /// server lost the row, and a refused row takes it along here, another device may have sent it again.
     private mutating func giveUp(_ entry: inout RowEntry, _ fall: Fall) {
         if entry.isPending, !entry.isKnownToServer {
             if !fall.isTakingBack { return entry.loseUnsentLife() }
@@ -150,8 +146,8 @@ extension Door {
         if entry.isAlive { entry.remote.withdraw() }
     }
 
-    /// Parks the server's version of a row until the parent that it refers to is there again. The server has no version
-    /// of a row that it has lost or deleted too.
+    /// Parks the server's version of a row until its parent is there again. There is none if the server has lost or
+    /// deleted the row.
     private func parkServed(_ entry: inout RowEntry, below parent: RowRef, in table: AppTable) throws {
         guard entry.isAlive, entry.isKnownToServer, !entry.isRestored, !entry.hasOutlivedItsEnd,
             let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)

@@ -3,10 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Merges two rows into one, after the server has decided that they are one by a unique index (M6). References to the
-/// loser become references to the winner.
+/// Merges two rows after the server has merged them by a unique index (M6). References to the loser become references
+/// to the winner.
 extension Door {
-    /// Makes the rows that refer to one row refer to another.
+    /// Redirects the references to one row to another.
     ///
     /// - Throws: `DatabaseError` of a constraint.
     func repoint(from loser: RowRef, to winner: DatabaseValue) throws {
@@ -21,9 +21,10 @@ extension Door {
         }
     }
 
-    /// Removes the loser. If the device has not received the winner yet, the loser stands in for it.
+    /// Removes the loser. It stands in for a winner that the device has not received yet.
     ///
-    /// - Returns: Whether this could be done. No row can refer to a winner that this device has deleted.
+    /// - Returns: False if a constraint forbids it. For example, references to a winner that this device has deleted
+    ///   fail.
     mutating func unite(_ loser: RowRef, with winner: RowRef) throws -> Bool {
         try attempt(deferring: true) { try $0.replace(loser, by: winner) } == nil
     }
@@ -36,7 +37,7 @@ extension Door {
             try db.cachedStatement(sql: "\(table.updateSQL) id = ? WHERE id = ?")
                 .execute(arguments: [winner.id, loser.id])
         }
-        // The row shows the loser's values until the winner itself comes.
+        // The row shows the loser's values until the winner arrives.
         try entries.save(RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent)))
     }
 }

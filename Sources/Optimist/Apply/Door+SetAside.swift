@@ -3,12 +3,12 @@
 import GRDB
 import OptimistWire
 
-/// Sets aside what the app's tables cannot take yet. One row never makes all results of a push fail (S8).
+/// Sets aside what the app's tables cannot take yet, so that one row never makes all results of a push fail (S8).
 extension Door {
-    /// Parks what the server says of a row, because the app's constraints forbid it or because a deletion comes too
-    /// soon. The app's table does not count as having it.
+    /// Parks the server's version of a row, because of a constraint or because its deletion is too early. The app's
+    /// table does not count as having it.
     ///
-    /// - Parameter device: The id under which this device stamped what was unsent.
+    /// - Parameter device: The id under which this device stamped the unsent edits.
     /// - Returns: The row's entry.
     mutating func setAside(_ passage: Passage, _ reason: ParkedReason, device: String) throws -> RowEntry {
         guard let table = tables[passage.ref.table] else { return passage.before }
@@ -35,7 +35,7 @@ extension Door {
         if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(settled.ref), waiting.seq != nil,
             waiting.generation ?? 1 == settled.generation
         {
-            // The parked version of the row is more complete than the app's table.
+            // The parked version is more complete than the app's table.
             patch = waiting.taking(parked.withdraw(values, isWhole: false, in: table.layout), in: table.layout)
         } else if let whole = try isWhole ? values : served(values, settled, in: table) {
             patch = parked.withdraw(whole, isWhole: true, in: table.layout)
@@ -55,8 +55,8 @@ extension Door {
         try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
     }
 
-    /// Returns the whole row as the server has it, when an answer sets some of its values. The deletions among these results
-    /// may remove the row from the table before those values fit.
+    /// The full server row with the values that an answer sets. Deletions in the same answer may remove the row from
+    /// the table before those values fit.
     private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
         guard let present = try table.values(settled.ref.id) else { return nil }
         var whole = settled.served(present, in: table.layout)
@@ -66,7 +66,7 @@ extension Door {
 
     // MARK: - Deletions
 
-    /// Parks the deletion of a row that the server has deleted. Until it can be made, the row stays, without its unsent edits.
+    /// Parks the deletion of a row. Until it can be applied, the row stays without its unsent edits.
     private mutating func parkDeletion(
         _ passage: Passage, in table: AppTable, _ reason: ParkedReason, device: String
     ) throws -> RowEntry {
@@ -82,26 +82,26 @@ extension Door {
         return waiting
     }
 
-    /// Returns the entry without its unsent edits. The app's table gets the server's values too, if the app's constraints allow
-    /// that.
+    /// Returns the entry without its unsent edits, and puts the server's values into the app's table if its constraints
+    /// allow that.
     private mutating func withoutUnsent(_ before: RowEntry, in table: AppTable) throws -> RowEntry {
         var (entry, clean) = (before, before)
         clean.becomeClean()
         guard before.wasOnServer, let values = try table.values(before.ref.id),
             let taken = entry.takeBack(values, current: nil, in: table.layout), taken.rendering.change != .delete
         else { return clean }
-        // What the server had lost and has deleted now is no longer sent.
+        // The server has deleted what it had lost, so it is no longer sent.
         entry.becomeClean()
         let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
         if try attempt(deferring: true, { try $0.make(passage, in: table) }) == nil { return entry }
-        // The table keeps the user's values, so it does not have the server's.
+        // The table keeps the user's values instead of the server's.
         clean.remote.withdraw(before.dirty)
         return clean
     }
 }
 
 extension RowPatch {
-    /// Returns the row with the values that a later answer sets.
+    /// The row with the values that a later answer sets.
     func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
         var patch = self
         for (name, value) in answer.values {

@@ -5,10 +5,12 @@ import OptimistWire
 
 /// Returns pending rows to the server's versions (V5).
 extension Door {
-    /// Returns rows to the server's versions: all together, else with free unique values, so that the rows can exchange them,
-    /// else each as far as the app's constraints allow. Then the server's values that do not fit are parked.
+    /// Returns rows to the server's versions.
     ///
-    /// - Parameter device: The id under which this device stamped what was unsent.
+    /// It tries all rows together, then again with their unique values freed for an exchange, and then row by row.
+    /// Server values that still do not fit are parked.
+    ///
+    /// - Parameter device: The id under which this device stamped the unsent edits.
     /// - Returns: The rows that cannot be removed, unchanged, each with the reason.
     mutating func takeBack(_ rows: [TakenBack], device: String) throws -> [(row: TakenBack, reason: DatabaseError)] {
         let rows = references.order(rows)
@@ -28,7 +30,7 @@ extension Door {
         }
     }
 
-    /// If a row was taken back already and is below a row that is removed, it waits until that row is received again.
+    /// A row that was taken back and then falls below a removed row is received again.
     private mutating func passSingly(
         _ rows: [TakenBack], device: String
     ) throws -> [(row: TakenBack, reason: DatabaseError)] {
@@ -49,7 +51,7 @@ extension Door {
         return stuck
     }
 
-    /// Lets a row pass. A row that does not fit and must be received again stays in the app's table as it is until then.
+    /// Passes a row. If it does not fit and must be received again, it stays in the app's table until then.
     private mutating func tryPassOrWait(_ row: TakenBack) throws -> DatabaseError? {
         guard let obstacle = try tryPass(row.passage) else { return nil }
         guard row.mustBeReceived else { return obstacle }

@@ -3,34 +3,33 @@
 import GRDB
 import OptimistWire
 
-/// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row goes through it (R4).
+/// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row passes it (R4).
 ///
-/// A row passes whole or not at all: the change of its table, the rows below a deleted one, the journal, the values of
-/// columns that this app does not know, and the entry. In a first sync, ``RowApplication`` puts rows that the device does not
-/// know without it. The user's own writes go to the tables directly.
+/// A row passes as a unit: its table, the rows below a deleted one, the journal, the values of unknown columns, and the
+/// entry change together or not at all. There are two ways around the door: the user's own writes, and the new rows of
+/// a first sync (``RowApplication``).
 ///
-/// After each row, its entry says what the app's table shows of it. Between rows, no unique value is replaced. The rows to
-/// receive again are kept until the caller has asked for them.
+/// Invariant: after each row, its entry describes what the app's table shows of it. Unique values are replaced only
+/// within ``RowWork/exchanging(_:_:)``.
 struct Door {
     let db: Database
     let tables: AppTables
     let references: ReferenceGraph
-    /// The device's time of day, in milliseconds since 1970.
+    /// The device's time, in milliseconds since 1970.
     let milliseconds: Int64
     /// All ids that this device has had.
     let ownDevices: Set<String>
     var entries: RowEntryTable
-    /// This device's values that deletions of a page have ended unread. One deletion may take another row of the page
-    /// with it before that row's turn comes.
+    /// This device's values that deletions in the page have ended unread. One deletion may cascade to another row of
+    /// the page before that row's turn.
     var endedUnread: [RowRef: UnreadClocks] = [:]
-    /// The unique values that are replaced for a moment. The journal must have the original values.
+    /// Unique values that are temporarily replaced. The journal needs the originals.
     fileprivate(set) var vacancy: Vacancy?
-    /// The rows that are taken back together and have not passed yet. A row that would be deleted with one of them is not
-    /// treated as a row below it.
+    /// The rows being taken back together that have not passed yet. Cascades do not treat them as rows below.
     var takingBack: Set<RowRef> = []
-    /// The rows of these that could not pass. The server's versions of them are parked.
+    /// Rows taken back that could not pass. Their server versions are parked.
     var rowsSetAside: Set<RowRef> = []
-    /// The rows that the device must receive again.
+    /// Rows that the device must receive again, for the caller to request.
     var toReceive: [RowRef] = []
     private var isAnythingUnknown: Bool?
     private var hasDeferredForeignKeys: Bool?
@@ -44,9 +43,9 @@ struct Door {
         entries = try RowEntryTable(db)
     }
 
-    /// Lets a row pass.
+    /// Passes a row.
     ///
-    /// - Throws: `DatabaseError` of a constraint. The row is then as it was.
+    /// - Throws: `DatabaseError` of a constraint. The row is then unchanged.
     mutating func pass(_ passage: Passage) throws {
         guard let table = tables[passage.ref.table] else { return }
         let loss = try Journal.Loss(passage.rendering, of: passage.before, in: table, besides: vacancy)
@@ -69,11 +68,11 @@ struct Door {
         }
     }
 
-    /// Lets a row pass, if the app's constraints allow it.
+    /// Passes a row if the app's constraints allow it.
     ///
-    /// - Returns: The error of the constraint. Nil: the row has passed.
+    /// - Returns: The constraint's error. Nil if the row has passed.
     mutating func tryPass(_ passage: Passage) throws -> DatabaseError? {
-        // A statement that fails leaves nothing behind, unless a foreign key is checked later.
+        // A failed statement changes nothing, unless a foreign key is checked later.
         if passage.rendering.change != .none, try defersForeignKeys { return try attempt { try $0.pass(passage) } }
         do {
             try pass(passage)
@@ -85,8 +84,8 @@ struct Door {
 
     /// Changes the app's table only.
     ///
-    /// - Returns: False if the row is not in the table and the event did not tell all of it. A cascade or a trigger of the
-    ///   app's may have deleted the row. The server still has it.
+    /// - Returns: False if the table lacks the row, for example after a cascade, and the event did not report all of
+    ///   it. The server still has it.
     @discardableResult
     mutating func make(_ passage: Passage, in table: AppTable) throws -> Bool {
         let id = passage.ref.id
@@ -105,7 +104,7 @@ struct Door {
         return true
     }
 
-    /// Keeps what the user loses in the journal (M7).
+    /// Keeps the user's losses in the journal (M7).
     func record(_ loss: Journal.Loss?, _ passage: Passage) throws {
         let journal = Journal(db)
         if let loss { try journal.record(loss, of: passage.ref, at: milliseconds) }
@@ -118,7 +117,7 @@ struct Door {
         try journal.record(passage.ref, reason: .overwritten, mine: mine, theirs: theirs, at: milliseconds)
     }
 
-    /// Keeps the row's values in columns that this app does not know (L1).
+    /// Keeps the row's values of columns that this app does not know (L1).
     mutating func noteUnknown(_ passage: Passage, in table: AppTable) throws {
         guard let told = passage.told else { return }
         let unknown = UnknownColumns(db)
@@ -129,21 +128,21 @@ struct Door {
         let life = passage.entry.generation
         switch told {
         case .row(let patch):
-            // The server may have lost the values that were kept before.
+            // The server may have lost values that were kept before.
             try unknown.note(
                 patch, at: passage.ref, in: table.layout, present: life,
                 isWhole: passage.isWhole && !passage.before.isRestored)
         case .deleted where !passage.entry.isAlive: try unknown.forget(passage.ref)
-        // A row that outlives the deletion keeps these values. A later life keeps those that are not of the ended life.
+        // A row that outlives the deletion keeps these values. A later life drops those of the ended life.
         case .deleted(let tombstone):
             if life > tombstone.generation { try unknown.forget(passage.ref, upTo: tombstone.generation) }
         }
     }
 }
 
-// MARK: - Together or not at all
+// MARK: - Attempts
 
-/// Work whose state in memory is restored when its savepoint is rolled back.
+/// Work whose in-memory state is restored when its savepoint is rolled back.
 protocol RowWork {
     var door: Door { get set }
 }
@@ -156,12 +155,12 @@ extension Door: RowWork {
 }
 
 extension RowWork {
-    /// Does some work, and undoes it if a constraint forbids it.
+    /// Does some work, and undoes it if a constraint fails.
     ///
     /// - Parameters:
     ///   - rows: Rows that may exchange their unique values.
-    ///   - deferring: Whether foreign keys are checked at the end of the work, and not when their table says so.
-    /// - Returns: The error of the constraint. Nil: the work was kept.
+    ///   - deferring: Whether foreign keys are checked at the end of the work, not when their declaration says.
+    /// - Returns: The constraint's error. Nil if the work was kept.
     mutating func attempt(
         exchanging rows: [RowRef] = [], deferring: Bool = false, _ work: (inout Self) throws -> Void
     ) throws -> DatabaseError? {
@@ -173,7 +172,7 @@ extension RowWork {
 
     /// Does some work while the unique values of some rows are free.
     ///
-    /// - Throws: What the work throws; `DatabaseError` of a constraint if another row has taken such a value.
+    /// - Throws: Errors of the work, and `DatabaseError` of a constraint if another row has taken such a value.
     mutating func exchanging(_ rows: [RowRef], _ work: (inout Self) throws -> Void) throws {
         if rows.isEmpty { return try work(&self) }
         let vacancy = try Vacancy(of: rows, in: door.tables, door.db)

@@ -5,26 +5,26 @@ import OptimistWire
 
 /// Applies the received rows that fit the app's tables, and parks the others (R4).
 ///
-/// The server has decided the final state of each row, so the order of the rows does not matter. First all rows are put
-/// together, and the foreign keys are checked. If a parent is missing, that is undone, and repeated without the rows below
-/// that parent. If all rows fit, the deletions follow at once.
+/// The server has decided the final state of each row, so their order does not matter. All rows are put together first,
+/// and then the foreign keys are checked. If a parent is missing, the put is undone and repeated without the rows below
+/// that parent. If all rows fit, the deletions follow.
 ///
-/// The rows that are left are tried cycle by cycle, each after the rows that it needs: its parents, the rows that have its
-/// unique values and, for a deletion, the rows that refer to it. So an obstacle to one cycle never stops another, and a row
-/// that has moved is put before its former parent is deleted. A row that fits may let in another one, so this is repeated
-/// until nothing changes.
+/// The remaining rows are tried cycle by cycle, each after the rows that it needs: its parents, the holders of its
+/// unique values and, for a deletion, the rows that refer to it. So one obstacle stops only its own cycle, and a moved
+/// row is put before its former parent is deleted. Rows that fit may admit others, so this repeats until nothing
+/// changes.
 ///
-/// At any time each row of the page is applied, is parked, or is still to be tried.
+/// Invariant: at any time each row of the page is applied, parked, or still to be tried.
 struct Fitting: RowWork {
     private var rows: RowApplication
     private let db: Database
     private let parked: ParkedRows
     private let needs: RowNeeds
-    /// The rows of the page that are not applied yet. They are retried as they came, and not as they were parked.
+    /// The rows of the page that are not applied yet. Retries use these, not the parked copies.
     private var received: [RowRef: ReceivedRow] = [:]
-    /// The rows that were applied since ``received`` was last brought up to date.
+    /// The rows that were applied since ``received`` was last updated.
     private var applied: [RowRef] = []
-    /// Whether a row may be parked. If not, none needs to be removed there.
+    /// Whether any row may be parked, so that applied rows must be removed from there.
     private var hasParked = false
 
     var door: Door {
@@ -32,11 +32,10 @@ struct Fitting: RowWork {
         set { rows.door = newValue }
     }
 
-    /// A row that does not fit.
     private struct Misfit {
         let row: ReceivedRow
         let reason: ParkedReason
-        /// The missing row that it refers to. Nil: something else keeps the row out.
+        /// The missing row that it refers to. Nil if there is another obstacle.
         var parent: RowRef?
     }
 
@@ -47,9 +46,9 @@ struct Fitting: RowWork {
         needs = RowNeeds(tables: rows.door.tables, references: rows.door.references)
     }
 
-    /// Applies the rows that fit, of these and of the parked ones, and parks the rest.
+    /// Applies these rows and the parked ones as far as they fit, and parks the rest.
     ///
-    /// - Parameter some: If a row comes twice, the later version counts.
+    /// - Parameter some: If a row occurs twice, the later version counts.
     mutating func fit(_ some: [ReceivedRow]) throws {
         var latest: [RowRef: Int] = [:]
         for (index, row) in some.enumerated() {
@@ -69,7 +68,7 @@ struct Fitting: RowWork {
 
     /// The parked rows that may fit now.
     ///
-    /// - Parameter others: Rows that are about to be tried. The rows that wait for one of them are tried with it.
+    /// - Parameter others: Rows about to be tried. Rows that wait for one of them are included.
     private mutating func ready(besides others: [RowRef] = []) throws -> [ReceivedRow] {
         for ref in applied { received[ref] = nil }
         applied = []
@@ -83,14 +82,14 @@ struct Fitting: RowWork {
 
     /// Applies as many rows as fit together.
     ///
-    /// - Returns: The rows to try next. Those that do not fit are parked, unless it is not known which these are.
+    /// - Returns: The rows to try next. Misfits are parked, unless they cannot be identified.
     private mutating func fitTogether(_ some: [ReceivedRow]) throws -> [ReceivedRow] {
         var (next, orphans): ([ReceivedRow], [Misfit]) = (some, [])
         while !next.isEmpty {
             guard let more = try putTogether(next, without: orphans, isAll: next.count == some.count) else { break }
             if more.isEmpty {
-                // A foreign key does not hold for a reason that no row shows, such as a parent in a table that does not
-                // sync. Mostly a row that has waited before is to blame. If not, each cycle is tried by itself.
+                // A foreign key fails for a reason that no row shows, such as a parent in a table that does not sync.
+                // Usually a row that has waited before is to blame. If not, each cycle is tried by itself.
                 let fresh = next.filter { !$0.hasWaited }
                 if fresh.isEmpty || fresh.count == next.count { return some }
                 next = fresh
@@ -104,13 +103,15 @@ struct Fitting: RowWork {
         return try ready()
     }
 
-    /// Puts rows in a savepoint, which is undone if a foreign key does not hold then. If all rows fit, it deletes the others.
-    /// A row that does not fit may still be below one that is deleted, so the deletions follow with the cycles then.
+    /// Puts rows in a savepoint, which is rolled back if a foreign key does not hold at its end.
+    ///
+    /// The deletions follow only if all rows fit, because a row that does not may still be below a deleted one.
+    /// Otherwise they wait for the cycles.
     ///
     /// - Parameters:
-    ///   - former: The rows that lack a parent, as far as is known.
+    ///   - former: The rows known to lack a parent.
     ///   - isAll: Whether no row was left out.
-    /// - Returns: More rows that lack a parent. Nil: every foreign key holds, and the rows that do not fit are parked.
+    /// - Returns: More rows that lack a parent. Nil if every foreign key holds; misfits are then parked.
     private mutating func putTogether(
         _ some: [ReceivedRow], without former: [Misfit], isAll: Bool
     ) throws -> [Misfit]? {
@@ -141,17 +142,16 @@ struct Fitting: RowWork {
         }
     }
 
-    /// The deletions follow together or, if a foreign key does not hold then, one cycle after the other.
+    /// Deletes rows together or, if a foreign key then fails, cycle by cycle.
     private mutating func delete(_ some: [ReceivedRow]) throws {
         if some.isEmpty { return }
-        // A deletion parks rows of the server's that SQLite takes with it.
+        // A deletion parks server rows that SQLite deletes with it.
         hasParked = true
         if try attempt({ _ = try $0.place(some) }) == nil { return }
         _ = try fitCycles(among: some)
     }
 
-    /// Applies rows one after the other. A row that does not fit is parked at once: a deletion must see that the server
-    /// has it.
+    /// Applies rows one by one. A misfit is parked immediately, so that later deletions see it.
     ///
     /// - Returns: Whether all rows fit.
     private mutating func place(_ some: [ReceivedRow]) throws -> Bool {
@@ -164,7 +164,7 @@ struct Fitting: RowWork {
         return allFit
     }
 
-    /// Applies a row. Returns the reason if it does not fit, or nil if it does.
+    /// - Returns: The obstacle. Nil if the row fits.
     private mutating func apply(_ row: ReceivedRow) throws -> ParkedReason? {
         let reason = try Self.apply(row, by: &rows, removingFrom: hasParked ? parked : nil)
         if reason == nil { applied.append(row.ref) }
@@ -191,9 +191,9 @@ struct Fitting: RowWork {
 
     // MARK: - Cycle by cycle
 
-    /// Applies each cycle of rows that fits, and parks the others. Rows are put before others are deleted.
+    /// Applies each cycle of rows that fits, and parks the others. Puts precede deletions.
     ///
-    /// - Returns: Whether one fitted.
+    /// - Returns: Whether any cycle fit.
     private mutating func fitCycles(among some: [ReceivedRow]) throws -> Bool {
         let places = Dictionary(zip(some.map(\.ref), some.indices), uniquingKeysWith: { $1 })
         let needed = try some.map { row in try needs.needs(of: row).compactMap { places[$0] } }
@@ -206,7 +206,7 @@ struct Fitting: RowWork {
         return hasFitted
     }
 
-    /// Applies all rows of a cycle or none. Rows that need each other may exchange their unique values.
+    /// Applies all rows of a cycle or none. Rows of a cycle may exchange their unique values.
     private mutating func fit(cycle: [ReceivedRow]) throws -> Bool {
         var reasons: [RowRef: ParkedReason] = [:]
         let parked = hasParked ? parked : nil
@@ -214,7 +214,7 @@ struct Fitting: RowWork {
             for row in cycle.filter(\.isAlive) + cycle.filter({ !$0.isAlive }) {
                 reasons[row.ref] = try Self.apply(row, by: &rows, removingFrom: parked)
             }
-            // A single row that does not fit has left nothing behind.
+            // A single misfit has changed nothing, so it does not need a rollback.
             if cycle.count > 1, !reasons.isEmpty { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
         }
         if obstacle == nil, reasons.isEmpty {
@@ -232,7 +232,7 @@ struct Fitting: RowWork {
         return false
     }
 
-    /// The rows that one refers to in the app's table, where an unsent edit may stand.
+    /// The rows that a row refers to in the app's table, including by unsent edits.
     private func parents(of ref: RowRef) throws -> [RowRef] {
         guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return [] }
         return door.tables.owners(by: values, in: table)

@@ -3,21 +3,19 @@
 import GRDB
 import OptimistWire
 
-/// The user's edits that lost to newer ones or to a delete (M7). The journal is bounded: the oldest edits are dropped first.
+/// The user's edits that lost to newer ones or to a deletion (M7). The journal drops the oldest edits first.
 struct Journal {
-    /// How many edits are kept.
+    /// In edits.
     static let capacity = 1_000
 
     let db: Database
 
     init(_ db: Database) { self.db = db }
 
-    /// Keeps a losing edit.
-    ///
     /// - Parameters:
     ///   - mine: The columns that the user had edited.
     ///   - theirs: The values that replaced the user's. Nil if the row was deleted.
-    ///   - whole: Every column of a deleted row, so that the row can be created again.
+    ///   - whole: Every column of a deleted row, so that the app can create the row again.
     func record(
         _ ref: RowRef, reason: Conflict.Reason, mine: JSONObject, theirs: JSONObject? = nil, whole: JSONObject? = nil,
         at milliseconds: Int64
@@ -33,28 +31,27 @@ struct Journal {
             .execute(arguments: [db.lastInsertedRowID - Int64(Self.capacity)])
     }
 
-    /// Stores what the user lost when a row's life ended, or when another device replaced values.
     func record(_ loss: Loss, of ref: RowRef, at milliseconds: Int64) throws {
         try record(
             ref, reason: loss.reason, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
     }
 
-    /// What the user loses when a row's life ends, or when another device replaces values that it has not read. It must
-    /// be read before the row is changed.
+    /// The user's values that a row loses at the end of its life, or to another device that had not read them. Read it
+    /// before the row changes.
     struct Loss {
         let reason: Conflict.Reason
         let mine: JSONObject
-        /// The values of the next life, if there is one, or those that replace the user's.
+        /// The values of the next life, if there is one, or the values that replace the user's.
         let theirs: JSONObject?
         /// Nil if the row lives on.
         let whole: JSONObject?
 
-        /// What the user loses by a change of a row. Nil: nothing. A value that the row has afterwards too is not lost (M5),
-        /// and neither is one that no user wrote.
+        /// Reads the user's loss. Nil if there is none: values that the row keeps (M5) and values that no user wrote
+        /// are not lost.
         ///
         /// - Parameters:
         ///   - entry: The row's entry before the change.
-        ///   - vacancy: The values that are emptied temporarily.
+        ///   - vacancy: Temporarily replaced values.
         init?(_ rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy? = nil) throws {
             guard rendering.lost != 0, let values = try table.values(entry.ref.id) else { return nil }
             let present = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
@@ -74,8 +71,7 @@ struct Journal {
             whole = rendering.endsLife ? present : nil
         }
 
-        /// What the user loses of a parked row when a later version of it comes. Nil: nothing, or only values that the
-        /// later version also has (M5).
+        /// The user's loss when a later version replaces a parked row. Nil if that version has the same values (M5).
         init?(_ columns: [String], of parked: RowPatch, by later: RemotePage.Row.Content) {
             let next: JSONObject? = if case .row(let patch) = later { patch.values } else { nil }
             let lost = columns.filter { column in

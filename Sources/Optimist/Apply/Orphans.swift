@@ -1,21 +1,20 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The rows of a page whose parents are missing, and the rows below those. Pure.
+/// The rows of a page whose parents are missing, and the rows below them. Pure.
 struct Orphans {
     private var rows: [(row: RowRef, parents: [RowRef])] = []
-    /// The parent that each orphan lacks: the first one in the order of its columns.
+    /// The parent that each orphan lacks: the first in the order of its columns.
     private(set) var missing: [RowRef: RowRef] = [:]
 
-    /// Adds a row of the page.
     mutating func add(_ row: RowRef, below parents: [RowRef]) { rows.append((row, parents)) }
 
-    /// Finds the rows whose parents are missing although all rows of the page are put.
+    /// Finds the rows whose parents are missing even with all rows of the page put.
     mutating func find(_ isHere: (RowRef) throws -> Bool) rethrows {
         for (row, parents) in rows { missing[row] = try parents.first { try !isHere($0) } }
     }
 
-    /// Adds the rows below orphans that are not in the app's table once the page is undone. If an orphan is there, it stays as it was,
-    /// and the rows below it fit.
+    /// Adds the rows below orphans. An orphan that remains in the app's table after the rollback still serves as a
+    /// parent, so the rows below it fit.
     mutating func addRowsBelow(_ isHere: (RowRef) throws -> Bool) rethrows {
         var children: [RowRef: [RowRef]] = [:]
         for (row, parents) in rows { for parent in parents { children[parent, default: []].append(row) } }

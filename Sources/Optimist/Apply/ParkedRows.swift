@@ -3,11 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_parked`: the server's rows that do not fit the app's tables yet (R4), or that wait until
-/// the server has answered the unsent change of the same row.
+/// Reads and writes `optimist_parked`: server rows that do not fit the app's tables yet (R4), or wait for the server's
+/// answer to an unsent change of the same row.
 ///
-/// The entry of a parked row does not count the parked values as shown, so that they are new when the row is tried again. A
-/// later version of a row replaces the parked one.
+/// Invariant: the entry of a parked row does not count the parked values as shown, so a retry sees them as new.
 struct ParkedRows {
     let db: Database
 
@@ -19,9 +18,9 @@ struct ParkedRows {
         }
     }
 
-    /// Keeps a row in its wire form beside the table. A later version of the row replaces it.
+    /// Parks a row in its wire form. A later version of the row replaces it.
     ///
-    /// - Parameter parent: The missing row that it refers to. Nil: something else keeps the row out.
+    /// - Parameter parent: The missing row that it refers to. Nil if there is another obstacle.
     func park(_ row: ReceivedRow, reason: ParkedReason, awaiting parent: RowRef?) throws {
         let json = Self.wire(row.content)
         try db.cachedStatement(
@@ -38,7 +37,7 @@ struct ParkedRows {
         ])
     }
 
-    /// Replaces the content of a parked row, which still waits for the same thing as before.
+    /// Replaces the content of a parked row, but not what the row waits for.
     func replace(with patch: RowPatch, at ref: RowRef) throws {
         try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
             .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
@@ -50,18 +49,17 @@ struct ParkedRows {
         return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
     }
 
-    /// Whether a row is parked as deleted. It is deleted as soon as the rows that refer to it allow that.
+    /// Whether the row is parked as deleted.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
         if case .deleted? = try content(ref) { true } else { false }
     }
 
-    /// The content of a parked row.
     func content(_ ref: RowRef) throws -> RemotePage.Row.Content? {
         let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
-    /// Whether a row is parked with content of a later transaction of the server's.
+    /// Whether a row is parked as of a later server transaction.
     func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
         try content(ref).map { $0.version.seq > seq } ?? false
     }
@@ -73,7 +71,7 @@ struct ParkedRows {
         }
     }
 
-    /// The condition that a row would have to wait again: see ``RowEntry/isAbove(_:at:)``.
+    /// Whether the row would have to wait again: see ``RowEntry/isAbove(_:at:)``.
     private static let isBelowUnsent = """
         reason = \(ParkedReason.Kind.belowUnsent.rawValue) AND EXISTS (SELECT 1 FROM optimist_edit e \
         LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id \
@@ -87,12 +85,11 @@ struct ParkedRows {
             .execute(arguments: [ref.table, ref.id])
     }
 
-    /// The rows that may fit now: those that wait for no row, those that wait for a row that is here, and those that
-    /// wait for one of these. The rows that wait for no row come first, in the order of the server's transactions.
+    /// The rows to retry: rows without a missing parent, rows whose parent has arrived, and rows that wait for one of
+    /// these. Rows without a missing parent come first, in the order of the server's transactions.
     ///
     /// - Parameters:
-    ///   - tables: The app's tables, in which the parents are looked up.
-    ///   - others: Rows that are about to come. Rows that wait for one of them are ready too.
+    ///   - others: Rows about to be applied. Rows that wait for one of them are included.
     ///   - hasMore: Whether deletions are still held back.
     func ready(_ tables: AppTables, besides others: [RowRef], hasMore: Bool) throws -> [ReceivedRow] {
         var ready = try fetch(
@@ -112,7 +109,7 @@ struct ParkedRows {
         return try ready + waiting(for: ready.map(\.ref) + others, besides: ready)
     }
 
-    /// The rows that wait for one of some others, or for a row that does.
+    /// The rows that wait, directly or indirectly, for some others.
     private func waiting(for others: [RowRef], besides ready: [ReceivedRow]) throws -> [ReceivedRow] {
         var (found, next): ([ReceivedRow], [RowRef]) = ([], others)
         var met = Set(ready.map(\.ref))
@@ -125,10 +122,9 @@ struct ParkedRows {
         return found
     }
 
-    /// The parked rows that have unsent edits and are of no transaction of the server's.
+    /// The parked rows that have unsent edits and no server transaction.
     ///
-    /// - Complexity: While little is unsent, one look at the index of parked rows for each unsent row. Otherwise all
-    ///   parked rows are read.
+    /// - Complexity: One index lookup for each unsent row while they are few. Otherwise it reads all parked rows.
     func editedWithoutVersion() throws -> [ReceivedRow] {
         let unsent = try Int.fetchOne(
             db.cachedStatement(
@@ -179,8 +175,8 @@ struct ParkedRows {
 }
 
 extension RemotePage.Row.Content {
-    /// The life of the row that the content is about, and the server's transaction. Zero: the server named no
-    /// transaction, for example because the content is only a part of the row.
+    /// The life and the server's transaction of the content. A transaction of zero means none, for example if the
+    /// content is only part of the row.
     var version: (life: Int, seq: Int64) {
         switch self {
         case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)

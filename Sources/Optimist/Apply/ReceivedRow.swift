@@ -13,7 +13,7 @@ extension RemotePage.Row.Content {
         }
     }
 
-    /// The same content, with only those of the values replaced unread that some devices wrote.
+    /// The content, with unread values of these devices only.
     func tellingUnread(of devices: Set<String>) -> Self {
         switch self {
         case .row(var patch) where !patch.unread.isEmpty:
@@ -31,7 +31,7 @@ extension RemotePage.Row.Content {
 struct ReceivedRow: Sendable {
     let ref: RowRef
     let content: RemotePage.Row.Content
-    /// Whether the row was parked. A row that an answer or a cascade parks has only the columns that this app knows.
+    /// Whether the row was parked. A row parked by an answer or a cascade has only the columns that this app knows.
     var hasWaited = false
 
     var isAlive: Bool { content.isAlive }
@@ -39,8 +39,8 @@ struct ReceivedRow: Sendable {
     /// Whether a resync did not bring the row.
     var isMissing: Bool { if case .deleted(let tombstone) = content { tombstone.isMissing } else { false } }
 
-    /// Whether the content is the whole row. It is only a part in an answer, or if it was kept for a column until a
-    /// migration brought the column.
+    /// Whether the content is the full row. An answer has only a part, and so does a value that was kept until a
+    /// migration added its column.
     var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
 
     /// The wire id of the row into which the server has merged this one.
@@ -50,7 +50,7 @@ struct ReceivedRow: Sendable {
 }
 
 extension Tombstone {
-    /// Whether a resync did not bring the row, although the server has not said that the row was deleted. The server
-    /// may have the row again later, in its first life and as of any transaction.
+    /// Whether a resync did not bring the row, although the server has not reported its deletion. The server may have
+    /// the row again later, in its first life and as of any transaction.
     var isMissing: Bool { seq == nil && clock == nil }
 }

@@ -3,14 +3,14 @@
 import GRDB
 import OptimistWire
 
-/// Decides about received rows, one after another, and lets them pass.
+/// Decides about received rows, one by one, and passes them through the ``Door``.
 struct RowApplication: RowWork {
     var door: Door
     let context: PageContext
     private let device: String
-    /// The tables that have no row of this page yet, so that the page's rows need not be looked up.
+    /// The tables that have no row of this page yet, so that rows need not be looked up.
     private var fresh: Set<Int64> = []
-    /// Whether the entries of rows in such tables are collected and written together.
+    /// Whether the entries of rows in fresh tables are collected and written together.
     private var gathersEntries = false
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ context: PageContext) throws {
@@ -19,10 +19,11 @@ struct RowApplication: RowWork {
         device = try DeviceIdentity.current(in: db)
     }
 
-    /// The rows of a page whose tables are known here. Rows that are alive come first, as the page has them, then the
-    /// rows that were merged into another one, and then the deleted ones. In each of these two parts, children come
-    /// before parents. Within a table, the server names a row before the rows that were deleted with it. In reverse,
-    /// SQLite has no cascade to follow, which would be slow for many levels.
+    /// Sorts the rows of a page's known tables: living rows in page order, then merged rows, then deleted rows.
+    ///
+    /// Merged and deleted rows are sorted children first. Within a table, the server lists a row before the rows
+    /// deleted with it, so deleted rows are reversed. SQLite then has no cascades to follow, which would be slow for
+    /// many levels.
     func inOrder(_ rows: some Collection<RemotePage.Row>) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
         var merged: [ReceivedRow] = []
@@ -43,8 +44,8 @@ struct RowApplication: RowWork {
 
     func rank(_ row: ReceivedRow) -> Int { door.references.ranks[row.ref.table] ?? 0 }
 
-    /// Finds out, table by table, whether any row of a page is here. In a first sync no row is, and looking up each one
-    /// would take a third of the time. If a row comes twice, the rows of its table are looked up.
+    /// Finds the tables that have no row of a page. In a first sync that is all of them, and lookups would take a third
+    /// of the time. If the page has a row twice, its table is not fresh.
     mutating func lookAhead(_ rows: [RemotePage.Row]) throws {
         var spans: [Span] = []
         for row in rows {
@@ -64,7 +65,7 @@ struct RowApplication: RowWork {
         }
     }
 
-    /// The least and the greatest id that a page has of a table.
+    /// The range of a page's ids in a table.
     private struct Span {
         let table: String
         var first: String
@@ -89,7 +90,7 @@ struct RowApplication: RowWork {
 
     /// Applies rows, and parks those that must wait. May be called only while no other row is parked.
     ///
-    /// - Throws: `DatabaseError` of a constraint. All rows before the one that does not fit are then applied.
+    /// - Throws: `DatabaseError` of a constraint. All rows before the misfit are then applied.
     mutating func apply(_ rows: [ReceivedRow]) throws {
         gathersEntries = true
         defer { gathersEntries = false }
@@ -97,7 +98,7 @@ struct RowApplication: RowWork {
             for row in rows {
                 switch try apply(row) {
                 case .waiting(let reason): try ParkedRows(door.db).park(row, reason: reason, awaiting: nil)
-                // If the deletion of another row has parked this row, that version is older.
+                // The deletion of another row may have parked an older version of this row.
                 case .shown: if !row.isAlive { try ParkedRows(door.db).remove(row.ref) }
                 }
             }
@@ -110,7 +111,7 @@ struct RowApplication: RowWork {
 
     /// Applies a row, unless it must wait although it breaks no constraint.
     ///
-    /// - Throws: `DatabaseError` of a constraint. The row is then as it was.
+    /// - Throws: `DatabaseError` of a constraint. The row is then unchanged.
     mutating func apply(_ row: ReceivedRow) throws -> Placement {
         guard let table = door.tables[row.ref.table] else { return .shown }
         if case .row(let patch) = row.content, fresh.contains(row.ref.table), !row.hasWaited,
@@ -130,7 +131,7 @@ struct RowApplication: RowWork {
             }
         if rendering.change == .delete, try mustWait(row) { return .waiting(.deletionTooSoon) }
         var passage = Passage(before: before, entry: entry, rendering: rendering)
-        // If the row waits, its values in columns that this app does not know are kept only for a new life.
+        // If the row waits, its values of unknown columns are kept only for a new life.
         if rendering.placement == .shown || row.content.version.life == entry.remote.generation {
             passage.told = row.content
             passage.isWhole = row.isWhole && !row.hasWaited
@@ -147,8 +148,7 @@ struct RowApplication: RowWork {
         return try DeletionTiming(door: door, context: context).isTooSoon(deletionOf: row.ref, at: tombstone.seq)
     }
 
-    /// Applies a row of a table that has no row of this page yet. If it does not fit, it is looked up like any other
-    /// when it is tried again.
+    /// Applies a row of a fresh table. If it does not fit, a retry looks it up like any other.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.put(patch.values, at: ref.id)

@@ -3,13 +3,13 @@
 import GRDB
 import OptimistWire
 
-/// Finds the rows without which a received row cannot be put, or deleted.
+/// Finds the rows that a received row needs before it can be put or deleted.
 struct RowNeeds {
     let tables: AppTables
     let references: ReferenceGraph
 
-    /// A row that is put needs its parents, and the rows that have its unique values. A row that is deleted needs the rows
-    /// that refer to it, so that those that have moved are put first, and the row that it has become one with.
+    /// A put row needs its parents and the holders of its unique values. A deleted row needs the rows that refer to it,
+    /// so that moved ones are put first, and the row that it was merged into.
     func needs(of row: ReceivedRow) throws -> [RowRef] {
         guard let table = tables[row.ref.table] else { return [] }
         if row.isAlive { return try references(of: row) + holders(of: row, in: table) }
@@ -17,13 +17,13 @@ struct RowNeeds {
         return try [winner].compactMap(\.self) + tables.children(of: row.ref, references).map(\.ref)
     }
 
-    /// The rows that one refers to, as the server has it.
+    /// The rows that the server's version refers to.
     func references(of row: ReceivedRow) -> [RowRef] {
         guard case .row(let patch) = row.content, let table = tables[row.ref.table] else { return [] }
         return tables.owners(by: patch.values, in: table)
     }
 
-    /// The other rows of the app's table that have the values of a unique index that a row needs.
+    /// The other rows of the app's table that have the row's unique values.
     private func holders(of row: ReceivedRow, in table: AppTable) throws -> [RowRef] {
         guard case .row(let patch) = row.content else { return [] }
         var found: [RowRef] = []

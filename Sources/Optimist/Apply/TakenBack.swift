@@ -7,9 +7,9 @@ import OptimistWire
 struct TakenBack {
     let passage: Passage
     let kind: SentRow.Kind
-    /// What the user had written.
+    /// The user's values.
     let mine: JSONObject
-    /// The row as the server has it, as far as that is known. Nil if nothing is known.
+    /// The server's row as far as it is known.
     var server: JSONObject?
 
     var ref: RowRef { passage.ref }
@@ -25,11 +25,11 @@ struct TakenBack {
         self.mine = mine
     }
 
-    /// Takes back everything unsent of a row. Nil: it cannot be undone.
+    /// Takes back all unsent changes of a row. Nil if they cannot be undone.
     ///
     /// - Parameters:
-    ///   - current: The row as the server has it, if an answer says so.
-    ///   - isLost: Whether to take back even a row that the server had and has lost.
+    ///   - current: The server's row, if an answer reports it.
+    ///   - isLost: Whether to include a row that the server had and lost.
     init?(_ before: RowEntry, current: RowPatch? = nil, isLost: Bool = false, in door: Door) throws {
         guard let table = door.tables[before.ref.table] else { return nil }
         var entry = before
@@ -42,7 +42,7 @@ struct TakenBack {
         server?.replace(with: restored)
     }
 
-    /// The values that return to the server's version. Nil if the row is removed or not changed.
+    /// The values that return to the server's version. Nil if the row is removed or unchanged.
     var restored: JSONObject? {
         switch change {
         case .put(let values), .set(let values): values
@@ -50,9 +50,9 @@ struct TakenBack {
         }
     }
 
-    /// Whether the server has, or may have, a row that is not on this device afterwards, so that the device must receive it
-    /// again. Either the row was deleted here and the server does not say what it has, or this device has nothing of the life
-    /// before the one that is removed.
+    /// Whether the server has, or may have, a row that this device lacks afterwards, and so must receive again. Either
+    /// the user deleted the row and the server did not report it, or the app's table has nothing of the life before the
+    /// removed one.
     var mustBeReceived: Bool {
         if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
         return change == .delete && entry.isAlive
@@ -60,8 +60,8 @@ struct TakenBack {
 }
 
 extension ReferenceGraph {
-    /// The order in which rows are taken back. Rows that stay come first, parents before children, so that no cascade deletes
-    /// them with a row that is removed. Rows that are removed follow, children before parents.
+    /// The order in which rows are taken back. Rows that stay come first, parents before children, so that no cascade
+    /// deletes them. Removed rows follow, children before parents.
     ///
     /// - Parameter rows: Within a table, each row comes after the rows that it refers to, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {

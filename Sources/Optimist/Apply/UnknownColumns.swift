@@ -3,11 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_unknown`: what newer apps have written into columns that this app does not have (L1).
+/// Reads and writes `optimist_unknown`: values that newer apps wrote into columns that this app lacks (L1).
 ///
-/// The values are kept beside the row until a migration brings the column. The device also sends them when this app
-/// begins a new life of the row by replacing it, so that an old app never erases columns that it does not know. It also
-/// sends them to a server that has lost them (L3).
+/// The values wait until a migration adds the column. The device also sends them when this app replaces the row, so
+/// that an old app never erases columns that it does not know, and to a server that has lost them (L3).
 struct UnknownColumns {
     private let db: Database
 
@@ -19,12 +18,13 @@ struct UnknownColumns {
         }
     }
 
-    /// Keeps the values of a received row in columns that are not in the layout. Values of a later life replace those
-    /// of an earlier one. If the server has forgotten the later life, and the row is in an earlier one, values of that
-    /// earlier life replace those of the later.
+    /// Keeps the values of a received row that are not in the layout.
+    ///
+    /// Values of a later life replace those of an earlier one. If the server has forgotten the later life, the earlier
+    /// one's values replace them.
     ///
     /// - Parameters:
-    ///   - present: The life that the row is in here.
+    ///   - present: The row's life on this device.
     ///   - isWhole: Whether the patch is all that the server has of the row.
     func note(_ patch: RowPatch, at ref: RowRef, in layout: TableLayout, present: Int, isWhole: Bool) throws {
         let unknown = patch.values.members.filter { layout[column: $0.key] == nil }
@@ -38,7 +38,7 @@ struct UnknownColumns {
         }
         for (name, value) in unknown {
             let clock = patch.clocks?[name]
-            // A counter's sum has no clock of its own. When it has changed, it may come with an equal clock.
+            // A counter's sum has no clock, so a changed sum may arrive under an equal clock.
             if let clock, let known = kept.clocks?[name], known > clock { continue }
             kept.values[name] = value
             if let clock { kept.clocks = (kept.clocks ?? ColumnClocks()).setting(name, clock) }
@@ -46,14 +46,14 @@ struct UnknownColumns {
         try save(kept, at: ref)
     }
 
-    /// The kept values of a row in columns that are not in the layout.
+    /// The kept values of a row that are not in the layout.
     func patch(at ref: RowRef, in layout: TableLayout) throws -> RowPatch {
         var patch = try stored(ref) ?? RowPatch()
         patch.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
         return patch
     }
 
-    /// Forgets the values that were kept of a life that has ended, or of an earlier one.
+    /// Forgets values of a life that has ended, or of an earlier one.
     func forget(_ ref: RowRef, upTo life: Int) throws {
         if let former = try stored(ref)?.generation, former <= life { try forget(ref) }
     }
@@ -63,7 +63,7 @@ struct UnknownColumns {
             .execute(arguments: [ref.table, ref.id])
     }
 
-    /// Removes and returns the values that were kept for columns which the layout has by now, row by row.
+    /// Removes and returns the kept values that are now in the layout, row by row.
     func takeKnown(_ layout: TableLayout) throws -> [(ref: RowRef, patch: RowPatch)] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, row FROM optimist_unknown WHERE tbl = ?", arguments: [layout.number])
@@ -108,26 +108,25 @@ extension ColumnClocks {
 }
 
 extension RowApplication {
-    /// Fills columns that a migration has brought with the values that were kept for them.
-    ///
-    /// A row that this device replaced meanwhile takes the values into its new life, and sends them with it.
+    /// Fills new columns with the values kept for them. A row that this device has replaced since takes the values into
+    /// its new life, and sends them with it.
     mutating func applyUnknown(of layout: TableLayout) throws {
         let (table, parked) = (AppTable(layout: layout, db: door.db), ParkedRows(door.db))
         for (ref, patch) in try UnknownColumns(door.db).takeKnown(layout) {
             guard var entry = try door.entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer || entry.isRestored
-            // The values are of another life than the server's. A page brings the values of that one.
+            // The values are not of the server's present life. A page brings those.
             if entry.wasOnServer, patch.generation != entry.generation { continue }
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {
-                // The row will come whole. If it is parked already, the parked version has only the columns that this
-                // app knew then.
+                // The full row will arrive. If it is parked already, the parked version has only the columns known at
+                // that time.
                 if try parked.contains(ref) { try park(patch, of: ref, in: layout, reason: .constraint) }
                 continue
             }
             do {
-                // The values are of the life that the row has here, so they never wait.
+                // Values of the row's present life never wait.
                 _ = try apply(ReceivedRow(ref: ref, content: .row(patch)))
             } catch let error as DatabaseError where error.isConstraint {
                 try park(patch, of: ref, in: layout, reason: ParkedReason(error))
@@ -145,9 +144,8 @@ extension RowApplication {
         }
     }
 
-    /// Parks values that a column cannot take now. If a page has parked the whole row, the parked row has these columns
-    /// too, and is later. If an answer or a cascade has parked the row, it has only the columns that this app knew
-    /// then, and the others are added.
+    /// Parks values that a column cannot take now. A full row parked by a page has later values of these columns. A row
+    /// parked by an answer or a cascade has only the columns known at that time, so the others are added.
     private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: ParkedReason) throws {
         let parked = ParkedRows(door.db)
         var patch = patch

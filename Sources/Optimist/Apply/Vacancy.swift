@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// The unique values of some rows, replaced for a moment by placeholders, so that the rows can exchange them (M6).
+/// Replaces unique values of some rows temporarily by placeholders, so that the rows can exchange them (M6).
 ///
 /// Each placeholder is a random value of the original's type. If the applied rows do not overwrite it, the original is
 /// restored.
@@ -19,8 +19,7 @@ struct Vacancy {
     private let db: Database
     private var vacated: [Vacated] = []
 
-    /// Replaces the unique values of some rows. A row may be listed several times.
-    ///
+    /// - Parameter rows: May contain duplicates.
     /// - Throws: `DatabaseError` of a constraint.
     init(of rows: [RowRef], in tables: AppTables, _ db: Database) throws {
         self.db = db
@@ -61,7 +60,7 @@ struct Vacancy {
         }
     }
 
-    /// The values of a row, with the original values in place of the placeholders.
+    /// The values of a row, with the originals in place of the placeholders.
     func filled(_ values: JSONObject, of id: DatabaseValue, in table: AppTable) -> JSONObject {
         var values = values
         for row in vacated where row.id == id && row.table.layout.number == table.layout.number {

@@ -6,8 +6,8 @@ import OptimistWire
 
 /// Reads and writes `optimist_wait`: the code of the reason why each row waits.
 ///
-/// A reason is valid as long as the row's `due` equals the one stored with the reason. So anything that releases the row, such
-/// as an edit, also ends its reason. The entry is deleted when the next results are applied.
+/// Invariant: a reason is valid only while the row's `due` equals the reason's. So anything that releases the row, such
+/// as an edit, ends the reason too. The next push results delete it.
 struct WaitTable {
     private let db: Database
 
@@ -19,7 +19,7 @@ struct WaitTable {
             .execute(arguments: [ref.table, ref.id, due, reason.code, reason.column])
     }
 
-    /// Lets the rows that wait for a reason be sent at once.
+    /// Lets the rows that wait for a reason be sent immediately.
     func release(_ reason: DeferralReason) throws {
         try db.cachedStatement(
             sql: """
@@ -40,7 +40,7 @@ struct WaitTable {
         ).execute()
     }
 
-    /// Returns why rows of some tables wait. The reason whose rows are due first comes first.
+    /// Why rows of some tables wait, ordered by the next attempt.
     func summary(of layouts: [TableLayout]) throws -> [DeferredRows] {
         let offset = try Meta.int(.clockOffset, in: db) ?? 0
         let names = Dictionary(uniqueKeysWithValues: layouts.map { ($0.number, $0.name) })

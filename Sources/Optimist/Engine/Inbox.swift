@@ -2,16 +2,16 @@
 
 import OptimistCore
 
-/// The events that wait for the engine's loop, in the order of their arrival.
+/// The events that wait for the engine's loop, in order of arrival.
 ///
-/// The work under way bounds their number: each lane, timer and watcher has at most one event waiting. Writes and pokes
-/// that arrive fast are combined into one event.
+/// Their number is bounded: each lane, timer and watcher has at most one event waiting, and rapid writes and pokes are
+/// combined.
 final class Inbox: Sendable {
-    /// An event, and the number of the work that produced it. Nil: it comes from outside the engine.
+    /// An event, and the number of the work that produced it. Nil: from outside the engine.
     struct Signal: Sendable {
         var event: SyncMachine.Event
         var work: Int?
-        /// Is told the phase once no push or pull is under way after this event.
+        /// Receives the phase once no push or pull is under way after this event.
         var waiter: Waiter?
     }
 
@@ -19,7 +19,7 @@ final class Inbox: Sendable {
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
 
-    /// Returns the events from now on, or nil while another caller reads them.
+    /// Returns the events from now on. Nil while another caller reads them.
     func open() -> AsyncStream<Signal>? {
         continuation.withLock { continuation in
             guard continuation == nil else { return nil }
@@ -37,7 +37,6 @@ final class Inbox: Sendable {
         closed?.finish()
     }
 
-    /// Whether a caller reads the events.
     var isOpen: Bool { continuation.withLock { $0 != nil } }
 
     func put(_ event: SyncMachine.Event, from work: Int? = nil, waiter: Waiter? = nil) {

@@ -2,9 +2,8 @@
 
 import OptimistCore
 
-/// A remote whose calls end as soon as their task is cancelled, even if the remote itself ignores that.
-///
-/// An answer that comes later is dropped.
+/// A remote whose calls end as soon as their task is cancelled, even if the wrapped remote ignores that. Late answers
+/// are dropped.
 struct PromptRemote: Remote {
     private let remote: any Remote
     private let dependencies: Dependencies
@@ -37,9 +36,9 @@ struct PromptRemote: Remote {
 }
 
 extension Dependencies {
-    /// Does work in a task of its own, which is cancelled with the caller's.
+    /// Runs work in a separate task that is cancelled with the caller's.
     ///
-    /// - Throws: `CancellationError` at once when the calling task is cancelled; otherwise what the work throws.
+    /// - Throws: `CancellationError` immediately if the calling task is cancelled; otherwise errors of the work.
     func promptly<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await SharedWork<Value>().value(spawn, work)
     }

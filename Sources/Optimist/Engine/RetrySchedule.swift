@@ -2,22 +2,20 @@
 
 import OptimistCore
 
-/// When the engine tries one kind of request: up to three prompt attempts, then attempts after growing waits (S5).
+/// When one lane makes its attempts: up to three prompt ones, then more after growing waits (S5).
 ///
 /// Pure. Times are measured from the engine's start.
 struct RetrySchedule: Sendable, Equatable {
     enum Phase: Sendable, Equatable {
         case idle, running
-        /// The next attempt waits until this time.
         case waiting(until: Duration)
     }
 
-    /// An event that may bring the next attempt forward. Each cause does so once per step of the backoff.
+    /// An event that may start the next attempt early. Each cause does so once per step of the backoff.
     enum Cause: Sendable, Hashable {
         case write, online, foreground, poke, success
     }
 
-    /// A step of the backoff: its end, and whether the server demanded it.
     private struct Step: Sendable, Equatable {
         var end: Duration
         var isDemanded: Bool
@@ -33,13 +31,13 @@ struct RetrySchedule: Sendable, Equatable {
     private var step: Step?
     private var causes: Set<Cause> = []
 
-    /// There is something to do. Returns whether to start now.
+    /// Returns whether to start now.
     mutating func want() -> Bool {
         isWanted = true
         return startIfIdle()
     }
 
-    /// Something happened that makes success more likely. Returns whether to start now, before the wait ends.
+    /// Success has become more likely. Returns whether to start now, before the wait ends.
     mutating func bringForward(by cause: Cause) -> Bool {
         if startIfIdle() { return true }
         guard case .waiting = phase, let step, !step.isDemanded, causes.insert(cause).inserted else { return false }
@@ -47,14 +45,14 @@ struct RetrySchedule: Sendable, Equatable {
         return true
     }
 
-    /// The wait is over. Returns whether to start now.
+    /// Returns whether to start now.
     mutating func waited() -> Bool {
         guard case .waiting = phase else { return false }
         phase = .idle
         return startIfIdle()
     }
 
-    /// The attempt succeeded. Returns whether to start again because more work arrived meanwhile.
+    /// Returns whether to start again, because more work has arrived.
     mutating func succeeded(wantsMore: Bool = false) -> Bool {
         phase = .idle
         failures = 0
@@ -64,7 +62,7 @@ struct RetrySchedule: Sendable, Equatable {
         return startIfIdle()
     }
 
-    /// The attempt failed. Returns how long to wait before the next one; zero means at once.
+    /// Returns how long to wait before the next attempt; zero means that it has started.
     mutating func failed(
         at now: Duration, retryAfter: Duration?, backoff: Backoff, using random: inout some RandomNumberGenerator
     ) -> Duration {
@@ -82,7 +80,7 @@ struct RetrySchedule: Sendable, Equatable {
         isWanted = true
     }
 
-    /// The connection was established, so its end is a new problem and does not add to the earlier failures.
+    /// Forgets earlier failures once a connection is established, because its end is a new problem.
     mutating func forgetFailures() {
         failures = 0
         step = nil
@@ -92,7 +90,7 @@ struct RetrySchedule: Sendable, Equatable {
     /// Whether the server demanded the current wait.
     var isDemanded: Bool { step?.isDemanded ?? false }
 
-    /// The rest of a wait that the server demanded, even if the waiting attempt was given up. Nil: no such wait.
+    /// The rest of a wait that the server demanded, even if the attempt was given up. Nil if there is none.
     func demandedWait(at now: Duration) -> SyncMachine.Wait? {
         guard let step, step.isDemanded, step.end > now else { return nil }
         return SyncMachine.Wait(failures: failures, remaining: step.end - now, isDemanded: true)

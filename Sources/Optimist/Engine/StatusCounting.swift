@@ -2,11 +2,10 @@
 
 import OptimistCore
 
-/// Reads the status once per change, for all followers. All statuses come from here, so a follower never sees an older one
-/// after a newer one.
+/// Reads the status once per change, for all followers, so that no follower sees an older status after a newer one.
 ///
-/// The cost of counting is proportional to the number of pending rows. From 10,000 rows on there is a pause after each
-/// count, so that a long outbox is not counted again for each of its pushes. The last state always arrives.
+/// Counting is proportional to the number of pending rows. From 10,000 rows on, a pause follows each count, so that a
+/// long outbox is not counted after each push. The last state always arrives.
 final class StatusCounting: Sendable {
     private struct State {
         var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
@@ -21,7 +20,7 @@ final class StatusCounting: Sendable {
 
     /// The status now and after each change, buffering only the newest. The stream ends when its consumer is cancelled.
     func follow(_ statuses: SyncStatuses) -> AsyncStream<SyncStatus> {
-        // For the first status. A count that is under way may have begun before the latest write.
+        // Triggers the first status. A running count may have begun before the latest write.
         defer { store.changes.send() }
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let id = state.withLock { state in
@@ -58,6 +57,6 @@ final class StatusCounting: Sendable {
 
     private var followers: [AsyncStream<SyncStatus>.Continuation] { state.withLock { Array($0.followers.values) } }
 
-    /// A pause of about ten times the time that counting took. Nil: no pause.
+    /// A pause of about ten times the counting time. Nil: no pause.
     static func pause(after pending: Int) -> Duration? { pending < 10_000 ? nil : .nanoseconds(pending * 200) }
 }

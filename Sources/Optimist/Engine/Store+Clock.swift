@@ -9,13 +9,13 @@ extension Store {
     /// The assumed coarseness of a clock, in milliseconds.
     private static let coarseness: Int64 = 10
 
-    /// Measures from a server's answer how far this device's time of day is off (M4).
+    /// Measures the offset of this device's time from the server's (M4).
     ///
-    /// The server read its clock at some time between the request and the answer. The device keeps its known offset as
-    /// long as the offset is consistent with that.
+    /// The server read its clock at some time between request and answer. A known offset that is consistent with this
+    /// stays.
     ///
-    /// - Parameter roundTrip: The time from the request to the answer, which has just arrived. Nil: the device's time
-    ///   of day was set meanwhile, so nothing can be measured.
+    /// - Parameter roundTrip: The time from the request to the answer, which has just arrived. Nil if the device's time
+    ///   was set in between, so that the offset cannot be measured.
     func correctClock(by serverTime: Date?, roundTrip: Duration?) async throws {
         guard let serverTime, let roundTrip else { return }
         let half = roundTrip.milliseconds / 2
@@ -37,7 +37,7 @@ extension Store {
         }
     }
 
-    /// The due times of deferred rows may follow the old clock. To send a row too early is better than a day too late.
+    /// The due times of deferred rows may follow the old clock. Sending a row too early is better than a day too late.
     private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
         for table in ["optimist_edit", "optimist_wait"] {
             try db.execute(
@@ -47,12 +47,12 @@ extension Store {
     }
 }
 
-/// Gives new stamps to all pending edits whose stamps are later than a moment, in the same order (M4).
+/// Gives new stamps, in the same order, to pending edits whose stamps are later than a given time (M4).
 private struct Restamping {
     private let db: Database
     private var entries: RowEntryTable
-    /// The moment, or the latest confirmed stamp of a living row if that is later. Deleted rows do not count: until a
-    /// page brings the server's stamp, theirs may be this device's own, and no edit is compared with it.
+    /// The given time, or the latest confirmed stamp of a living row if that is later. Deleted rows do not count: their
+    /// stamps may be this device's own until a page brings the server's, and no edit is compared with them.
     private let start: Stamp
     private var renewed: [Stamp: Stamp] = [:]
 
@@ -82,7 +82,7 @@ private struct Restamping {
         start = max(moment, Stamp(rawValue: exceptions.reduce(common, max)))
     }
 
-    /// Returns the last stamp that it gave.
+    /// - Returns: The last stamp given.
     mutating func run() throws -> Stamp {
         let pending = try RowEntryTable.unsent(db).compactMap(entries.entry)
         let ahead = Set(pending.compactMap(\.local).flatMap(\.stamps).filter { $0 > start }).sorted()
@@ -102,7 +102,7 @@ private struct Restamping {
         return last
     }
 
-    /// A group is named by the stamp of its first transaction.
+    /// Renames the groups, whose names are the stamps of their first transactions.
     private func renewGroups() throws {
         let joins = try Row.fetchAll(db, sql: "SELECT a, b FROM optimist_join")
         let wholes = try Int64.fetchAll(db, sql: "SELECT grp FROM optimist_whole")

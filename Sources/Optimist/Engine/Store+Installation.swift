@@ -6,9 +6,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Compares this installation with the one that last synced the file. If the file comes from another installation,
-    /// for example from a backup or a copy on a second device, it gets a new device id, so that two devices never give
-    /// the same clock (L3). The outbox does not change.
+    /// Checks whether the file comes from another installation, such as a backup or a copy on a second device. If so,
+    /// it gets a new device id, so that two devices never give the same clock (L3). The outbox does not change.
     ///
     /// - Returns: Whether the file came from another installation.
     @discardableResult
@@ -26,8 +25,8 @@ extension Store {
         return isCopy
     }
 
-    /// Returns a push without rows, which asks whether the server has already seen a later push. If it has, it refuses this
-    /// one. Nil if there is nothing to ask, because nothing counts here or the server has confirmed the file in this launch.
+    /// A push without rows, which the server refuses if it has already seen a later push. Nil if this launch has no
+    /// counts under its own id, or if the server has confirmed the file.
     func rewindCheck() async throws -> RemotePush? {
         if capture.launchOrigin == nil { return nil }
         return try await read { db in
@@ -35,14 +34,14 @@ extension Store {
         }
     }
 
-    /// Counts under the device's own id from now on, because the file did not go back or because the id is new.
+    /// Counts under the device's own id from now on, because the file did not go back or the id is new.
     func countUnderOwnID() {
         capture.count(under: nil)
         capture.settleInherited()
     }
 
-    /// Takes a new device id, because another database may go on under the present one (L3). Pending rows stay pending, and
-    /// totals stay under the ids that they were counted under.
+    /// Takes a new device id, because another database may be using the present one (L3). Pending rows stay pending,
+    /// and totals stay under their ids.
     func renewDeviceID() async throws {
         try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID) }
         countUnderOwnID()
@@ -50,8 +49,8 @@ extension Store {
 }
 
 extension DeviceIdentity {
-    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns keep the old device id. The server may
-    /// have any pending value already, because another copy of the file may have sent it.
+    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns the old id. All pending values
+    /// count as sent, because another copy of the file may have sent them.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()
         try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")

@@ -5,8 +5,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// The most rows of the first requests of a run. If an earlier run was cut before the server had answered its last push
-    /// or pull, the network may be too slow for it: half of its rows.
+    /// The most rows of a run's first requests. If the server did not answer the last push or pull of an earlier run,
+    /// the network may be too slow for it: half of its rows.
     func firstLimits() async throws -> SyncMachine.Limits {
         try await read { db in
             var limits = SyncMachine.Limits()
@@ -16,19 +16,18 @@ extension Store {
         }
     }
 
-    /// Stores how many rows the pull was to bring at most that a run has cut. Nil: a page has come since.
+    /// Stores the row limit of a pull that was cut by the end of a run. Nil: a page has arrived since.
     func noteCutPage(_ rows: Int?) async throws {
         if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
         try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
     }
 
-    /// The longest wait that the engine resumes from an earlier launch, because the clock may have been set since. A
-    /// wait that no server demanded is never longer than the backoff's longest.
+    /// The longest wait that the engine resumes from an earlier launch, because the clock may have been set since.
     private static func longestWait(isDemanded: Bool) -> Duration {
         isDemanded ? ServerDemand.ofRequests : Backoff().ceiling
     }
 
-    /// Saves a lane's wait for the next launch (S5). A nil `wait` removes it.
+    /// Saves a lane's wait for the next launch (S5). Nil removes it.
     func saveWait(of lane: SyncMachine.Lane, failures: Int, wait: Duration?, isDemanded: Bool) async throws {
         let now = milliseconds
         try await apply { db in

@@ -4,12 +4,12 @@ import OptimistCore
 
 /// The tasks of an engine that use its store.
 ///
-/// When a run ends, it cancels them and waits for them, so that none holds a lock on the file afterwards. That is a short
-/// wait: a cancelled task may be within a transaction, but it never waits for the network (``PromptRemote``).
+/// At the end of a run, they are cancelled and awaited, so that none holds a lock on the file afterwards. The wait is
+/// short: a cancelled task may be within a transaction, but never waits for the network (``PromptRemote``).
 final class StoreTasks: Sendable {
     private struct State {
         var lastID = 0
-        /// The tasks under way. Nil: the task is only being started.
+        /// The running tasks. Nil while a task is being started.
         var tasks: [Int: Task<Void, Never>?] = [:]
     }
 
@@ -34,7 +34,7 @@ final class StoreTasks: Sendable {
         return task
     }
 
-    /// Returns when no task is under way. A task may start another one before it ends.
+    /// Returns when no task is running. A task may start another one before it ends.
     func untilDone() async {
         while let task = state.withLock({ $0.tasks.values.compactMap(\.self).first }) { await task.value }
     }

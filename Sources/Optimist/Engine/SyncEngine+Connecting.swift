@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistSession
 
 extension SyncEngine {
-    /// The remote's account. Connects first if the engine has not connected yet, or if another account has signed in since.
+    /// The remote's account. Connects if the engine has not connected yet, or if another account has signed in since.
     func connected() async throws -> RemoteAccount {
         await untilRestored()
         if let account, remote.signInState == connectedAs { return account }
@@ -13,11 +13,11 @@ extension SyncEngine {
         return try await connecting.value(storeTasks.spawn) { try await self.connectAndBind() }
     }
 
-    /// Sets `account` before the attempt ends. Otherwise another lane could connect again in between.
+    /// Sets `account` before the attempt ends, so that no other lane connects again in between.
     private func connectAndBind() async throws -> RemoteAccount {
         let person = remote.signInState
         let present = try await connect()
-        // A remote may ignore that its task was cancelled.
+        // A remote may ignore the cancellation.
         try Task.checkCancellation()
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: present.id, as: person) { [remote] in remote.signInState }
@@ -29,13 +29,13 @@ extension SyncEngine {
         return present
     }
 
-    /// Waits until the session has read its credentials. From then on the engine knows whose account the answers belong to.
+    /// Waits until the session has read its credentials, so that the account of the answers is known.
     private func untilRestored() async {
         guard let session, session.state == .restoring else { return }
         for await state in session.states where state != .restoring { return }
     }
 
-    /// Connects. A refused connection says nothing about a row, so it counts as an unreachable remote.
+    /// Connects. A refused connection is not about a row, so it counts as an unreachable remote.
     private func connect() async throws -> RemoteAccount {
         do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
             if remote.signInState == .unknown { try await store.note(.nobody) }

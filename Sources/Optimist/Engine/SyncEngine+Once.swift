@@ -3,16 +3,15 @@
 import OptimistCore
 
 extension SyncEngine {
-    /// Sends and receives what there is, and returns: for a background task, a command or a test.
+    /// Sends and receives all changes once, for a background task, a command or a test.
     ///
-    /// It returns once everything that can be sent was sent and what the server had was received, or once the engine would
-    /// have to wait: offline, paused, or because the disk failed. It tries at once, even while the engine waits after
-    /// failures, but not before a time that the server demanded. If ``run()`` is under way, that run does the work. A call of
-    /// ``run()`` during this one begins when this one has ended.
+    /// It returns once everything sendable was sent and the server's changes were received, or once the engine would
+    /// have to wait: offline, paused, or after a disk error. It ignores a wait after failures, but not one that the
+    /// server demanded. If ``run()`` is under way, that run does the work. A call of ``run()`` during this one begins
+    /// when this one has ended.
     ///
-    /// - Parameter timeout: How long it may take. Default: 25 seconds, of the about 30 that the system gives a background
-    ///   refresh. The next call repeats requests that this one leaves
-    ///   unanswered; nothing is lost.
+    /// - Parameter timeout: The longest time it may take. Default: 25 seconds, of the about 30 that the system gives a
+    ///   background refresh. The next call repeats unanswered requests, so no change is lost.
     /// - Returns: What remains, and why.
     /// - Throws: `CancellationError` if the task was cancelled; `DatabaseError` if the counts cannot be read.
     public func syncOnce(timeout: Duration = .seconds(25)) async throws -> SyncOutcome {
@@ -29,7 +28,7 @@ extension SyncEngine {
         return SyncOutcome(phase, try await self.statuses.current())
     }
 
-    /// - Returns: Nil if the time is over, or the run was cancelled.
+    /// - Returns: Nil after the timeout, or if the run was cancelled.
     private func first(
         of phases: AsyncStream<SyncStatus.Phase>, within limit: Duration
     ) async -> SyncStatus.Phase? {
@@ -44,7 +43,6 @@ extension SyncEngine {
         }
     }
 
-    /// Runs the engine for one call.
     private func start(_ events: AsyncStream<Inbox.Signal>) -> Task<Void, Never> {
         let task = dependencies.spawn {
             await self.take(events, listens: false)

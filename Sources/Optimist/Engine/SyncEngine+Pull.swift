@@ -6,24 +6,23 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 
 extension SyncEngine {
-    /// What one run of the engine remembers about its pulls.
+    /// The state of one run's pulls.
     struct Pulls {
-        /// Whether the remote gives snapshots. The engine assumes so until the remote says otherwise.
+        /// Assumed until the remote denies it.
         var hasSnapshots = true
         var followsSnapshot = false
-        /// Tables that the remote withholds, each with the time when the engine asks for it again.
+        /// Tables that the remote withholds, each with the time to ask for it again.
         var paused: [String: (reason: WithheldReason, until: Duration)] = [:]
 
-        /// The part of a snapshot that is on its way while the store applies the part before it.
+        /// The requested next part of a snapshot, while the store applies the part before it.
         var ahead: SnapshotAhead?
-        /// Whether a page has come in this run.
+        /// Whether a page has arrived in this run.
         var hasPage = false
         /// Whether this run has already forgotten old deleted rows.
         var hasForgottenDeleted = false
-        /// The task that asks the app about a mass removal. Nil: none is under way.
+        /// The task that asks the app about a mass removal.
         var asking: Task<Void, Never>?
-        /// The tables that this round still has to ask for, and the turn in which each was last asked for. Used only if
-        /// cursors are opaque.
+        /// For opaque cursors only: the tables still due in this round, and the turn of each table's last request.
         var due: Set<String> = []
         var asked: [String: Int] = [:]
         private var turn = 0
@@ -66,7 +65,7 @@ extension SyncEngine {
         }
     }
 
-    /// If the run ends while a page is on its way, the next run asks for a smaller one.
+    /// After a run that ends during a pull, the next run asks for a smaller page.
     private func noteIfCut(_ rowLimit: Int) async {
         guard Task.isCancelled, account != nil else { return }
         do { try await store.noteCutPage(rowLimit) } catch {
@@ -74,7 +73,7 @@ extension SyncEngine {
         }
     }
 
-    /// Runs one step. Returns whether there is more to do.
+    /// - Returns: Whether there is more to do.
     private func take(_ step: PullStep, of plan: PullPlan, _ account: RemoteAccount) async throws -> Bool {
         pulls.followsSnapshot = false
         switch step {
@@ -86,7 +85,7 @@ extension SyncEngine {
         }
     }
 
-    /// - Parameter known: The cursor of these tables. Nil: they have none yet.
+    /// - Parameter known: The cursor of these tables. Nil if they do not have one yet.
     private func takeChanges(_ tables: [String], _ known: String?, of plan: PullPlan, _ account: RemoteAccount)
         async throws -> Bool
     {
@@ -123,7 +122,7 @@ extension SyncEngine {
         }
     }
 
-    /// Forgets old deleted rows once per run, by the server's time, because this device's clock may be set to any year.
+    /// Forgets old deleted rows once per run, by the server's time, because this device's clock may be wrong.
     private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
         async throws
     {
@@ -139,8 +138,8 @@ extension SyncEngine {
         try await store.rewind(tables, at: cursor, to: epochs)
     }
 
-    /// If a first answer comes from another epoch than the one that confirmed this device's rows, asks the remote what
-    /// became of the former epoch (L3). The first answer is then void.
+    /// If the first answer is from another epoch than the one that confirmed this device's rows, asks the remote about
+    /// the former epoch (L3). The first answer is then void.
     private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
@@ -164,7 +163,7 @@ extension SyncEngine {
                 (following.at, following.after) = (request.at ?? page.at, next)
                 pulls.ahead = SnapshotAhead(following, of: remote, dependencies)
             }
-            // A part that arrives too late changes nothing, and the engine asks for it again.
+            // A late part changes nothing, and the engine asks for it again.
             _ = try await store.apply(page, of: request)
             pulls.followsSnapshot = true
             return true
@@ -205,24 +204,24 @@ extension SyncEngine {
 
     // MARK: - Tables that the remote withholds
 
-    /// How long the engine leaves a table alone that the remote withholds.
+    /// How long the engine does not ask for a withheld table.
     private static let pause = Duration.seconds(3600)
 
-    /// The tables that the engine leaves alone for now. The other tables go on.
+    /// The withheld tables that the engine does not ask for now. The other tables continue.
     var pausedTables: [String: WithheldReason] {
         let now = elapsed()
         return pulls.paused.filter { $0.value.until > now }.mapValues(\.reason)
     }
 
-    /// Leaves tables alone for an hour, or until the next run.
+    /// Pauses tables for an hour, or until the next run.
     func pause(_ tables: [String: WithheldReason]) {
         if tables.isEmpty, pulls.paused.isEmpty { return }
         for (table, reason) in tables { pulls.paused[table] = (reason, elapsed() + Self.pause) }
         statuses.show(withheld: pausedTables)
     }
 
-    /// - Parameter asked: The tables of the request that was answered with nothing else.
-    /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld: asking again would never end.
+    /// - Parameter asked: The requested tables, when the remote only answered that it withholds some.
+    /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld, because asking again would never end.
     private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
         guard asked.contains(where: { withheld[$0] != nil }) else {
             throw RemoteFailure.protocolError("The remote withholds no table of the request, and answers none.")
@@ -247,8 +246,8 @@ extension SyncEngine {
         return true
     }
 
-    /// Asks the app about a mass removal. The app may take its time: pulls go on meanwhile. If the removal has grown by the
-    /// time the app answers, the engine asks again about the larger one. Without an answer, it asks again in the next run.
+    /// Asks the app about a mass removal, while pulls continue. If the removal has grown before the answer, the engine
+    /// asks again. Without an answer, it asks again in the next run.
     private func ask(_ removal: MassRemoval) {
         let (store, logger, onMassRemoval, dependencies) = (store, logger, onMassRemoval, dependencies)
         pulls.asking = storeTasks.spawn {
@@ -262,7 +261,7 @@ extension SyncEngine {
                     present = try await store.massRemoval()
                 } while !asked.covers(present)
                 try await store.settleUnseen(answer, served: await self.servedTables)
-                // Since then, deletions may be waiting for the next page.
+                // Deletions may have begun to wait for the next page.
                 self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
             await self.asked()

@@ -41,11 +41,10 @@ extension SyncEngine {
         }
     }
 
-    /// Finds out whether the file went back, if this launch counts under its own id until that is known. If the remote
-    /// does not answer the question, the launch keeps its own id until it exits, and its counts are sent.
+    /// Checks whether the file went back, if this launch counts under its own id until that is known. If the remote
+    /// does not answer, the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
-        // This check avoids a needless connection. `rewindCheck` below decides, because the connection may bring a new
-        // device id.
+        // Avoids a needless connection. `rewindCheck` decides, because the connection may bring a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }
         _ = try await connected()
         guard let check = try await store.rewindCheck() else { return }
@@ -61,8 +60,8 @@ extension SyncEngine {
         }
     }
 
-    /// Sends a batch and returns the answer. If the push was given up meanwhile, this sends nothing more and ignores
-    /// the answer: the rows are sent again, perhaps with other values.
+    /// Sends a batch and returns the answer. After a cancellation it sends nothing more and ignores the answer: the
+    /// rows are sent again, perhaps with other values.
     func send(_ batch: PushBatch) async throws -> RemotePush.Answer {
         do {
             if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
@@ -78,8 +77,8 @@ extension SyncEngine {
         }
     }
 
-    /// Logs once per run, for each table and reason, which rows the server does not accept for now. A developer who
-    /// looks for a missing column finds it in the log.
+    /// Logs once per run, for each table and reason, which rows the server does not accept yet, so that developers find
+    /// a missing column in the log.
     private func tellWaits(_ verdicts: [RemotePush.Verdict], of batch: PushBatch) {
         for (row, verdict) in zip(batch.push.rows, verdicts) {
             guard case .retry(_, let reason?) = verdict,

@@ -3,19 +3,19 @@
 import OptimistCore
 import OptimistSession
 
-/// What happens to changes that are not on the server yet when the user signs out (L2).
+/// How to treat changes that are not on the server yet when the user signs out (L2).
 public enum PendingChanges: Sendable, Hashable {
     /// The changes stay pending in the file. The engine sends them when the same account signs in again. The default.
     case keep
-    /// The engine waits up to this time for the changes to be sent. If some are left, it asks the app once more.
-    /// Changes that are left after a second wait stay in the file, as with `keep`.
+    /// The engine waits up to this time for the changes to be sent. If some are left, it asks the app once more. After
+    /// a second wait, the remaining changes stay in the file, as with `keep`.
     case wait(timeout: Duration)
     /// The store undoes the changes: see ``Store/discardPending()``.
     case discard
 }
 
 extension SyncEngine {
-    /// Signs the user out on this device, after the app has decided what happens to unsent changes.
+    /// Signs the user out on this device, after the app has decided about unsent changes.
     ///
     /// ```swift
     /// try await sync.signOut { pending in
@@ -23,15 +23,16 @@ extension SyncEngine {
     /// }
     /// ```
     ///
-    /// The file stays bound to its account. Its pending changes are never sent under another account, and the store refuses
-    /// writes to synced tables while another account is signed in. An app in which several people sign in opens a file for
-    /// each of them with ``AccountFiles``. If the task is cancelled while it waits, the user stays signed in.
+    /// The file stays bound to its account. Its pending changes are never sent under another account, and the store
+    /// refuses writes to synced tables while another account is signed in. If several people sign in to your app, open
+    /// a file for each of them with ``AccountFiles``. If the task is cancelled while it waits, the user stays signed
+    /// in.
     ///
     /// - Parameter decide: Called with the number of pending rows, if there are any. Default: keeps them.
     /// - Returns: The number of rows that are still pending in the file.
-    /// - Throws: `OptimistError` with code `syncStopped` if the answer is to wait and ``run()`` is not under way, so
-    ///   that nothing can be sent; `DatabaseError`; `CancellationError`; the errors of `Session.signOut()`. The user
-    ///   then stays signed in.
+    /// - Throws: `OptimistError` with code `syncStopped` if the answer is to wait and ``run()`` is not under way, so no
+    ///   rows can be sent; `DatabaseError`; `CancellationError`; the errors of `Session.signOut()`. The user then stays
+    ///   signed in.
     @discardableResult
     public nonisolated func signOut(
         _ decide: @Sendable (_ pending: Int) async -> PendingChanges = { _ in .keep }

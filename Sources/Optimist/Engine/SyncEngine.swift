@@ -6,9 +6,9 @@ import OptimistCore
 public import OptimistSession
 import OptimistWire
 
-/// Keeps a store in step with a server: sends pending rows, and receives what other devices wrote.
+/// Keeps a store in step with a server: sends pending rows, and receives other devices' writes.
 ///
-/// An app makes one engine for each store and lets it run as long as it likes:
+/// An app creates one engine for each store and lets it run as long as it likes:
 ///
 /// ```swift
 /// let sync = SyncEngine(store: store, session: session)
@@ -16,8 +16,10 @@ import OptimistWire
 /// for await status in sync.statuses { … }
 /// ```
 ///
-/// The value `SyncMachine` makes the decisions, and the engine carries them out. Nothing here ever blocks a write or a
-/// read of the app.
+/// The engine never blocks a write or a read of the app. The value `SyncMachine` makes its decisions.
+///
+/// Invariant: one loop handles events, one at a time. Each lane (push, pull and stream) has at most one attempt whose
+/// outcome counts, and one engine at a time syncs a file, across all processes whose file system has locks.
 public actor SyncEngine {
     let store: Store
     let remote: any Remote
@@ -28,7 +30,8 @@ public actor SyncEngine {
     let dependencies: Dependencies
     let logger: Logger
     let inbox = Inbox()
-    /// The status of sync: now, and whenever it changes. A slow reader gets only the newest status. Any task may follow it.
+    /// The status of sync: now, and whenever it changes. A slow reader gets only the newest status. Any task may follow
+    /// it.
     public nonisolated let statuses: SyncStatuses
 
     private var machine: SyncMachine
@@ -36,19 +39,19 @@ public actor SyncEngine {
     var account: RemoteAccount?
     /// The user who was signed in when the engine connected to `account`.
     var connectedAs = SignInState.unknown
-    /// The connection attempt under way. Several lanes may need it at the same time.
+    /// The connection attempt under way, which several lanes may share.
     var connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
     private(set) var elapsed: Stopwatch
-    /// The number of each lane's current work. The outcome of a lane's earlier work no longer counts.
+    /// The number of each lane's current work. Outcomes of earlier work are dropped.
     private var works: [SyncMachine.Lane: Int] = [:]
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     let storeTasks: StoreTasks
-    /// The end of an earlier run, which waits for its last transactions. Nil: there is none.
+    /// The end of an earlier run, which waits for its last transactions.
     private var ending: Task<Void, Never>?
     private var lastTask = 0
-    /// The call of ``syncOnce(timeout:)`` that runs the engine. Nil: none does.
+    /// The call of ``syncOnce(timeout:)`` that runs the engine.
     var cycle: Task<Void, Never>?
     /// The callers of ``syncOnce(timeout:)`` that wait for the end of all pushes and pulls.
     private var waiters: [Inbox.Waiter] = []
@@ -57,17 +60,17 @@ public actor SyncEngine {
     /// The deferred rows that this run has already logged, by table and reason.
     var toldWaits: Set<DeferralReason.Place> = []
 
-    /// Syncs with a server that speaks JMAP, through a session.
+    /// Creates an engine for a server that speaks JMAP, through a session.
     ///
     /// - Parameters:
     ///   - store: The device's rows. One engine syncs a store at a time.
     ///   - session: Signs the requests. Sync is paused while the user is not signed in.
     ///   - reachability: Hints at when an attempt may succeed. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
-    ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
+    ///   - logger: Receives errors that could not be thrown, without any user content.
     ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
-    ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
-    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are kept.
+    ///     device because the server no longer has those rows. Sync continues during the call. The engine asks once in
+    ///     each run until there is an answer, and again if the removal has grown by then. Default: the rows are kept.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync"),
@@ -78,18 +81,18 @@ public actor SyncEngine {
             installID: nil, reachability: reachability, logger: logger, onMassRemoval: onMassRemoval)
     }
 
-    /// Syncs with the team's own backend.
+    /// Creates an engine for your own backend.
     ///
     /// - Parameters:
     ///   - store: The device's rows. One engine syncs a store at a time.
     ///   - remote: The backend.
     ///   - reachability: Hints at when an attempt may succeed. Default: the system's.
-    ///   - installID: An id of this installation of the app, kept outside backups. The engine uses it to recognise a restored
-    ///     or copied file. Default: nil, and the engine recognises such a file only by the remote's push numbers.
-    ///   - logger: Receives errors that could not be thrown, without anything that users wrote.
+    ///   - installID: An id of this installation of the app, kept outside backups, to recognise a restored or copied
+    ///     file. Default: nil, so that only the remote's push numbers reveal such a file.
+    ///   - logger: Receives errors that could not be thrown, without any user content.
     ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
-    ///     device because the server no longer has those rows. Sync goes on meanwhile. The engine asks once in each run
-    ///     until there is an answer, and again if more rows are to go by then. Default: the rows are kept.
+    ///     device because the server no longer has those rows. Sync continues during the call. The engine asks once in
+    ///     each run until there is an answer, and again if the removal has grown by then. Default: the rows are kept.
     public init(
         store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
@@ -119,25 +122,25 @@ public actor SyncEngine {
         askAtWrites()
     }
 
-    /// Lets the store ask who is signed in at every write.
+    /// Lets the store check who is signed in at every write.
     private nonisolated func askAtWrites() { store.follow { [weak self] in self?.remote.signInState ?? .unknown } }
 
-    /// Syncs until the task is cancelled. The next run repeats the work that was under way; nothing is lost.
+    /// Syncs until the task is cancelled. The next run repeats unfinished work, so no change is lost.
     ///
-    /// When it is cancelled, it waits for a transaction that is under way, and for no request. After it has returned, sync
-    /// holds no lock on the file.
+    /// A cancelled run waits for a transaction under way, but not for a request. After it has returned, sync holds no
+    /// lock on the file.
     ///
-    /// A second call returns at once while the first one runs. If several processes open the same file, one of them
-    /// syncs and the others are paused. When that process stops, for whatever reason, another one takes over within two
-    /// seconds. The processes take turns with a lock on a file beside the database. If the database is in a shared
-    /// container, the app must cancel this call before the system suspends it.
+    /// A second call returns immediately while the first one runs. If several processes open the same file, one of them
+    /// syncs and the others are paused. When that process stops, another one takes over within two seconds. They take
+    /// turns with a lock on a file beside the database. If the database is in a shared container, the app must cancel
+    /// this call before the system suspends it.
     public func run() async {
         while let cycle { await cycle.value }
         guard let events = inbox.open() else { return }
         await take(events, listens: true)
     }
 
-    /// Takes the file's turn, and handles the events until the task is cancelled.
+    /// Takes the file's lock, and handles events until the task is cancelled.
     ///
     /// - Parameter listens: Whether to open the stream of pokes.
     func take(_ events: AsyncStream<Inbox.Signal>, listens: Bool) async {
@@ -150,11 +153,11 @@ public actor SyncEngine {
         }
         await run(events)
         await end(turn)
-        // If the app is suspended after this, no lock is held on the file.
+        // If the app is suspended after this, it holds no lock on the file.
         await store.untilCheckpointed()
     }
 
-    /// Waits for the last transactions of a run, which was cancelled. The next run begins after that.
+    /// Waits for the last transactions of a cancelled run, so that the next run begins after them.
     private func end(_ turn: SyncLock?) async {
         let end = dependencies.spawn { [storeTasks] in
             await storeTasks.untilDone()
@@ -167,7 +170,7 @@ public actor SyncEngine {
 
     private func ended() { ending = nil }
 
-    /// Waits until no other process syncs this file. Nil: no other process can have the file open.
+    /// Waits until no other process syncs this file. Nil if no other process can have it open.
     private func takeTurn() async throws -> SyncLock? {
         guard dependencies.sharesFiles else { return nil }
         var wait = Duration.milliseconds(100)
@@ -218,17 +221,17 @@ public actor SyncEngine {
         waiters = []
     }
 
-    /// Tells the engine that the app has come to the foreground, or that the user asked for sync now.
+    /// Syncs now, because the app entered the foreground or the user asked for it.
     ///
-    /// Returns at once, on any thread.
+    /// Returns immediately, on any thread.
     ///
     /// - Push and pull start now, and the event stream opens if it is not open. A push or pull that is already running
     ///   runs once more.
     /// - A push or pull that waits after failures starts now, but only once in each wait, and not before a time that
-    ///   the server demanded. A row that waits on its own goes on waiting.
-    /// - If sync failed or is paused, it starts again, and asks the remote whose rows it keeps. If there is still no
-    ///   session or no permission, sync is paused again.
-    /// - If ``run()`` is not under way, nothing happens.
+    ///   the server demanded. A row that waits by itself continues to wait.
+    /// - If sync failed or is paused, it starts again, and reconnects to the remote. If there is still no session or no
+    ///   permission, sync is paused again.
+    /// - If ``run()`` is not under way, this does nothing.
     public nonisolated func syncNow() { inbox.put(.foreground) }
 
     // MARK: - Events from outside
@@ -256,8 +259,7 @@ public actor SyncEngine {
         return watchers
     }
 
-    /// Stores in the file who is signed in, and whether the account is gone, so that later launches and other processes
-    /// know it too.
+    /// Stores who is signed in, and whether the account is gone, for later launches and other processes.
     private nonisolated func noteSignedIn(in state: SessionState) async {
         do {
             if case .signedOut(.accountDeleted) = state { try await store.noteAccountDeleted() }
@@ -275,7 +277,6 @@ public actor SyncEngine {
         }
     }
 
-    /// Forgets the push that an earlier launch had in flight.
     private func forgetPushInFlight() async {
         do { try await store.pushEnded() } catch {
             logger.error("sync.start.failed", metadata: ["error": "\(error)"])
@@ -324,9 +325,9 @@ public actor SyncEngine {
         }
     }
 
-    /// Runs a lane's work. Its outcome is an event, which the engine drops if the work was abandoned meanwhile.
+    /// Runs a lane's work. Its outcome is an event, which the engine drops if the work was abandoned.
     ///
-    /// - Parameter work: The work. It receives its own number.
+    /// - Parameter work: Receives its number.
     private func start(_ lane: SyncMachine.Lane, _ work: @escaping @Sendable (Int) async -> SyncMachine.Event) {
         lastTask += 1
         let (id, inbox) = (lastTask, inbox)
@@ -352,7 +353,7 @@ public actor SyncEngine {
             "The server has not answered for a quarter of an hour. The request is given up and sent again.",
             metadata: ["sync.lane": "\(lane)"])
         if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
-        // A caller that joins a hanging connection would hang with it.
+        // A caller that joins a hanging connection attempt would hang too.
         if account == nil { connecting = SharedWork() }
         guard lane == .pull else { return }
         pulls.ahead?.cancel()
@@ -385,10 +386,9 @@ public actor SyncEngine {
         }
     }
 
-    /// Pulls soon.
     nonisolated func poke() { inbox.put(.poked) }
 
-    /// Whether no push or pull is under way, as far as the engine has handled its events.
+    /// Whether no push or pull is under way, according to the events handled so far.
     var isSettled: Bool { machine.isSettled }
 
     /// Whether a call of ``run()`` is under way, so that pending rows are sent when possible.

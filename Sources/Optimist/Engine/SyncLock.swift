@@ -8,11 +8,10 @@ import Foundation
     import Glibc
 #endif
 
-/// The right to sync a file. Only one engine holds it at a time, across all processes. It ends when its process ends,
-/// for whatever reason.
+/// The right to sync a file. One engine holds it at a time, across all processes, and it ends with its process.
 ///
-/// It is a lock on a file beside the database. The file stays empty and is never removed: if it were, two processes
-/// could lock two different files of the same name.
+/// It is a lock on an empty file beside the database. The file is never removed, because two processes could then lock
+/// two different files of the same name.
 ///
 /// > Source: flock(2).
 struct SyncLock {
@@ -20,7 +19,8 @@ struct SyncLock {
     /// but wasteful.
     private let descriptor: Int32?
 
-    /// Nil while another process holds the lock, or if the lock file cannot be opened or locked, for example on a full disk.
+    /// Nil while another process holds the lock, or if the lock file cannot be opened or locked, for example on a full
+    /// disk.
     init?(for database: URL) {
         let descriptor = open(database.path + "-sync", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -39,6 +39,5 @@ struct SyncLock {
         self.descriptor = descriptor
     }
 
-    /// Releases the lock.
     func end() { if let descriptor { close(descriptor) } }
 }

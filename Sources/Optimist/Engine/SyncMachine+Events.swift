@@ -1,11 +1,10 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The machine's events, and the effects that it returns.
 extension SyncMachine {
     enum Lane: String, Sendable, Hashable, CaseIterable { case push, pull, stream }
 
     enum Event: Sendable {
-        /// The engine starts, with the waits saved by an earlier launch, and what the network can carry.
+        /// The engine starts, with the waits saved by an earlier launch and the network's limits.
         case started([Lane: Wait], Limits = Limits())
         /// This device committed a write.
         case wrote
@@ -23,11 +22,11 @@ extension SyncMachine {
     }
 
     enum PushOutcome: Sendable {
-        /// Nothing can be sent now. If `nextDue` is given, some rows may be sent after that time.
+        /// Nothing can be sent now. Postponed rows are due after `nextDue`.
         case nothing(nextDue: Duration?)
         /// The server answered every row. If `needsPull` is true, some verdicts wait for a pull.
         case sent(needsPull: Bool)
-        /// - Parameter rows: How many rows the server may have received. Zero: the push certainly did not leave.
+        /// - Parameter rows: How many rows the server may have received. Zero: the push certainly never left.
         case failed(Failure, rows: Int, units: Int)
     }
 
@@ -36,15 +35,15 @@ extension SyncMachine {
         case failed(Failure)
     }
 
-    /// Why something failed, as far as the machine needs to know.
+    /// The machine's view of an error.
     enum Failure: Sendable, Equatable {
-        /// The network or the server failed: try again later.
+        /// The network or the server failed: retry later.
         case transient
-        /// This device's disk failed: try again later.
+        /// This device's disk failed: retry later.
         case device(String)
         case throttled(Duration)
         case paused(PauseReason)
-        /// The session of the request has ended.
+        /// The request's session has ended.
         case signedOut(PauseReason)
         case tooLarge(isProtocolLimit: Bool)
         case refused
@@ -55,7 +54,7 @@ extension SyncMachine {
         case fatal(String)
     }
 
-    /// The most rows of the first requests of a run.
+    /// The most rows of a run's first requests.
     struct Limits: Sendable, Equatable {
         var push = SyncMachine.maxRows
         var page = SyncMachine.maxPageRows
@@ -76,9 +75,9 @@ extension SyncMachine {
         case push(rowLimit: Int)
         case pull(rowLimit: Int)
         case openStream
-        /// Forget all running work: its outcome no longer counts.
+        /// Forget all running work, whose outcome no longer counts.
         case abandon
-        /// Forget the work of this lane, which the server has not answered.
+        /// Forget this lane's work, which the server has not answered.
         case giveUp(Lane)
         case wait(Timer, Duration, token: Int)
         case cancelWait(Timer)

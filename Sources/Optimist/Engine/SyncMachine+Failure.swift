@@ -4,7 +4,6 @@ import GRDB
 import OptimistCore
 
 extension SyncMachine.Failure {
-    /// What an error of the remote or of the store means to the machine.
     init(_ error: any Error) {
         switch error {
         case let failure as RemoteFailure: self.init(failure)
@@ -19,7 +18,7 @@ extension SyncMachine.Failure {
         }
     }
 
-    /// What the user reads about a failure of this device's disk.
+    /// The text that the user reads about a disk error.
     private static func message(of code: ResultCode) -> String {
         switch code {
         case .SQLITE_FULL: "This device's disk is full. Free some space: sync then goes on by itself."
@@ -28,7 +27,7 @@ extension SyncMachine.Failure {
         }
     }
 
-    /// Whether no later attempt can succeed: the file is damaged, or is not a database of this library (V4).
+    /// Whether no retry can succeed: the file is damaged, or is not a database of this library (V4).
     private static func isDamage(_ code: ResultCode) -> Bool {
         code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB || code == .SQLITE_ERROR
     }

@@ -5,22 +5,24 @@ import OptimistCore
 
 /// Decides what the sync engine does next. Pure: no clock, no disk, no network.
 ///
-/// Pushing, pulling and the stream of pokes are three lanes that do not wait for each other (S8). Each event returns
-/// the effects to start. Their outcomes arrive as further events.
+/// Push, pull and the stream of pokes are three lanes that do not wait for each other (S8). Each event returns the
+/// effects to start, and their outcomes arrive as further events.
+///
+/// Invariant: while the machine is active, each lane with work left is running, or waits with a timer set. While it is
+/// paused or failed, no lane runs or waits.
 struct SyncMachine: Sendable {
-    /// How often the engine checks for pending rows without any other cause, and how often it asks the remote while no
-    /// stream is open (S6).
+    /// How often the engine checks for pending rows without another cause, and polls while no stream is open (S6).
     static let watchdogInterval = Duration.seconds(60)
-    /// How many ticks of the watchdog a request may go unanswered. A session gives up much sooner; this limit is for
-    /// other remotes.
+    /// How many watchdog ticks a request may remain unanswered. A session gives up much sooner; this limit is for other
+    /// remotes.
     static let silentTicks = 15
-    /// After how many ticks the engine asks the remote although a stream is open, because a poke may have been lost (R7).
+    /// After how many ticks the engine polls although a stream is open, because a poke may have been lost (R7).
     static let quietTicks = 15
     static let maxRows = 1_000
     static let maxPageRows = RowSync.Limit.pageRows
-    /// A push or pull that fails after this time may have been more than the network can carry.
+    /// A push or pull that fails after this time may have been too large for the network.
     static let longRequest = Duration.seconds(10)
-    /// An open stream that ends sooner counts as failed: whatever cut it, for example a proxy, will cut the next one too.
+    /// An open stream that ends sooner counts as failed: whatever cut it, such as a proxy, will cut the next one too.
     static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped
@@ -32,30 +34,29 @@ struct SyncMachine: Sendable {
     private var isOnline = true
     /// Whether the network monitor has reported. Its first report is the initial state, not a change.
     private var hasHeardOfNetwork = false
-    /// Whether a user is signed in, as the session last reported. Nil: it has not reported, or there is no session.
+    /// Whether a user is signed in, as the session last reported. Nil before the first report, or without a session.
     private var isSignedIn: Bool?
     private var pause: PauseReason?
     private var failure: String?
-    /// The disk error of each lane's last attempt, if it failed for that.
+    /// The disk error of each lane's last attempt.
     private var deviceTroubles: [Lane: String] = [:]
-    /// When the stream was opened. Nil: it is not open.
+    /// When the stream was opened. Nil if it is not open.
     private var streamOpened: Duration?
     private var streamIsOpen: Bool { streamOpened != nil }
     /// Whether another lane got an answer since the stream began to fail, so that the server can be reached.
     private var hasWorkedBesideStream = false
     /// Whether the running pull is only a poll, made because no stream is open.
     private var isPolling = false
-    /// Whether rows wait for a page before they are sent again. The engine looks at them after each pull until no more
-    /// pages are to come.
+    /// Whether rows wait for a page before they are sent again. The engine checks them after each pull until no pages
+    /// are left.
     private var pushAwaitsPages = false
     /// When each lane's latest work began.
     private var began: [Lane: Duration] = [:]
-    /// The number of watchdog ticks since the latest pull began.
+    /// Watchdog ticks since the latest pull began.
     private var ticksSincePull = 0
-    /// The number of watchdog ticks for which each lane has had no outcome.
+    /// Watchdog ticks without an outcome, by lane.
     private var ticks: [Lane: Int] = [:]
     private var rowLimit = SyncMachine.maxRows
-    /// The most rows of the next page.
     private var pageLimit = SyncMachine.maxPageRows
     private var protocolErrors = 0
     private var tokens: [Timer: Int] = [:]
@@ -63,7 +64,7 @@ struct SyncMachine: Sendable {
     private var random: SplitMix64
     private let backoff: Backoff
     private var effects: [Effect] = []
-    /// The time of the event that is being handled.
+    /// The time of the current event.
     private var now = Duration.zero
 
     init(random: SplitMix64, backoff: Backoff = Backoff()) {
@@ -85,10 +86,9 @@ struct SyncMachine: Sendable {
 
     private var isHalted: Bool { pause != nil || failure != nil }
 
-    /// Whether any lane may run.
     private var isActive: Bool { isRunning && !isHalted }
 
-    /// Whether no push or pull is under way: each has ended, or waits.
+    /// Whether no push or pull is running.
     var isSettled: Bool { [Lane.push, .pull].allSatisfy { lanes[$0]?.phase != .running } }
 
     // MARK: - Events
@@ -174,7 +174,7 @@ struct SyncMachine: Sendable {
         }
     }
 
-    /// Halves the push, to find the row or the group that the server cannot accept (S9). A group is never split.
+    /// Halves the push, to find the row or group that the server cannot accept (S9). A group is never split.
     private mutating func divide(_ rows: Int, _ units: Int, isRejected: Bool) {
         if units > 1 {
             rowLimit = max(1, rows / 2)
@@ -224,7 +224,7 @@ struct SyncMachine: Sendable {
         case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
         case .rows: want(.push)
         case .watchdog:
-            // A proxy on the way may have sent the refusal, and no event tells when that is over.
+            // A proxy may have sent the refusal, and no event would report its end.
             if pause != nil, isSignedIn != false { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
             giveUpSilent(now)
@@ -234,7 +234,7 @@ struct SyncMachine: Sendable {
         }
     }
 
-    /// Polls the server, because no stream is open to announce changes. The stream's own waits do not change.
+    /// Polls the server while no stream announces changes. The stream's own waits do not change.
     private mutating func poll() {
         let isIdle = lanes[.pull]?.phase == .idle
         want(.pull)
@@ -242,13 +242,13 @@ struct SyncMachine: Sendable {
         if lanes[.stream]?.phase == .idle { want(.stream) }
     }
 
-    /// Gives up requests that were never answered, so that no lane waits for ever. A stream may be silent once it is open.
+    /// Gives up unanswered requests, so that no lane waits forever. An open stream may be silent.
     private mutating func giveUpSilent(_ now: Duration) {
         for lane in Lane.allCases where lanes[lane]?.phase == .running && (lane != .stream || !streamIsOpen) {
             ticks[lane, default: 0] += 1
             if ticks[lane, default: 0] < Self.silentTicks { continue }
             effects.append(.giveUp(lane))
-            // It may have been more than the network can carry in that time.
+            // The request may have been too large for the network.
             if lane == .push { rowLimit = max(1, rowLimit / 2) }
             if lane == .pull { pageLimit = max(1, pageLimit / 2) }
             failed(lane, .transient, now)
@@ -284,13 +284,14 @@ struct SyncMachine: Sendable {
         }
     }
 
-    /// The server answered successfully, whatever the network monitor says: the other lanes need not wait any longer.
+    /// The server answered successfully, whatever the network monitor reports, so the other lanes need not wait any
+    /// longer.
     private mutating func worked(_ lane: Lane, wantsMore: Bool) {
         protocolErrors = 0
         isOnline = true
         hasWorkedBesideStream = true
         succeeded(lane, wantsMore: wantsMore)
-        // A successful poll says nothing about the stream, which has its own problem.
+        // A successful poll does not mean that a stream can be opened.
         let others = Lane.allCases.filter { $0 != lane && !($0 == .stream && lane == .pull && isPolling) }
         for other in others {
             if case .waiting = lanes[other]?.phase, lanes[other]?.bringForward(by: .success) == true { run(other) }
@@ -310,7 +311,7 @@ struct SyncMachine: Sendable {
         switch failure {
         case .paused(let reason): return halt(pause: reason)
         case .signedOut(let reason):
-            // The request belonged to an earlier session: a user has signed in since.
+            // The request was made in an earlier session, and a user has signed in since.
             guard isSignedIn == true else { return halt(pause: reason) }
             effects.append(.reconnect)
         case .fatal(let message): return halt(failure: message)
@@ -336,7 +337,7 @@ struct SyncMachine: Sendable {
         set(.lane(lane), wait)
     }
 
-    /// Stops every lane until the app, or a new session, says otherwise.
+    /// Stops every lane until the app retries, or a new session starts.
     private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
         self.pause = pause ?? self.pause
         self.failure = failure ?? self.failure
@@ -362,7 +363,7 @@ struct SyncMachine: Sendable {
         effects.append(.cancelWait(timer))
     }
 
-    /// Tells what has changed. A server that can be reached is asked for what this device may have missed.
+    /// Publishes a new status. If the server can be reached, also pulls changes that this device may have missed.
     private mutating func updateStatus() {
         if !currentPhase.isDisconnected, !contact.isComplete, lanes[.pull]?.phase == .idle { want(.pull) }
         let before = (phase, isCaughtUp)
@@ -383,7 +384,7 @@ struct SyncMachine: Sendable {
         return work.contains { $0.phase == .running } ? .syncing : .idle
     }
 
-    /// Whether the stream has failed after all its prompt attempts, and no other lane has shown since that the server answers.
+    /// Whether the stream's prompt attempts have all failed, and no other lane has reached the server since.
     private var isStreamAlone: Bool {
         !hasWorkedBesideStream && (lanes[.stream]?.failures ?? 0) >= RetrySchedule.promptAttempts
     }

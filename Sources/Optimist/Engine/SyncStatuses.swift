@@ -4,13 +4,12 @@ import GRDB
 import Logging
 import OptimistCore
 
-/// The status of a sync engine: now, and whenever it changes. The sequence never ends by itself, and no two statuses in
-/// a row are equal.
+/// The status of a sync engine: now, and whenever it changes.
 ///
-/// Any number of tasks may follow it. A slow one skips states, none sees an older status after a newer one, and the last one
-/// always arrives.
+/// The sequence never ends by itself, and two consecutive statuses are never equal. Any number of tasks may follow it.
+/// A slow one skips statuses, but none sees an older status after a newer one, and the last one always arrives.
 public final class SyncStatuses: AsyncSequence, Sendable {
-    /// What the sequence emits.
+    /// The status of sync.
     public typealias Element = SyncStatus
     /// The sequence never throws.
     public typealias Failure = Never
@@ -32,7 +31,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         order = SnapshotOrder.sorted(store.layouts).map(\.name)
     }
 
-    /// The status at this moment.
+    /// The current status.
     ///
     /// - Throws: `DatabaseError` if the counts cannot be read.
     public func current() async throws -> SyncStatus {
@@ -49,8 +48,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         }
     }
 
-    /// The machine's phase is idle while rows wait, and until the engine hears of a write. If rows are pending, the
-    /// status therefore says `deferred` or `syncing` instead.
+    /// The machine is idle while rows wait, and until it learns of a write. If rows are pending, the status is
+    /// therefore `deferred` or `syncing` instead.
     private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
         guard state.phase == .idle, counts.pending > 0 else { return state.phase }
         let sendable = try SendableUnits(
@@ -58,8 +57,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try sendable.next(limit: 1).isEmpty ? .deferred : .syncing
     }
 
-    /// The status, as soon as the counts can be read. If the disk fails, this logs it once and reads them again a second
-    /// later, because no further change may come. Nil: the task was cancelled, or the store is closed.
+    /// The status, as soon as the counts can be read. After a disk error, this logs once and retries every second,
+    /// because no further change may follow. Nil if the task was cancelled, or the store is closed.
     func whenReadable() async -> SyncStatus? {
         var isLogged = false
         while !Task.isCancelled, !store.isClosed {
@@ -94,7 +93,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     /// Follows the status from now on, until its task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Kept here, because the counting does not keep it.
+        /// Keeps the statuses alive, because `counting` does not.
         private let statuses: SyncStatuses
         private let followed: AsyncStream<SyncStatus>
         private var last: SyncStatus?

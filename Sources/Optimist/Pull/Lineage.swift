@@ -2,26 +2,24 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The lives of the remote's database, as this device knew them and as the remote tells them now (L3). Pure.
+/// The epochs of the remote's database, as this device knew them and as the remote reports them now (L3). Pure.
 ///
-/// Both are paths that begin together and separate where the database went back. They have everything before that point
-/// in common.
+/// Both are paths with a common beginning, which separate where the database went back.
 struct Lineage: Equatable, Sendable {
-    /// The lives that this device knew, oldest first.
+    /// The known epochs, oldest first.
     let mine: [RemoteEpoch]
-    /// The lives that the remote tells, oldest first. The last one is the present one.
+    /// The reported epochs, oldest first. The last one is the present one.
     let theirs: [RemoteEpoch]
 
-    /// - Parameter theirs: The epochs that the remote told: all of them, or those from the epoch of the requested
-    ///   cursor on. The device knows the earlier ones.
+    /// - Parameter theirs: All of the remote's epochs, or those from the epoch of the requested cursor on.
     init(mine: [RemoteEpoch], theirs: [RemoteEpoch]) {
         self.mine = mine
         let former = mine.firstIndex { $0.name == theirs.first?.name } ?? 0
         self.theirs = mine[..<former] + theirs
     }
 
-    /// Whether the answer to a request with one cursor also tells where a table at another cursor stands. If not, the
-    /// device learns this when it asks for that table itself.
+    /// Whether the answer to a request with one cursor also locates a table at another cursor. If not, the device must
+    /// ask for that table itself.
     func tells(of cursor: SyncState, afterAsking asked: SyncState?) -> Bool {
         if cursor.epoch == theirs.last?.name { return asked?.epoch == cursor.epoch }
         return (mine + theirs).contains { $0.name == cursor.epoch }
@@ -30,8 +28,7 @@ struct Lineage: Equatable, Sendable {
     /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
     func common(with cursor: SyncState) -> Int64 {
         if let index = theirs.firstIndex(where: { $0.name == cursor.epoch }) {
-            // The cursor's own epoch is the present one. The device cannot know how far the database went back within
-            // it.
+            // The cursor is in the present epoch. How far the database went back within it is unknown.
             if index == theirs.count - 1 { return theirs[index].firstSeq }
             return Self.least(theirs[(index + 1)...])
         }

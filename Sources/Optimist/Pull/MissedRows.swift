@@ -3,16 +3,16 @@
 import GRDB
 import OptimistWire
 
-/// Rows that a snapshot missed. An answer reports, late, that the server had such a row before the snapshot of its
-/// table, but the snapshot does not have the row.
+/// Rows that a snapshot missed: a late answer reports that the server had the row before the snapshot of its table, but
+/// the snapshot lacks it.
 ///
-/// Another device has deleted the row in between. A snapshot has no deleted rows, so the device would never hear of the
-/// deletion.
+/// Another device has deleted the row in between. Snapshots have no deleted rows, so the device would never learn of
+/// the deletion.
 struct MissedRows {
     private let layouts: [TableLayout]
     private let db: Database
     private let milliseconds: Int64
-    /// Whether the remote's guarantees let the device find out that a row was missed.
+    /// Whether the remote's guarantees make missed rows detectable.
     private let isTold: Bool
     private var tableProgress: [Int64: TableProgress] = [:]
     private var gone: [Int64: [DatabaseValue]] = [:]
@@ -24,7 +24,7 @@ struct MissedRows {
         self.milliseconds = milliseconds
     }
 
-    /// Finds out whether a row that an answer has settled was missed.
+    /// Checks whether the snapshot missed a row that an answer has settled.
     mutating func look(at entry: RowEntry, before: RowEntry) throws {
         let parked = ParkedRows(db)
         guard isTold, entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
@@ -39,7 +39,7 @@ struct MissedRows {
         }
     }
 
-    /// Removes the rows that are gone. Rows that were edited meanwhile are sent whole.
+    /// Removes the missed rows. Rows edited since are sent in full.
     func settle() throws {
         for layout in layouts {
             guard let ids = gone[layout.number] else { continue }

@@ -5,16 +5,17 @@ import OptimistWire
 
 /// Applies received rows to the app's tables, within one transaction.
 ///
-/// Rows are put before others are deleted, so that a child that has moved is not deleted with its former parent. A few
-/// rows usually fit as they come. If they do not, if there are many, or if other rows are parked, ``Fitting`` applies
-/// them together with the parked rows.
+/// Puts precede deletions, so that a moved child is not deleted with its former parent. A few rows usually fit as they
+/// come. Otherwise, or if other rows are parked, ``Fitting`` applies them together with the parked rows.
+///
+/// Invariant: each row that a call counts as received is applied or parked, so the cursor may pass it. Rows of unknown
+/// tables are ignored.
 struct PageApplication {
     private let layouts: [TableLayout]
     private let db: Database
     private let milliseconds: Int64
     private let context: PageContext
 
-    /// - Parameter context: When the server read the rows, and whether more is to come after them.
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ context: PageContext) {
         self.layouts = layouts
         self.db = db
@@ -28,13 +29,12 @@ struct PageApplication {
         try apply(oneByOne.inOrder(rows), by: oneByOne)
     }
 
-    /// Applies rows of a page without deletions, a few at a time, until a write of the app waits for the end of the
-    /// transaction. If a row does not fit as it comes, all remaining rows are applied together.
+    /// Applies rows without deletions, in batches, until a write of the app waits for the end of the transaction. After
+    /// the first misfit, all remaining rows are applied together.
     ///
-    /// A row that does not fit leaves nothing behind, so nothing has to be undone, and no savepoint is needed.
-    /// Savepoints took two fifths of a first sync, because SQLite copies each database page that changes within a
-    /// savepoint to a file. Only where foreign keys are checked at the commit can a misfit be found too late. There,
-    /// savepoints are used.
+    /// A misfit changes nothing, so this works without savepoints, which took 40% of a first sync: within one, SQLite
+    /// copies each changed database page to a file. Only deferred foreign keys, whose misfits show at the commit, need
+    /// savepoints.
     ///
     /// - Returns: How many rows were applied or parked.
     func apply(_ rows: [RemotePage.Row], until isAwaited: () -> Bool) throws -> Int {
@@ -54,7 +54,7 @@ struct PageApplication {
         return count
     }
 
-    /// Applies rows in the order in which they are given.
+    /// Applies rows in the given order.
     func apply(_ rows: [ReceivedRow]) throws {
         try apply(rows, by: anew())
     }
@@ -73,7 +73,7 @@ struct PageApplication {
         try RowApplication(layouts, db, at: milliseconds, context)
     }
 
-    /// Up to this many rows are first tried as they come. A device that is up to date receives no more at a time.
+    /// Up to this many rows are first tried as they come. A device that is up to date rarely receives more at a time.
     private static let few = 50
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
@@ -81,7 +81,7 @@ struct PageApplication {
         return try oneByOne.attempt { try $0.apply(rows) } == nil
     }
 
-    /// - Returns: Whether all rows were applied. If not, the rows before the first one that does not fit were applied.
+    /// - Returns: False if a row does not fit. The rows before it are then applied.
     private func fitsOneByOne(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
         guard try ParkedRows(db).isEmpty else { return false }
         do {
@@ -92,8 +92,8 @@ struct PageApplication {
         }
     }
 
-    /// Tries the parked rows again, after a row has gone that may have kept them out. The caller has kept their edits
-    /// before, in the same transaction: see ``UnseenSettling/keepEdited(_:_:)``.
+    /// Retries the parked rows, after a row is gone that may have kept them out. Call
+    /// ``UnseenSettling/keepEdited(_:_:)`` first, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
         var fitting = Fitting(try anew(), db)

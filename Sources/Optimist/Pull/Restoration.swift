@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Marks rows as unsent again that the remote has lost, because its database went back (L3).
+/// Marks rows that the remote has lost as unsent again, because its database went back (L3).
 struct Restoration {
     private var door: Door
     private let device: String
@@ -13,9 +13,9 @@ struct Restoration {
         device = try DeviceIdentity.current(in: db)
     }
 
-    /// Marks all rows of a table as unsent that the remote confirmed after a transaction. They are in the groups in
-    /// which they were written, as far as their stamps tell. If this device has no copy of a life, for example because
-    /// the row is parked, another device sends it.
+    /// Marks all rows of a table as unsent that the remote confirmed after a transaction, in their original groups as
+    /// far as the stamps show. If this device has no copy of a life, for example of a parked row, another device sends
+    /// it.
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
@@ -30,7 +30,7 @@ struct Restoration {
             if entry.hasServersLife, entry.isHere(in: layout) {
                 try restore(&entry, in: table)
             } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
-                // The row is sent whole anyway.
+                // The row is sent in full anyway.
                 entry.remote.lose()
             }
             try door.entries.save(entry)
@@ -38,16 +38,15 @@ struct Restoration {
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
             arguments: [layout.number, common])
-        // A parked row was never in the table, and the server no longer has it. The device that wrote it sends it
-        // again.
+        // A parked row was never in the table, and the server has lost it. The device that wrote it sends it again.
         try db.execute(
             sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
         return db.changesCount > 0
     }
 
-    /// Marks a row as lost by the server. The unsent edits that lose to a later value which the server had end, and the journal
-    /// keeps them. If the app's table cannot take that value, such as a reference to a row that is gone, the edit stays and
-    /// gets a later stamp.
+    /// Marks a row as lost by the server. Unsent edits that are earlier than a server value end, and the journal keeps
+    /// them. If the app's table cannot take that value, for example because it refers to a missing row, the edit stays
+    /// and gets a later stamp.
     private mutating func restore(_ entry: inout RowEntry, in table: AppTable) throws {
         var yielding = entry
         let rendering = yielding.yieldToLater(device: device, in: table.layout)
@@ -65,19 +64,18 @@ struct Restoration {
 }
 
 extension RowEntry {
-    /// Whether the server had the life that the row is in here, or the deletion that the row outlives.
+    /// Whether the server had the row's present life, or the deletion that the row outlives.
     fileprivate var hasServersLife: Bool {
         remote.generation == generation
             || (isAlive && remote.generation == generation + 1 && dirty & TableLayout.lifeMask == 0)
     }
 
-    /// Whether this device also began the life, which another device had begun and the server had. All of it is unsent
-    /// then.
+    /// Whether this device and another one both began the life, so that all of it is unsent.
     fileprivate func isWhollyUnsent(in layout: TableLayout) -> Bool {
         remote.generation == generation && dirty & layout.fullMask == layout.fullMask
     }
 
-    /// Whether the app's table has anything that the server had of the row.
+    /// Whether the app's table has anything of the server's row.
     fileprivate func isHere(in layout: TableLayout) -> Bool {
         remote.presence != .absent || !isAlive || layout.columns.allSatisfy(\.isCounter)
     }

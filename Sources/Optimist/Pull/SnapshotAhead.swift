@@ -2,8 +2,8 @@
 
 import OptimistCore
 
-/// The next part of a snapshot, which the engine asks for while it applies the last one. So the network and the reading
-/// of JSON take no extra time.
+/// Requests the next part of a snapshot while the engine applies the last one, so that network and JSON parsing take no
+/// extra time.
 final class SnapshotAhead: Sendable {
     let request: RemoteSnapshot.Request
     private let result: Result
@@ -29,7 +29,7 @@ final class SnapshotAhead: Sendable {
 
     /// The part, once it has arrived.
     ///
-    /// - Throws: What the remote throws; `CancellationError` when the caller is cancelled.
+    /// - Throws: Errors of the remote; `CancellationError` if the caller is cancelled.
     var page: RemoteSnapshot {
         get async throws {
             await withTaskCancellationHandler {
@@ -42,7 +42,7 @@ final class SnapshotAhead: Sendable {
         }
     }
 
-    /// Whether this is the part that is asked for. It may have another number of rows.
+    /// Whether this is the requested part. Its number of rows may differ.
     func brings(_ asked: RemoteSnapshot.Request) -> Bool {
         var asked = asked
         asked.limit = request.limit

@@ -4,12 +4,15 @@ import GRDB
 import OptimistWire
 
 extension Store {
-    /// Applies a page and its cursor in one transaction (R1). A page that comes twice or late changes nothing.
+    /// Applies a page and its cursor in one transaction (R1). A repeated or late page changes nothing.
+    ///
+    /// Invariant: a cursor never passes a row that is neither applied nor parked, because rows and cursor change
+    /// together.
     ///
     /// - Parameters:
-    ///   - origins: The ids for which the page should tell what this device has counted. Nil: all ids of this device.
+    ///   - origins: The ids whose counts the page must report. Nil: all ids of this device.
     ///   - served: The tables that the remote keeps. Nil: all.
-    /// - Returns: Whether the page was applied, because it follows what the device has.
+    /// - Returns: Whether the page was applied, because it continues from the tables' cursors.
     func apply(
         _ page: RemotePage, to tables: [String], initialCursor: String, origins: [String]? = nil,
         served: Set<String>? = nil
@@ -39,12 +42,10 @@ extension Store {
         }
     }
 
-    /// Applies rows of the server's. Called within `apply`.
+    /// Applies rows received from the server. Called within `apply`.
     ///
     /// - Parameters:
-    ///   - context: When the server read the rows, and whether more is to come after them.
-    ///   - isAwaited: Whether a write of the app waits for the end of the transaction, which then ends early. Nil: the
-    ///     transaction applies all rows.
+    ///   - isAwaited: Whether a write of the app waits, so that the transaction ends early. Nil: apply all rows.
     /// - Returns: How many rows were applied.
     @discardableResult
     func receive(

@@ -4,12 +4,12 @@ package import GRDB
 import OptimistWire
 
 extension Store {
-    /// Fills a store that nothing else uses yet, for a preview.
+    /// Fills a new store for a preview.
     ///
     /// - Parameters:
-    ///   - refusesFirst: Whether the server is said to have refused the first row.
+    ///   - refusesFirst: Whether to reject the first row.
     ///   - seed: Writes the rows.
-    /// - Throws: What the closure throws; `DatabaseError`.
+    /// - Throws: Errors of the closure; `DatabaseError`.
     package func fillPreview(refusesFirst: Bool, _ seed: (Database) throws -> Void) throws {
         try transact(as: .user, seed)
         guard refusesFirst else { return }

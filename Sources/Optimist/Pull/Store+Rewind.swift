@@ -4,32 +4,30 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// Handles a remote whose database went back (L3). The tables go back to the last point that they have in common
-    /// with the remote, and everything that the device knows from later is pending again. No row is removed from the
-    /// app's tables.
+    /// Handles a remote whose database went back (L3). The tables return to the last point in common with the remote,
+    /// and everything confirmed later is pending again. No row is removed from the app's tables.
     ///
     /// - Parameters:
-    ///   - asked: The tables that the remote was asked for. The other tables go back with them, as far as the answer
-    ///     tells where they stand, because the epochs are noted for all tables.
-    ///   - cursor: The cursor of the request. Nil: the request had no cursor that is known here.
+    ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
+    ///     are noted for all tables.
+    ///   - cursor: The request's cursor. Nil if it had none that is known here.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
         try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
         writes.send()
     }
 
-    /// - Returns: Whether one of the requested tables went back, so that the answer is void.
+    /// - Returns: Whether a requested table went back, so that the answer is void.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
         let guarantees = try Meta.guarantees(in: db)
         guard guarantees.hasOrderedCursors else {
-            // These cursors do not tell where the two histories separate.
+            // These cursors do not show where the histories separate.
             for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
             return !asked.isEmpty
         }
         let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
         let tableProgress = try TableProgress.fetchAll(layouts.map(\.name), in: db)
         let from = guarantees.state(of: cursor)
-        // A table may have no state, for example during a resync. The device then knows it as of the last epoch that
-        // was noted.
+        // A table without state, for example during a resync, counts as of the last noted epoch.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         var restoration = try Restoration(layouts, db, at: milliseconds)
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
@@ -44,26 +42,25 @@ extension Store {
             let hasDropped = try restoration.restore(layout, after: common)
             try Self.rememberDeletedRows(after: common, in: db)
             guard let state = progress.state else { continue }
-            // If more was still to come for a table, it is not in a state that the server ever had. If the server has
-            // lost a later change of a row, the row's version from before that change is not here. The same is true of
-            // parked rows that were forgotten.
+            // While more pages are due, the table is in no state that the server ever had. If the server has lost a
+            // later change of a row, its earlier version is not here. The same holds for forgotten parked rows.
             let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 try progress.move(to: state.moved(to: present.name), in: db)
                 continue
             }
             wentBack = wentBack || isAsked
-            // The device does not know the rows that were deleted before the snapshot was taken and that the server has
-            // again. It also cannot know a counter's value without the counts of other devices that the server lost.
+            // The device lacks rows that were deleted before its snapshot and exist again, and cannot compute a counter
+            // without the counts of other devices that the server lost.
             if let present = epochs.last, isWhole, !progress.awaitsSnapshot, let since = progress.since,
                 since <= common,
                 !counting.contains(progress.table)
             {
-                // A device whose cursor is at the start of the present epoch still has some rows.
+                // Even at the start of the present epoch, the device has some rows.
                 try progress.move(
                     to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
             } else {
-                // The server will no longer tell the device whether its cursor was too old.
+                // The server can no longer report that the cursor was too old.
                 try TableProgress.startOver(progress.table, mayBeForgotten: true, in: db)
             }
         }
@@ -72,9 +69,9 @@ extension Store {
         return wentBack
     }
 
-    /// The cursor for the request after the first answer of a remote. The first request has no cursor, so its answer
-    /// does not tell about epochs. This cursor is of the last life of the remote's database that the device knows. Nil:
-    /// that life is the present one, or the device knows none.
+    /// The cursor for the request after a remote's first answer, in the last epoch that the device knows. The first
+    /// request has no cursor, so its answer does not report epochs. Nil if that epoch is the present one, or if the
+    /// device knows none.
     func cursorOfFormerLife(than state: String) async throws -> String? {
         let (guarantees, last) = try await read { db in
             (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)
@@ -84,8 +81,8 @@ extension Store {
         return SyncState(epoch: known, seq: .max).description
     }
 
-    /// Notes the life of the remote's database in which this device first exchanged rows with it. Later lives are noted
-    /// when the remote tells of them.
+    /// Notes the epoch in which this device first exchanged rows with the remote. Later epochs are noted when the
+    /// remote reports them.
     static func note(epoch: String, in db: Database) throws {
         guard try Meta.epochs(in: db).isEmpty else { return }
         try Meta.set([RemoteEpoch(name: epoch, firstSeq: 0)], in: db)
@@ -95,7 +92,6 @@ extension Store {
 extension TableProgress {
     var state: SyncState? { guarantees.state(of: latest) }
 
-    /// Moves the noted position of a table to another life of the remote's database.
     fileprivate func move(to state: SyncState, in db: Database) throws {
         let column = awaitsSnapshot ? "snapshot" : "cursor"
         try db.execute(
@@ -104,7 +100,7 @@ extension TableProgress {
 }
 
 extension Meta {
-    /// The lives of the remote's database, as the remote last told them.
+    /// The remote's epochs as it last reported them.
     static func epochs(in db: Database) throws -> [RemoteEpoch] {
         guard let text = try string(.epochs, in: db) else { return [] }
         return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
@@ -116,7 +112,7 @@ extension Meta {
 }
 
 extension SyncState {
-    /// The same place in another life of the remote's database.
+    /// The same position in another epoch.
     func moved(to epoch: String) -> SyncState {
         var state = self
         state.epoch = epoch

@@ -4,19 +4,19 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// How far each table has been received, in the order of their snapshots.
+    /// How far each table has been received, in snapshot order.
     package func tableProgress() async throws -> [TableProgress] {
         let order = SnapshotOrder.sorted(layouts).map(\.name)
         return try await read { db in try TableProgress.fetchAll(order, in: db) }
     }
 
-    /// How many rows of a snapshot one transaction applies. It ends earlier if the app waits to write.
+    /// The most rows of a snapshot in one transaction. It ends earlier if the app waits to write.
     private static let snapshotRowsAtOnce = 1_000
 
-    /// Applies a part of a snapshot, and notes how far it reaches. A part that comes twice or late changes nothing.
+    /// Applies a part of a snapshot, and notes how far it reaches. A repeated or late part changes nothing.
     ///
-    /// - Returns: Whether the part was applied, because it follows what the device has.
-    /// - Throws: `RemoteFailure.protocolError` if the page has a deleted row, or does not come to an end.
+    /// - Returns: Whether the part was applied, because it continues from the table's position.
+    /// - Throws: `RemoteFailure.protocolError` if the part has a deleted row, or does not advance.
     func apply(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
@@ -28,7 +28,7 @@ extension Store {
         repeat {
             guard let applied = try await applyUntilAwaited(rest, of: asked) else { return false }
             (asked.at, asked.after) = (applied.at, applied.next)
-            // The first piece has settled what the page tells of the remote's database.
+            // The first piece has handled the page's epochs.
             (rest.at, rest.epochs) = (applied.at, [])
             rest.rows.removeFirst(applied.rows.count)
         } while !rest.rows.isEmpty
@@ -37,8 +37,8 @@ extension Store {
 
     /// Applies rows of a part until the app waits to write.
     ///
-    /// - Returns: The piece that was applied, with the cursor that the table's snapshot has noted. Nil: the part does
-    ///   not follow what the device has.
+    /// - Returns: The applied piece, with the cursor noted for the snapshot. Nil if the part does not continue from the
+    ///   table's position.
     private func applyUntilAwaited(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws
         -> RemoteSnapshot?
     {
@@ -54,8 +54,8 @@ extension Store {
                     page.at = at.moved(to: present.name).description
                 }
             }
-            // The snapshot need not have rows that the server takes while the device asks for it. Ordered cursors tell
-            // those rows apart afterwards.
+            // The snapshot may lack rows that the server accepts while it is requested. Ordered cursors identify those
+            // rows afterwards.
             if progress.at == nil, progress.guarantees.hasOrderedCursors {
                 try UnseenRows.expectAll(of: asked.table, in: db)
             }
@@ -67,9 +67,9 @@ extension Store {
         }
     }
 
-    /// Starts to receive some tables from the beginning, after the server has forgotten their cursor (L4).
+    /// Starts to receive some tables from the beginning, because the server has forgotten their cursor (L4).
     ///
-    /// The rows that are here stay usable, and pending rows are sent. Rows that do not come again are settled at the
+    /// Existing rows stay usable, and pending rows are sent. Rows that the resync does not bring are settled at its
     /// end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
@@ -77,11 +77,8 @@ extension Store {
         }
     }
 
-    /// Starts to receive a table from the beginning.
-    ///
-    /// - Parameter mayBeForgotten: Whether the server may have forgotten which rows were deleted in between. Unless it
-    ///   has said that a cursor is too old, the device assumes that it remembers: if the device sends such a row, it
-    ///   answers that the row was deleted (M2).
+    /// - Parameter mayBeForgotten: Whether the server may have forgotten deletions. Unless it reported that a cursor is
+    ///   too old, the device assumes that it remembers them, and answers "gone" if the device sends a deleted row (M2).
     static func startResync(of table: String, mayBeForgotten: Bool, in db: Database) throws {
         let progress = try TableProgress.fetchAll([table], in: db).first
         let guarantees = try Meta.guarantees(in: db)
@@ -90,8 +87,8 @@ extension Store {
         try TableProgress.startOver(table, mayBeForgotten: mayBeForgotten, in: db)
     }
 
-    /// For tables that were not received yet, expects every row that the server is known to have by now. Called before
-    /// the device asks for them, if cursors do not tell which rows the server takes meanwhile.
+    /// For tables that were not received yet, expects every row that the server is known to have. Called before the
+    /// first request, if cursors do not show which rows the server accepts during it.
     func expectRows(of tables: [String]) async throws {
         try await apply { db in
             for progress in try TableProgress.fetchAll(tables, in: db)
@@ -101,16 +98,16 @@ extension Store {
         }
     }
 
-    /// Stops expecting rows of a table, because the remote has no snapshots. If its pages also omit the changes that
-    /// this device pushed, nothing tells which rows were deleted.
+    /// Stops expecting rows of a table, because the remote has no snapshots. Unless its pages repeat this device's own
+    /// changes, deletions cannot be recognised.
     func expectNothing(of table: String) async throws {
         try await apply { db in
             if try !Meta.guarantees(in: db).pagesHaveOwnChanges { try UnseenRows.expectNothing(of: table, in: db) }
         }
     }
 
-    /// Makes the device receive some rows again. A running snapshot goes on if it has not reached these rows
-    /// yet. If it always started over, repeated refusals would let no snapshot come to its end.
+    /// Makes the device receive some rows again. A running snapshot continues if it has not reached these rows yet.
+    /// Otherwise repeated refusals could keep it from ever finishing.
     static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
         for (number, refs) in Dictionary(grouping: refs, by: \.table) {
             guard let layout = layouts.first(where: { $0.number == number }) else { continue }
@@ -126,7 +123,7 @@ extension Store {
         for ref in refs { try UnseenRows.expect(ref, in: db) }
     }
 
-    /// Marks the tables that the remote does not keep as complete, because there is nothing to receive for them.
+    /// Marks the tables that the remote does not keep as complete.
     func skip(tablesBut served: Set<String>) async throws {
         let skipped = try await tableProgress().filter {
             !served.contains($0.table) && $0.awaitsSnapshot && $0.at == nil && !$0.isComplete
@@ -158,9 +155,9 @@ extension TableProgress {
         }
     }
 
-    /// The numbers of the tables that the device has not received up to a cursor.
+    /// The numbers of the tables that are not received up to a cursor.
     ///
-    /// - Parameter served: The tables that the remote keeps: no others lag. Nil: all.
+    /// - Parameter served: The tables that the remote keeps. Others never lag. Nil: all.
     static func lagging(
         behind cursor: String, of layouts: [TableLayout], served: Set<String>?, in db: Database
     ) throws -> Set<Int64> {
@@ -193,7 +190,7 @@ extension TableProgress {
         guarantees.state(of: head)?.seq ?? .max
     }
 
-    /// Notes that a part of a snapshot was applied. After the last part, the table is ready for its tail.
+    /// Notes that a part of a snapshot was applied. The last part completes the snapshot, and the tail follows.
     fileprivate static func record(_ page: RemoteSnapshot, of table: String, in db: Database) throws {
         let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
@@ -208,8 +205,8 @@ extension TableProgress {
         ])
     }
 
-    /// Resets a table to be received from its beginning. If the server may have forgotten deletions before an earlier
-    /// resync, this still counts until a resync has come to its end and no row of the table is parked.
+    /// Resets a table to be received from the beginning. `isResync` stays set until a resync has finished and no row of
+    /// the table is parked.
     static func startOver(_ table: String, mayBeForgotten: Bool, in db: Database) throws {
         try db.execute(
             sql: """
@@ -223,7 +220,7 @@ extension TableProgress {
 }
 
 extension RemoteSnapshot {
-    /// The first rows of the part, as a part that ends with the id of the last of them.
+    /// The first rows of the part, as a shorter part.
     fileprivate func first(_ count: Int) -> RemoteSnapshot {
         if count == rows.count { return self }
         var first = self

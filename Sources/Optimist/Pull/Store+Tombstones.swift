@@ -4,16 +4,15 @@ import Foundation
 import GRDB
 
 extension Store {
-    /// How many rows are forgotten in one transaction, so that the app's writes get their turn.
+    /// The most rows to forget in one transaction, so that the app's writes get their turn.
     private static let forgottenAtOnce = 5_000
 
-    /// Forgets which rows were deleted long ago (L5).
+    /// Forgets rows that were deleted long ago (L5).
     ///
-    /// While the server remembers a deleted row, a device must know the row's generation too: if the app makes the row
-    /// again under the same id, the row begins the next life. The server counts the days from when it stored the
-    /// deletion, which may have waited on a device for any time. So the device notes one of the server's transactions,
-    /// with the time. Once twice the days that the server remembers have passed, it forgets the rows that were deleted
-    /// up to that transaction, and notes the next one.
+    /// While the server remembers a deleted row, the device must know its generation: if the app creates the row again
+    /// under the same id, it begins the next life. The server counts the days from when it stored the deletion, which
+    /// may have waited on a device for any time. So the device notes one of the server's transactions with the time.
+    /// After twice the server's days, it forgets the rows deleted up to that transaction, and notes the next one.
     ///
     /// - Parameters:
     ///   - days: How long the server remembers deleted rows.
@@ -34,14 +33,14 @@ extension Store {
         }
     }
 
-    /// Lowers the noted transaction to the one to which the remote's database went back: the remote gives later numbers
-    /// to new transactions.
+    /// Lowers the noted transaction after the remote's database went back to `seq`, because new transactions get later
+    /// numbers.
     static func rememberDeletedRows(after seq: Int64, in db: Database) throws {
         guard let noted = try Meta.int(.deletedSeq, in: db), noted > seq else { return }
         try Meta.set(.deletedSeq, to: seq, in: db)
     }
 
-    /// Returns whether there may be more.
+    /// - Returns: Whether there may be more.
     private func forgetDeletedRows(upTo end: Int64) async throws -> Bool {
         let condition = """
             generation & 1 = 0 AND seq > 0 AND seq <= ? AND NOT EXISTS \
@@ -62,7 +61,7 @@ extension Store {
                 guard let row = try Row.fetchOne(forget, arguments: [ref.table, ref.id, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
-            // If the server goes back to before these deletions, it has the rows again, and no device remembers that
+            // If the server goes back to before these deletions, the rows exist again, and no device remembers that
             // they were deleted.
             for (table, seq) in latest {
                 try db.execute(

@@ -4,7 +4,7 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// How many rows are settled in one transaction, so that the app's writes get their turn.
+    /// The most rows to settle in one transaction, so that the app's writes get their turn.
     private static let rowsAtOnce = 1_000
 
     /// The rows that the server no longer has, after a resync.
@@ -32,24 +32,23 @@ extension Store {
         }
     }
 
-    /// Whether the resync of a table has come to its end. The resync of another table may still wait, for example on an
-    /// expensive network.
+    /// Whether the table's resync has finished. Another table's may still wait, for example on an expensive network.
     private static func isThrough(_ layout: TableLayout, in db: Database) throws -> Bool {
         try TableProgress.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
     }
 
-    /// Settles the rows that a resync did not bring again, children before their parents (L4).
+    /// Settles the rows that a resync did not bring, children before their parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     func settleUnseen(_ answer: MassRemoval.Decision, served: Set<String>? = nil) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
             while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
         }
-        // Rows that stay are sent.
+        // Kept rows are sent.
         writes.send()
     }
 
-    /// Returns whether there may be more.
+    /// - Returns: Whether there may be more.
     private func settleUnseen(
         of layout: TableLayout, _ answer: MassRemoval.Decision, _ served: Set<String>?
     ) async throws -> Bool {

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension SyncProgress {
-    /// - Parameter tableProgress: The tables' progress, in the order of their snapshots.
+    /// - Parameter tableProgress: In the order of the snapshots.
     /// - Returns: Nil if every table is complete.
     init?(_ tableProgress: [TableProgress]) {
         let incomplete = tableProgress.filter { !$0.isComplete }

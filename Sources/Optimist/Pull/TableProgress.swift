@@ -4,89 +4,84 @@
 
 /// How far one table has been received: a row of `optimist_table`.
 ///
-/// A table starts with a snapshot, goes on with the tail (the changes since the snapshot began), and is complete once
-/// it has reached the end of the tail. From then on it follows the changes. A resync starts from the beginning (L4).
+/// A table starts with a snapshot, continues with the tail (the changes since the snapshot began), and is complete at
+/// the end of the tail. From then on it follows the changes. A resync starts from the beginning (L4).
 ///
 /// - Before the snapshot's first part: neither `cursor` nor `at`.
-/// - During the snapshot: `at`, and `place` once a part has come.
-/// - In the tail: `cursor`, and `at` until the rows that did not come are settled.
+/// - During the snapshot: `at`, and `place` after the first part.
+/// - In the tail: `cursor`, and `at` until missing rows are settled.
 /// - Complete: `cursor` and `isComplete`.
 package struct TableProgress: Equatable, Sendable {
     package let table: String
-    /// The cursor up to which everything was received. Nil: the snapshot is not here yet.
+    /// The cursor up to which everything was received. Nil until the snapshot is complete.
     package var cursor: String?
-    /// The cursor that the snapshot noted, empty if it was received without one. Kept until the rows that did not come
-    /// are settled.
+    /// The snapshot's cursor, or an empty string if it had none. Kept until missing rows are settled.
     var at: String?
-    /// The last id that was received of the snapshot.
+    /// The last id received of the snapshot.
     var place: String?
-    /// Whether the end of the tail was reached.
     package var isComplete = false
-    /// How many rows came before the table was complete.
+    /// The rows received before the table was complete.
     var received = 0
-    /// How many rows the table has on the remote, roughly.
+    /// The approximate number of rows on the remote.
     var total: Int?
-    /// Whether the server may have forgotten which rows were deleted since the table was received before.
+    /// Whether the server may have forgotten deletions since the table was last received.
     var isResync = false
-    /// The server's transaction from which on the device has received deletions too. Nil: unknown.
+    /// The server's transaction from which on the device has received deletions too. Nil if unknown.
     var since: Int64?
-    /// The remote's last transaction when a page was made, as long as more is to come. A row that had changed again by
-    /// then is not here, although it was also changed before the cursor. Nil: everything up to the cursor is here, and
-    /// nothing later.
+    /// While more pages are due: the remote's last transaction when a page was made. The device lacks rows that had
+    /// changed again by that transaction, even if they also changed before the cursor. Nil: the device has exactly the
+    /// state at the cursor.
     var seen: Int64?
-    /// The remote's guarantees, which say whether cursors can be compared.
     var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
 
     var awaitsSnapshot: Bool { cursor == nil }
-    /// The cursor up to which the table was received, or the one that the running snapshot noted. Nil: it has no cursor.
+    /// The cursor, or the one noted by the running snapshot.
     var latest: String? { cursor ?? at }
 
-    /// Whether this table has been received less far than up to another table's cursor. The remote may not keep this
-    /// table at all.
+    /// Whether this table is behind another table's cursor.
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
         guard let cursor, cursor != other else { return false }
-        // The device cannot tell which of two opaque cursors is later.
+        // Opaque cursors cannot be compared.
         guard let mine = guarantees.state(of: cursor), let theirs = guarantees.state(of: other) else { return false }
         return mine.epoch != theirs.epoch || (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
     }
 
-    /// Whether the snapshot has still to reach a row. Its rows come in the order of their ids on the wire.
+    /// Whether the running snapshot has yet to reach a row. Its rows are in the order of their wire ids.
     ///
-    /// - Parameter id: The row's id on the wire.
+    /// - Parameter id: The row's wire id.
     func isToBring(_ id: String?) -> Bool {
         guard awaitsSnapshot, let id else { return false }
         return place.map { id > $0 } ?? true
     }
 }
 
-/// What the engine asks for next.
 enum PullStep: Equatable, Sendable {
     case snapshot(RemoteSnapshot.Request)
     /// Without a cursor: from the remote's first one.
     case changes(tables: [String], cursor: String?)
-    /// The rows that the server no longer has must be removed (L4).
+    /// Remove the rows that the server no longer has (L4).
     case removal
     case nothing
 }
 
 /// Decides what the engine asks for next (R6). Pure.
 struct PullPlan: Sendable {
-    /// The tables that can be received, in the order of their snapshots.
+    /// The tables that can be received, in snapshot order.
     var tableProgress: [TableProgress]
     var limit: Int
     var hasSnapshots = true
-    /// Whether the step before was a part of a snapshot. It is then the turn of the complete tables.
+    /// Whether the last step was a part of a snapshot. Complete tables are then due.
     var followsSnapshot = false
     /// Whether the app is being asked about a removal.
     var isAsking = false
-    /// The tables that the engine must still ask for before every table has had its turn. ``asked`` counts when it last
-    /// asked for each table. Both are used only where cursors are opaque.
+    /// For opaque cursors only: the tables still due before every table has had its turn. ``asked`` orders each table's
+    /// last request.
     var due: Set<String> = []
     var asked: [String: Int] = [:]
 
-    /// The next step. The engine takes snapshots of one table after another, and then the tail of all of them from one
-    /// cursor. Meanwhile, complete tables go on in every other step.
+    /// The next step: one snapshot after another, and then the tails of all tables from one cursor. During snapshots,
+    /// complete tables get every other step.
     var step: PullStep {
         let complete = tableProgress.filter(\.isComplete)
         if let next = nextSnapshot {
@@ -100,22 +95,22 @@ struct PullPlan: Sendable {
         return tableProgress.isEmpty ? .nothing : changes(of: tableProgress)
     }
 
-    /// Whether there is another step to take after one that brought a last page.
+    /// Whether to take another step after one with a last page.
     ///
     /// - Parameter moved: Whether the step moved the cursor of its tables.
     func wantsMore(after tables: [String], moved: Bool) -> Bool {
         if tableProgress.contains(where: { !$0.isComplete || ($0.at != nil && !isAsking) }) { return true }
-        // Ordered cursors come to one point. Opaque cursors may move forever, so each table has one turn.
+        // Ordered cursors converge. Opaque cursors may move forever, so each table gets one turn.
         return moved && tables.count < tableProgress.count && tableProgress.allSatisfy(\.guarantees.hasOrderedCursors)
     }
 
     private var nextSnapshot: TableProgress? { hasSnapshots ? tableProgress.first(where: \.awaitsSnapshot) : nil }
 
-    /// The cursor of the first sync that is under way. All its tables share it, so that they have one tail.
+    /// The cursor of the running first sync. All its tables share it, and so one tail.
     private var notedCursor: String? { tableProgress.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables that stand at one cursor: those that have no cursor or else those that are furthest behind. If
-    /// cursors do not tell which those are, the tables that have waited longest.
+    /// The tables at one cursor: those without a cursor, or else those furthest behind. With opaque cursors, those that
+    /// have waited longest.
     private func changes(of tableProgress: [TableProgress]) -> PullStep {
         let cursor =
             tableProgress.contains { $0.cursor == nil }
@@ -123,7 +118,7 @@ struct PullPlan: Sendable {
         return .changes(tables: tableProgress.filter { $0.cursor == cursor }.map(\.table), cursor: cursor)
     }
 
-    /// The earliest cursor. Nil: the cursors do not tell.
+    /// The earliest cursor. Nil if cursors are opaque.
     private func earliest(of tableProgress: [TableProgress]) -> String? {
         let states = tableProgress.compactMap { progress in
             progress.guarantees.state(of: progress.cursor).map { (cursor: progress.cursor, seq: $0.seq) }

@@ -3,10 +3,11 @@
 import GRDB
 import OptimistWire
 
-/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`. Empty at all other times.
+/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`. Empty at all other
+/// times.
 ///
 /// Before a resync, these are all rows that the server is known to have had. Before a first sync, they are the rows
-/// that this device had sent by then. Snapshots have no deleted rows, so a row that does not come was deleted.
+/// that this device has sent. Snapshots have no deleted rows, so an expected row that is missing was deleted.
 struct UnseenRows {
     private let layouts: [TableLayout]
     private let removing: RowStatement
@@ -17,7 +18,7 @@ struct UnseenRows {
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
     }
 
-    /// Expects every row of a table that the server is known to have had, parked rows included.
+    /// Expects every row of a table that the server is known to have had, including parked rows.
     static func expectAll(of table: String, in db: Database) throws {
         try db.execute(
             sql: """
@@ -30,20 +31,17 @@ struct UnseenRows {
                 """, arguments: [table])
     }
 
-    /// Stops expecting rows of a table.
     static func expectNothing(of table: String, in db: Database) throws {
         try db.execute(
             sql: "DELETE FROM optimist_unseen WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?)",
             arguments: [table])
     }
 
-    /// Expects a row.
     static func expect(_ ref: RowRef, in db: Database) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO optimist_unseen(tbl, id) VALUES (?, ?)", arguments: [ref.table, ref.id])
     }
 
-    /// Notes that a row came.
     func saw(_ row: RemotePage.Row) throws {
         guard let layout = layouts.first(where: { $0.name == row.table }), let id = layout.idForm.stored(row.id) else {
             return

@@ -3,7 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Removes rows that a snapshot did not bring. A row with unsent edits stays, and is sent.
+/// Settles rows that a snapshot was expected to bring and did not.
+///
+/// Invariant: it removes only rows without unsent edits that the server had before the snapshot began. A row with
+/// unsent edits stays and is sent again.
 struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
@@ -13,10 +16,10 @@ struct UnseenSettling {
     private let milliseconds: Int64
 
     /// - Parameters:
-    ///   - start: The server's transaction when the snapshot began. A row that is later was sent from this device
-    ///     meanwhile, and comes with the changes.
-    ///   - isResync: Whether the server may have forgotten that a row was deleted. If not, its answer ends the unsent
-    ///     edits of that row (M2).
+    ///   - start: The server's transaction when the snapshot began. A later row was sent by this device since, and the
+    ///     changes bring it.
+    ///   - isResync: Whether the server may have forgotten the row's deletion. If not, its answer ends the row's unsent
+    ///     edits (M2).
     ///   - served: The tables that the remote keeps. Nil: all.
     init(
         _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, served: Set<String>? = nil,
@@ -36,7 +39,7 @@ struct UnseenSettling {
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
-            // An answer may have told the row's end since. No page tells it again.
+            // An answer may have reported the row's end since. No page repeats it.
             if try parked.hasLater(than: start, of: ref) {
                 if answer == .remove { continue }
             } else {
@@ -45,7 +48,7 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isRestored,
                 entry.remote.seq <= start
             else { continue }
-            // A row that is not here cannot be kept.
+            // Only a row in the app's table can be kept.
             if answer == .keep, try table.contains(id) {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
@@ -53,7 +56,8 @@ struct UnseenSettling {
                 entry.goOnMissing(isResync: isResync, in: layout)
                 try entries.save(entry)
             } else {
-                // A first sync expects only rows that this device has just sent. Another device may not have read them.
+                // A first sync expects only rows that this device has just sent, and other devices may not have read
+                // them.
                 var tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
                 if !isResync { tombstone.unread = entry.remote.written(in: layout) }
                 going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
@@ -63,8 +67,7 @@ struct UnseenSettling {
     }
 
     private func context(of layout: TableLayout) throws -> PageContext {
-        // If answers have told of deletions since the last page, only the next page says what becomes of the rows
-        // below.
+        // After deletions from answers, only the next page reports the rows below.
         var context = PageContext(hasMore: try ParkedRows(db).holdsDeletionsBack)
         if let cursor = try TableProgress.fetchAll([layout.name], in: db).first?.cursor {
             context.lagging = try TableProgress.lagging(behind: cursor, of: layouts, served: served, in: db)
@@ -72,8 +75,8 @@ struct UnseenSettling {
         return context
     }
 
-    /// Keeps the rows that the user has edited while their removal had to wait. They are sent whole, as if the user had
-    /// edited them before (L4). Called before rows are removed, and before any rows are sent.
+    /// Keeps rows that the user has edited while their removal waited. They are sent in full, as if edited before (L4).
+    /// Call this before rows are removed or sent.
     static func keepEdited(_ layouts: [TableLayout], _ db: Database) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }

@@ -3,15 +3,14 @@
 import GRDB
 import OptimistWire
 
-/// Holds back rows that refer to a deleted row whose next life is still unsent. Until the device sends that life, the server
-/// would delete these rows together with the life that has ended (M2).
+/// Holds back rows that refer to a deleted row whose next life is unsent. Otherwise the server would delete them with
+/// the ended life (M2).
 struct LaterOwners {
     private var entries: RowEntryTable
     private let tables: AppTables
     private let now: Int64
-    /// For each row that was checked, whether a new life of it is still unsent.
+    /// For each checked row, whether a new life of it is unsent.
     private var isUnsent: [RowRef: Bool] = [:]
-    /// The number of units that were held back.
     private(set) var heldCount = 0
 
     init(_ entries: RowEntryTable, _ tables: AppTables, now: Int64) {
@@ -27,8 +26,7 @@ struct LaterOwners {
         }
     }
 
-    /// Returns whether a unit must wait. It then waits for the row that one of its rows refers to, as if the server had said
-    /// so.
+    /// Whether a unit must wait. If so, it is blocked by the owner, as if the server had answered that.
     mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
         let refs = Set(unit.map(\.entry.ref))
         for unsent in unit where unsent.entry.isAlive {
@@ -52,8 +50,7 @@ struct LaterOwners {
         return isToCome
     }
 
-    /// Postpones the row until the owner is settled. The row also becomes due after a pause, in case no answer settles the
-    /// owner.
+    /// Postpones the row until the owner is settled, or for a pause in case no answer settles the owner.
     private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
         var held = entry
         let due = max(
@@ -69,6 +66,6 @@ struct LaterOwners {
 }
 
 extension RowEntry {
-    /// Whether the row is alive in a life that the device will send, and that the server never had or has lost.
+    /// Whether the device will send the row in a life that the server never had or has lost.
     var isToBegin: Bool { isPending && isAlive && (!isKnownToServer || isRestored) }
 }

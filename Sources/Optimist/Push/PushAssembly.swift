@@ -4,16 +4,16 @@ import OptimistWire
 
 /// Collects the rows of a push. Pure.
 struct PushAssembly {
-    /// A row and its values; the push carries the unsent ones.
+    /// A row and its values. The push carries the unsent ones.
     struct Unsent {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
-        /// The values that newer apps wrote into columns that this app does not know. A new life carries them too (L1).
+        /// Values of columns that only newer apps know. A new life carries them too (L1).
         var unknown = RowPatch()
     }
 
-    /// The largest estimated size at which a group is sent whole, in bytes of its values (S2).
+    /// The largest estimated size, in bytes of values, of a group that is sent as a unit (S2).
     static let maxGroupBytes = 5_000_000
 
     let device: String
@@ -28,11 +28,11 @@ struct PushAssembly {
         self.limit = limit
     }
 
-    /// Adds the rows of a unit, all or none. Returns whether the whole unit was added. The first unit always fits.
+    /// Adds all rows of a unit or none. Returns whether the unit was added. The first unit always fits.
     ///
-    /// The rows of a unit that is too large to go whole are added one by one, as far as there is room. Each row comes after the
-    /// rows that it refers to, and together with those of them that refer back to it. While such a unit has living rows, its
-    /// deletions wait for a later push, and the unit does not count as added.
+    /// A unit above ``maxGroupBytes`` is split, and as many of its rows are added as there is room for, owners first,
+    /// with cycles kept together. While it has living rows, its deletions wait for a later push, and the unit does not
+    /// count as added.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
         if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
@@ -56,8 +56,8 @@ struct PushAssembly {
         return alive.count == unit.count || alive.isEmpty
     }
 
-    /// Puts rows after the rows that they refer to. Rows that refer to each other in a cycle form one part. A cycle that is
-    /// itself too large is still sent as one part, because the server would not take any of its rows alone.
+    /// Sorts rows after the rows that they refer to. Each cycle forms one part, however large, because the server would
+    /// refuse its rows one by one.
     private static func ownersFirst(_ unit: [Unsent]) -> [[Unsent]] {
         struct Name: Hashable { let table, id: String }
         let places = Dictionary(
@@ -121,8 +121,8 @@ struct PushAssembly {
         return tombstone
     }
 
-    /// Returns a row that the server has lost as a new row, with the clocks of the devices that wrote it. Leaves out a
-    /// counter's sum in a column that this app does not know, because the sum belongs to no single device.
+    /// A lost row as a new row, with its original clocks. Sums of unknown counter columns are left out, because they
+    /// belong to no single device.
     private func restored(_ values: JSONObject, _ totals: [String: [CounterTotal]], of unsent: Unsent) -> RowPatch {
         let unknown = unsent.unknown.values.members.filter { unsent.unknown.clocks?[$0.key] != nil }
         var clocks: [String: WriteClock] = [:]
@@ -146,12 +146,11 @@ struct PushAssembly {
             if clock != common { clocks.exceptions[name] = clock }
         }
         var patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
-        // A device that creates a row in its first life has read nothing of it.
+        // A device that creates a row in its first life has not read it.
         if kind == .update || entry.generation > 1 { patch.read = read }
         return kind == .create ? .create(patch) : .update(patch)
     }
 
-    /// The clock that is sent for a column.
     private func clock(of column: String, _ entry: RowEntry, _ totals: [String: [CounterTotal]]) -> WriteClock {
         totals[column]?.latestClock ?? entry.unsentClock(of: column).clock(device)
     }

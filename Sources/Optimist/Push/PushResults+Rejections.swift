@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Rejects a row. The row returns to the server's version, and so do the pending rows that refer to it. Together they are one
+/// Rejects a row, and returns it and the pending rows that refer to it to the server's versions. Together they are one
 /// rejection (V5).
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
@@ -32,7 +32,7 @@ extension PushResults {
         try door.entries.save(held)
     }
 
-    // MARK: - Rows that are taken back with it
+    // MARK: - Rows taken back with a refused row
 
     private func companions(of culprit: TakenBack, at index: Int) throws -> [TakenBack] {
         let group = batch.push.groups.first { $0.contains(index) }
@@ -55,7 +55,7 @@ extension PushResults {
             batch.sent[group].compactMap { try door.entries.entry($0.ref)?.local?.group.rawValue })
     }
 
-    /// The pending rows that refer to a row, and those that refer to rows that are removed with it.
+    /// The pending rows that refer to a row, or to rows that are removed with it.
     private func dependents(of ref: RowRef) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<RowRef> = [ref]
@@ -75,9 +75,9 @@ extension PushResults {
         return found
     }
 
-    /// The rows that were deleted in the write that moved these rows away from them. The moves are undone, so the deletions
-    /// must be undone too: the server would delete the moved rows with them. Includes the rows that were deleted together with
-    /// those.
+    /// The owners that these rows left when their group deleted them, along with the rows deleted with those owners.
+    ///
+    /// The moves are undone, so the deletions must be undone too. Otherwise the server would delete the moved rows.
     private func formerOwners(of rows: [TakenBack], in group: Range<Int>) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<Int> = []
@@ -104,8 +104,7 @@ extension PushResults {
         try door.entries.entry(batch.sent[index].ref)?.generation == batch.sent[index].generation
     }
 
-    /// The rows that were deleted together with a row because they referred to it, when that row is not deleted or replaced
-    /// after all.
+    /// The rows that were deleted because they referred to a row that stays after all.
     private func formerDependents(of index: Int, in group: Range<Int>) throws -> [TakenBack] {
         var met: Set<Int> = [index]
         return try formerDependents(of: index, in: group, besides: &met)
@@ -138,7 +137,7 @@ extension PushResults {
         return try TakenBack(entry, current: verdicts[index].current, in: door)
     }
 
-    /// The row as the server has it, if the answer to this push says so.
+    /// The server's row, if the answer to this push reports it.
     private func current(of ref: RowRef) -> RowPatch? {
         batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
     }

@@ -4,20 +4,23 @@ import GRDB
 import OptimistWire
 
 /// Applies the verdicts of one push within one transaction.
+///
+/// Invariant: after ``apply()``, each value that the user sent is accepted, kept in a rejection or in the journal, or
+/// still pending.
 struct PushResults {
-    /// How long a row first waits if the server does not take it for now and does not say how long to wait.
+    /// The first pause of a row that the server postpones without a time.
     static let retryPauseMilliseconds: Int64 = 5_000
     static let longestPauseMilliseconds: Int64 = 900_000
-    /// How long a row waits for the row that it refers to, if no answer settles that row earlier.
+    /// How long a blocked row waits if no answer settles its owner earlier.
     private static let blockedPauseMilliseconds: Int64 = 30_000
-    /// How long a row is held that cannot be sent or taken back: one day.
+    /// How long a row is held that can neither be sent nor taken back: one day.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
     private let layouts: [TableLayout]
     let batch: PushBatch
     let verdicts: [RemotePush.Verdict]
     var door: Door
-    /// The server's time of day. Pauses count from it, because the user may set back the device's clock meanwhile.
+    /// The server's time, from which pauses count, because the user may set back the device's clock.
     let corrected: Int64
     private var missed: MissedRows
 
@@ -37,14 +40,13 @@ struct PushResults {
             guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
                 try parked.awaitsDeletion(owner)
             else { return verdict }
-            // The server no longer knows that row, and would wait for it forever.
+            // The server no longer knows the owner, and would block the row forever.
             return .rejected(
                 RemotePush.Refusal(code: "invalidProperties", message: "The row that it refers to was deleted."))
         }
     }
 
-    /// Applies all verdicts: first those that are not refusals, then the refusals, with the rows that refer to the refused ones
-    /// (V5).
+    /// Applies the verdicts: refusals last, each with the rows that refer to the refused one (V5).
     mutating func apply() throws {
         for (sent, verdict) in zip(batch.sent, verdicts) where verdict.refusal == nil { try apply(verdict, of: sent) }
         for index in batch.sent.indices {
@@ -81,7 +83,7 @@ struct PushResults {
         try missed.look(at: entry, before: before)
     }
 
-    /// What a verdict does to a row. Nil: nothing is known of the row anymore.
+    /// The verdict's result for a row. Nil if the row is unknown.
     func settle(_ sent: SentRow, _ verdict: RemotePush.Verdict) throws -> (passage: Passage, outcome: Outcome)? {
         guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return nil }
         var entry = before
@@ -91,7 +93,7 @@ struct PushResults {
         return (passage, outcome)
     }
 
-    /// Lets a row pass, or sets aside what the server says of it.
+    /// Passes a row, or sets aside the server's version of it.
     ///
     /// - Returns: The row's entry.
     @discardableResult
@@ -102,16 +104,15 @@ struct PushResults {
         return try door.setAside(passage, reason, device: batch.push.device)
     }
 
-    /// The answer comes ahead of the pages, which tell what became of the rows below.
+    /// The answer is ahead of the pages that report the rows below.
     private func isTooSoon(_ passage: Passage) throws -> Bool {
         guard passage.rendering.change == .delete else { return false }
         return try DeletionTiming(door: door, context: PageContext(hasMore: true))
             .isTooSoon(deletionOf: passage.ref, at: nil)
     }
 
-    /// Notes what becomes of the values that were kept for columns that only newer apps know. They are deleted when their
-    /// life ends, and the server's next life has its own (L1). If a page has already reported that life, that page or a later
-    /// one has its values too.
+    /// Notes the row's new life, or its end, for the values of columns that only newer apps know (L1). If a page has
+    /// already reported that life, it has these values as well, or a later page does.
     private func noteContent(of verdict: RemotePush.Verdict, in passage: inout Passage) {
         if !passage.entry.isAlive, !passage.entry.isPending {
             passage.told = .deleted(Tombstone(generation: passage.entry.generation, clock: nil))
@@ -130,18 +131,17 @@ struct PushResults {
         switch verdict {
         case .retry(let after, _): putOff(&entry, for: after)
         case .lifeUnknown where sent.kind != .update || entry.isKnownToServer:
-            // The next pull brings the server's row. A row that is sent whole from now on need not wait for that.
+            // The next pull brings the server's row, unless the row is sent in full from now on.
             putOff(&entry, for: nil)
         case .blocked(let by):
             entry.local?.wait(until: corrected + Self.blockedPauseMilliseconds, for: by)
         case .gone where entry.generation == sent.generation && outcome.isUndecided:
-            // The row exists again: this answer came late.
+            // The row exists again, so this answer is outdated.
             putOff(&entry, for: nil)
         default: break
         }
     }
 
-    /// Stores why the server makes a row wait.
     private func noteWait(_ entry: RowEntry, _ verdict: RemotePush.Verdict) throws {
         guard let due = entry.local?.due, let reason = verdict.waitReason else { return }
         try WaitTable(door.db).note(reason, of: entry.ref, until: due)
@@ -155,8 +155,8 @@ struct PushResults {
         entry.local?.countRetry()
     }
 
-    /// The pause doubles each time that the server postpones the row, up to 15 minutes, until the row is settled. A server that
-    /// did not know a column may learn it at any time, and does not announce that.
+    /// Doubles with each postponement, up to 15 minutes, until the row is settled. A server may learn a new column at
+    /// any time, without announcing it.
     static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
@@ -173,7 +173,7 @@ struct PushResults {
         }
     }
 
-    /// Postpones each group that failed although none of its rows is at fault, so that it is not retried in a tight loop.
+    /// Postpones groups that failed with none of their rows at fault, to avoid a tight retry loop.
     private func postponeUnexplained() throws {
         for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
             for sent in batch.sent[group] {

@@ -3,23 +3,23 @@
 import OptimistWire
 
 extension RemotePush.Verdict {
-    /// The same verdict, with only those of the values replaced unread that some devices wrote.
+    /// The verdict, with unread values of these devices only.
     func tellingUnread(of devices: Set<String>) -> Self {
         guard case .merged(let seq, var won) = self, !won.unread.isEmpty else { return self }
         won.unread = won.unread.of(devices: devices)
         return .merged(seq: seq, won)
     }
 
-    /// The server's values that won against the sent ones.
+    /// The server's values that won over the sent ones.
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: RemotePush.Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 
-    /// The row as the server has it, if the server said so when it did not take the row.
+    /// The server's row, if the verdict reports it with a refusal.
     var current: RowPatch? {
         if case .groupFailed(_, let row) = self { row } else { refusal?.current }
     }
 
-    /// Why the row waits after this verdict. Nil if the verdict gives no reason.
+    /// Why the row waits after this verdict, if the verdict gives a reason.
     var waitReason: DeferralReason? {
         switch self {
         case .retry(_, let reason): reason

@@ -3,19 +3,19 @@
 import GRDB
 import OptimistWire
 
-/// Reads the pending rows of some tables that may be sent now, grouped into units, oldest group first.
+/// Reads the pending rows of some tables that may be sent now, in units, oldest group first.
 struct SendableUnits {
     private let db: Database
     private let entries: RowEntryTable
     private let milliseconds: Int64
     private let layouts: [TableLayout]
     private let withheld: Set<Int64>
-    /// The rank of each table. Parents have lower ranks than their children.
+    /// Ranks by table. Parents have lower ranks than their children.
     private let ranks: [Int64: Int]
-    /// The index of ``SendingOrder``, if it is there.
+    /// The index of ``SendingOrder``, if it exists.
     private let index: String?
 
-    /// - Parameter withheld: The tables that are not synced now. Units with a row in one of these tables wait too.
+    /// - Parameter withheld: Tables that do not sync now. Units with a row in such a table wait.
     init(_ db: Database, at milliseconds: Int64, of layouts: [TableLayout], withheld: [TableLayout] = []) throws {
         self.db = db
         self.milliseconds = milliseconds
@@ -26,12 +26,12 @@ struct SendableUnits {
         index = try SendingOrder(db).index
     }
 
-    /// Returns the next units, with about `limit` rows in all. Returns at least one unit, if there is any.
+    /// Returns units with about `limit` rows in all, and at least one unit if there is any.
     func next(limit: Int) throws -> [[RowEntry]] {
         var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
         var after: Int64? = .min
         var units: [[RowEntry]] = []
-        // A group that is read separately may have no row that can be sent now. It does not hold up the groups behind it.
+        // A joined or large group may have nothing to send now. Continue with the groups behind it.
         while let start = after, units.isEmpty {
             let isAtEnd = try take(after: start, &scan)
             let (gathered, last) = scan.end()
@@ -41,7 +41,7 @@ struct SendableUnits {
         return units
     }
 
-    /// - Returns: Whether there are no more rows.
+    /// - Returns: Whether all rows were read.
     private func take(after group: Int64, _ scan: inout UnitScan) throws -> Bool {
         let statement = try RowStatement(Self.scanSQL(of: layouts, by: index), in: db)
         var isAtEnd = true
@@ -52,15 +52,14 @@ struct SendableUnits {
         return isAtEnd
     }
 
-    /// Returns when the next postponed row is due, in milliseconds since 1970. Nil if no row is postponed.
+    /// When the next postponed row is due, in milliseconds since 1970. Nil if no row is postponed.
     func nextDue() throws -> Int64? {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT min(due) FROM optimist_edit WHERE due > ?"),
             arguments: [milliseconds])
     }
 
-    /// Whether a row must wait. If a row is postponed by more than two days, the clock has been set back since, so the row may
-    /// go.
+    /// Whether a row must wait. If it is due in more than two days, the clock was set back, and the row may be sent.
     private func isPostponed(_ entry: RowEntry) -> Bool {
         if withheld.contains(entry.ref.table) { return true }
         guard let due = entry.local?.due else { return false }
@@ -69,7 +68,7 @@ struct SendableUnits {
 
     private static let longestPause: Int64 = 2 * 24 * 60 * 60 * 1000
 
-    /// The `+` keeps SQLite from searching table by table: with the index of ``SendingOrder`` there is nothing to sort.
+    /// The `+` keeps SQLite from searching table by table: the index of ``SendingOrder`` makes sorting unnecessary.
     static func scanSQL(of layouts: [TableLayout], by index: String?) -> String {
         RowEntryTable.edits(by: index, where: "l.grp > ?1 AND \(isOf(layouts)) ORDER BY l.grp, l.tbl, l.place")
     }
@@ -78,7 +77,7 @@ struct SendableUnits {
         "+l.tbl IN (\(layouts.map { String($0.number) }.joined(separator: ", ")))"
     }
 
-    // MARK: - Units whose rows are not adjacent
+    // MARK: - Units with scattered rows
 
     private func read(_ unit: UnitScan.Unit, limit: Int) throws -> [[RowEntry]] {
         switch unit {
@@ -91,20 +90,19 @@ struct SendableUnits {
         }
     }
 
-    /// Sorts parents before children, and otherwise in the order in which the rows were written.
+    /// Sorts parents before children, and then by place.
     private func inOrder(_ rows: [RowEntry]) -> [RowEntry] {
         rows.sorted {
             (ranks[$0.ref.table] ?? 0, $0.local?.place ?? 0) < (ranks[$1.ref.table] ?? 0, $1.local?.place ?? 0)
         }
     }
 
-    /// Reads the rows of a group that is too large to be sent whole. Each row is a unit of its own, but the rows of a cycle
-    /// form one unit. Parents come before children. Deletions come last, children before parents.
+    /// Splits a group that is too large to be sent as a unit. Each row or cycle becomes a unit, parents first.
+    /// Deletions come last, children first.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
-        // A row that waits may still move away from a deleted row. If the deletion went first, the server would delete that row
-        // too.
+        // A waiting row may still move away from a deleted row, and would be deleted on the server with that row.
         if try !rows(of: groups, "\(Self.isOf(layouts)) AND l.generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
             return try living(limit, of: groups, tables)
         }
@@ -117,14 +115,14 @@ struct SendableUnits {
         while true {
             let rows = try first(count, of: groups, tables, "l.generation & 1 = 1", "ASC")
             let units = try cycles.units(of: rows, in: groups).filter { !$0.contains(where: isPostponed) }
-            // Units that wait for another row of their cycle do not hold up the units behind them.
+            // A cycle with a postponed row does not hold up the units behind it.
             if !units.isEmpty || rows.count < count { return units.map(inOrder) }
             count *= 4
         }
     }
 
-    /// Returns the first rows of some groups that may be sent now, table by table. Within one group, the index of
-    /// ``SendingOrder`` yields the rows of each table in the order of their places, without reading other rows.
+    /// The first sendable rows of some groups, table by table. Within one group, the index of ``SendingOrder`` yields
+    /// each table's rows by place, without reading others.
     private func first(
         _ limit: Int, of groups: [Int64], _ tables: [Int64], _ condition: String, _ direction: String
     ) throws -> [RowEntry] {

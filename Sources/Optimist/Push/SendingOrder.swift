@@ -2,41 +2,39 @@
 
 import GRDB
 
-/// Makes and drops the index that has the pending rows in their order of sending.
+/// Creates and drops the index of pending rows in sending order.
 ///
-/// A local write does not keep this order: to maintain an index would cost it about as much as the row itself. A few pending
-/// rows are sorted when they are read. For more, the engine makes the index before it reads them, and drops it when they
-/// have been sent.
+/// Local writes do not maintain it, because that would cost about as much as writing the row. A few pending rows are
+/// sorted when they are read. For more, the engine creates the index before reading, and drops it after sending.
 struct SendingOrder {
     private let db: Database
 
-    /// Up to this many pending rows are sorted. That takes about a millisecond.
+    /// Up to this many pending rows are sorted, which takes about a millisecond.
     static let few = 500
 
     init(_ db: Database) { self.db = db }
 
-    /// Makes the index if there are more than a few pending rows.
+    /// Creates the index if more than ``few`` rows are pending.
     func prepare() throws {
         guard try isMissing else { return }
         try db.execute(sql: "CREATE INDEX \(Self.name) ON optimist_edit(grp, tbl, place)")
     }
 
-    /// Drops the index if there are few pending rows. At the half of a few, so that a number that goes up and down does not
-    /// make and drop it each time.
+    /// Drops the index below half of ``few``, so that a fluctuating number does not recreate it each time.
     func release() throws {
         if try index == nil || hasPending(moreThan: Self.few / 2) { return }
         try db.execute(sql: "DROP INDEX \(Self.name)")
     }
 
-    /// Whether the index is needed and not there.
+    /// Whether the index is needed but does not exist.
     var isMissing: Bool {
         get throws { try index == nil && hasPending(moreThan: Self.few) }
     }
 
     private static let name = "optimist_edit_group"
 
-    /// The name of the index, if it is there. Queries name it, because SQLite does not know how many rows
-    /// are pending, and would sort them.
+    /// The name of the index, if it exists. Queries name it because SQLite, which does not know the number of pending
+    /// rows, would sort them.
     var index: String? {
         get throws {
             let index = try db.cachedStatement(sql: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = ?")

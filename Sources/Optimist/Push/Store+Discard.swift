@@ -4,15 +4,15 @@ import GRDB
 import OptimistWire
 
 extension Store {
-    /// Undoes all unsent changes in one transaction, and forgets them. New rows are removed, and edited rows return to the
-    /// server's values. Deleted rows are received again at the next sync, with the rows that the server has below them.
+    /// Undoes and forgets all unsent changes in one transaction. New rows are removed, and edited rows return to the
+    /// server's values. Deleted rows, with the server's rows below them, return at the next sync.
     ///
-    /// If a change was sent but not answered, it may have reached the server; it then comes back. Rejections stay. Use this in
-    /// an app that does not want the rows written before the first sign-in, or when the user signs out without them.
+    /// A change that was sent but not answered may have reached the server, and then returns. Rejections stay. Use this
+    /// if your app does not want the rows written before the first sign-in, or when the user signs out without them.
     ///
     /// - Returns: How many rows were pending.
-    /// - Throws: `DatabaseError`, for example if the app's own tables refer to a row that would be removed. Nothing is changed
-    ///   then.
+    /// - Throws: `DatabaseError`, with no change, for example if the app's own tables refer to a row that would be
+    ///   removed.
     @discardableResult
     public func discardPending() async throws -> Int {
         let now = milliseconds
@@ -26,7 +26,7 @@ extension Store {
             if let first = stuck.first { throw first.reason }
             try Self.receiveAnew(door.toReceive, of: self.layouts, in: db)
             try PageApplication(self.layouts, db, at: now, PageContext(hasMore: true)).retryParked()
-            // The verdicts of a push in flight concern edits that no longer exist.
+            // The edits of the push in flight no longer exist, so its verdicts must be ignored.
             try Meta.set(.inFlight, to: nil, in: db)
             try GroupJoins(db).forgetSettled()
             return pending.count

@@ -4,23 +4,23 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// A push that is ready to be sent, and the data with which its verdicts are applied.
+/// A push that is ready to be sent, and the data to apply its verdicts.
 struct PushBatch: Sendable {
     let push: RemotePush
     let sent: [SentRow]
 
-    /// The number of parts that succeed or fail by themselves.
+    /// The number of parts that succeed or fail independently.
     var unitCount: Int { sent.count - push.groups.reduce(0) { $0 + $1.count - 1 } }
 }
 
-/// How much goes into one push.
+/// The most that one push carries. `bytes` counts values.
 struct PushLimit: Sendable, Equatable {
     var rows = 1_000
     var bytes = 4_000_000
 }
 
 extension Store {
-    /// Returns whether anything can be sent now and, if not, how long it takes until the next postponed row is due.
+    /// Whether anything can be sent now and, if not, how long until the next postponed row is due.
     ///
     /// - Parameter paused: Tables to leave out.
     func pushOutlook(without paused: Set<String> = []) async throws -> (isSendable: Bool, nextDue: Duration?) {
@@ -40,10 +40,10 @@ extension Store {
         return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
     }
 
-    /// Assembles the next push from the present state of the pending rows (S1), group by group (S2), and notes durably which
-    /// values it sends.
+    /// Assembles the next push from the current values of the pending rows (S1), group by group (S2), and durably notes
+    /// which columns it sends.
     ///
-    /// - Returns: Nil if none of the rows that were examined can be sent now.
+    /// - Returns: Nil if none of the examined rows can be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
         let now = correctedMilliseconds
         return try await apply { db in
@@ -55,10 +55,10 @@ extension Store {
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
-            // Units that cannot be sent now are postponed, so that they do not hold up the units behind them.
+            // Units that must wait are postponed, and do not hold up the units behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
-                // One transaction must not postpone too many units.
+                // Limits the postponements of one transaction.
                 if units.isEmpty || owners.heldCount >= UnitScan.maxRows { break }
                 for unit in units {
                     let unsent = try reading.unsent(unit)
@@ -86,13 +86,13 @@ extension Store {
         }
     }
 
-    /// The tables that are not synced now: those that the app withholds on this network, and those that are paused.
+    /// The tables that the app withholds on this network, and those that are paused.
     func withheld(_ paused: Set<String>) -> [TableLayout] {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Takes back the note that a push was sent, because the push certainly never left. A row that was created and deleted
-    /// meanwhile leaves no trace.
+    /// Takes back the note that a push was sent, because it certainly never left. A row created and deleted since
+    /// leaves no trace.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
@@ -108,8 +108,7 @@ extension Store {
         }
     }
 
-    /// Notes that a push is no longer on its way and that its outcome is unknown. If `batch` is nil, any push in flight is
-    /// meant.
+    /// Notes that a push is no longer in flight and that its outcome is unknown. Nil: any push in flight.
     func pushEnded(_ batch: PushBatch? = nil) async throws {
         try await apply { db in
             guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
@@ -120,7 +119,6 @@ extension Store {
     }
 }
 
-/// Reads the unsent values of the rows of a unit.
 private struct UnitReading {
     var entries: RowEntryTable
     let tables: AppTables
@@ -146,8 +144,7 @@ private struct UnitReading {
         }
     }
 
-    /// Forgets a row that is no longer in the app's table, for example after the cascade of a received delete. There is nothing
-    /// to send.
+    /// Forgets a row that left the app's table, for example in the cascade of a received deletion.
     private mutating func forget(_ entry: RowEntry) throws {
         var entry = entry
         entry.becomeClean()
@@ -155,8 +152,8 @@ private struct UnitReading {
         try entries.save(entry)
     }
 
-    /// Holds a row whose id is not a UUID, so that the server cannot know it. Such a row was written before the store checked
-    /// ids. It stays pending, and its counts are kept.
+    /// Holds a row whose id is not a UUID, so the server cannot know it. The app wrote it before the store checked ids.
+    /// It stays pending, with its counts.
     private mutating func hold(_ entry: RowEntry) throws {
         var entry = try entries.counting(entry)
         let due = now + PushResults.heldMilliseconds

@@ -5,14 +5,15 @@ import OptimistCore
 public import OptimistWire
 
 extension Store {
-    /// Writes the rejected values again, with those of its dependents, as a new write of the user, and forgets the rejection.
+    /// Writes the rejected values and those of the rejection's dependents again, as a new write of the user, and
+    /// forgets the rejection.
     ///
     /// - Parameters:
     ///   - rejection: A rejection of this store.
-    ///   - edits: Values that replace the rejected ones, by column. Default: none.
-    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or `unknownColumn` if the
-    ///   table has no column of an edit's name; `DatabaseError` if the row cannot be written; otherwise as
-    ///   ``Store/write(allOrNothing:_:)``. The rejection then stays.
+    ///   - edits: Values that replace rejected ones, by column. Default: none.
+    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or
+    ///   `unknownColumn` if the table has no column of an edit's name; `DatabaseError` if the row cannot be written;
+    ///   otherwise as ``Store/write(allOrNothing:_:)``. The rejection then stays.
     public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async throws {
         let id = rejection.id
         try await write { db in
@@ -38,7 +39,7 @@ extension Store {
         )
     }
 
-    /// Writes rows together. If they exchange the values of a unique index, those values are emptied first.
+    /// Writes rows together. If they exchange values of a unique index, those values are emptied first.
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
         var door = try Door(layouts, db, at: milliseconds)
         let work = { (door: inout Door) in for row in rows { try self.write(row, &door) } }
@@ -57,21 +58,21 @@ extension Store {
         case .create: try table.put(row.mine, at: ref.id)
         case .update:
             if try table.contains(ref.id) { return try table.set(row.mine, at: ref.id) }
-            // The row was deleted meanwhile. It begins a new life with all the values that it had.
+            // The row was deleted since. It begins a new life with all its former values.
             var whole = try waiting(ref, in: door.db) ?? row.theirs ?? [:]
             whole.replace(with: row.mine)
             try table.put(whole, at: ref.id)
         }
     }
 
-    /// The server's values of a row that is parked. Nil if the row is not parked.
+    /// The server's values of a parked row. Nil if the row is not parked.
     private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject? {
         guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return nil }
         return patch.values
     }
 
-    /// Deletes a row that the server has and this device does not, which no trigger can capture. Such a row exists while a
-    /// refused deletion is undone but the pages that bring the row back have not arrived.
+    /// Deletes a row that the server has and this device lacks, which no trigger can capture. Such a row exists after a
+    /// refused deletion is undone, until pages bring the row back.
     private func deleteUnseen(_ ref: RowRef, _ door: inout Door) throws {
         let known = try door.entries.entry(ref)
         guard known?.isAlive != false,
@@ -79,7 +80,7 @@ extension Store {
                 door.db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
                 arguments: [ref.table, ref.id])
         else { return }
-        // If the row's creation was never answered, the device has no entry for it once its refused deletion is undone.
+        // A row whose creation was never answered has no entry once its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
         if known == nil { entry.remote.goBack(to: entry.generation) }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))

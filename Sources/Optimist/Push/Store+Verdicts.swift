@@ -5,15 +5,14 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// Applies the verdicts of a push in one transaction, so that the app sees all of them at once (V).
+    /// Applies the verdicts of a push in one transaction, so that the app sees all of them together (V).
     ///
-    /// Ignores the verdicts of a push that is no longer the one in flight, for example because another push was assembled: the
-    /// later push carries everything.
+    /// Ignores the verdicts of a push that is no longer in flight, for example because a later push, which carries
+    /// everything, was assembled.
     ///
-    /// - Parameter epoch: The life of the remote's database in which the server gave the verdicts, if the remote has epochs.
-    /// - Returns: Whether pages are needed, because deletions are held back until the next page or because rows must be
-    ///   received again.
-    /// - Throws: `DatabaseError` if this device could not apply the verdicts. Nothing is changed then, and the push is repeated
+    /// - Parameter epoch: The epoch of the remote's database at the time of the verdicts, if the remote has epochs.
+    /// - Returns: Whether pages are needed, because they release held deletions or bring rows again.
+    /// - Throws: `DatabaseError`, with no change, if this device could not apply the verdicts. The push is repeated
     ///   (V4).
     @discardableResult
     func apply(_ verdicts: [RemotePush.Verdict], of batch: PushBatch, in epoch: String? = nil) async throws -> Bool {
@@ -41,8 +40,8 @@ extension Store {
         return try !results.door.toReceive.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
 
-    /// Refuses every row of a push that consists of one unit, after the push itself has failed. The server then does not say
-    /// what it has, so deleted rows are received again.
+    /// Refuses every row of a push of one unit, after the push itself has failed. The server's rows are unknown, so
+    /// deleted rows are received again.
     ///
     /// - Returns: Whether pages are needed, as for verdicts.
     @discardableResult
@@ -59,7 +58,7 @@ extension Store {
         }
     }
 
-    /// Holds a unit that makes the server refuse whole pushes. It stays pending and is retried after a day (S9).
+    /// Holds a unit that makes the server refuse pushes as a whole. It stays pending and is retried after a day (S9).
     func hold(_ batch: PushBatch) async throws {
         let due = correctedMilliseconds + PushResults.heldMilliseconds
         try await apply { db in
@@ -73,10 +72,11 @@ extension Store {
         }
     }
 
-    /// The verdicts of a push that the device may believe. If the answer is of another life of the remote's database
-    /// than the one that this device knows, its verdicts do not count until the device knows how the two lives are
-    /// related. A database that went back may have lost a row that is edited here, and not deleted it. It may also lose
-    /// what it takes now, before the device pulls that. So the device sends such a row once more.
+    /// The verdicts, with a retry in place of each from an epoch that this device does not know yet.
+    ///
+    /// A database that went back may have lost a row that is edited here rather than deleted it. It may also lose what
+    /// it accepts now, before the device pulls that. So these verdicts count only once the device knows how both epochs
+    /// are related, and the device sends the row again.
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in
@@ -89,6 +89,6 @@ extension Store {
         }
     }
 
-    /// How long such a row waits if no page comes. The next page releases it.
+    /// How long such a row waits at most. The next page releases it.
     private static let pauseForPull = Duration.seconds(1)
 }

@@ -6,16 +6,13 @@ import OptimistWire
 enum EditClock: Hashable, Sendable {
     /// By this device, under the id that it has when it sends the value.
     case own(Stamp)
-    /// By the device that the clock names. The server had the value and has lost it, and gets it back unchanged (L3).
+    /// By the device named in the clock. The server had this value and lost it, and gets it back unchanged (L3).
     case original(WriteClock)
 
-    /// The clock of a row that the app's migrations inserted: earlier than every clock of a user's write, and the same on each
-    /// device.
+    /// The clock of rows inserted by the app's migrations: the same on every device, and earlier than any user's write.
     static let ofMigrations = EditClock.own(Stamp(rawValue: 1))
 
-    /// The clock that the value is sent with.
-    ///
-    /// - Parameter device: The present id of this device.
+    /// - Parameter device: The current id of this device.
     func clock(_ device: String) -> WriteClock {
         switch self {
         case .own(let stamp): WriteClock(stamp: stamp, device: device)
@@ -30,8 +27,8 @@ enum EditClock: Hashable, Sendable {
         }
     }
 
-    /// The stamp, if this device gave it to an edit that the server has not accepted yet.
+    /// The stamp of this device's own edit.
     var ownStamp: Stamp? { if case .own(let stamp) = self { stamp } else { nil } }
-    /// The clock, if the server had the value and has lost it.
+    /// The clock of a value that the server had and lost.
     var original: WriteClock? { if case .original(let clock) = self { clock } else { nil } }
 }

@@ -5,107 +5,93 @@ import OptimistWire
 /// The changes to one row that the server has not accepted yet: an entry of `optimist_edit`. It never holds an unsent
 /// value.
 ///
-/// Clocks, base values and a lost life belong to unsent columns only. Columns in `sent` may be clean again, until the server
-/// answers. `unread` keeps its columns when the user deletes the row, because the deletion says what the user had read.
+/// Clocks, base values and a lost life belong to unsent columns only. Columns in `sent` may be clean again until the
+/// server answers. `unread` keeps its columns when the user deletes the row, because the deletion reports what the user
+/// had read.
 ///
-/// The triggers write it while the app writes. The engine changes it by the moves below only: it sends, hears an answer, drops
-/// columns, follows the row into another life, and restores what the server has lost.
+/// The triggers write the entry while the app writes. The engine changes it only by the moves below.
 struct LocalEdit: Equatable, Sendable {
-    /// The stamp of the transaction that made the row unsent, or of the first transaction with which that one is
-    /// grouped (S2).
+    /// The stamp of the transaction that made the row unsent, or of the first transaction in its group (S2).
     private(set) var group: Stamp
-    /// The order in which the rows of a group became unsent. A place is greater than all earlier ones, and never less
-    /// than the clock.
+    /// Orders the rows of a group by when they became unsent. Greater than every earlier place, and never less than the
+    /// clock.
     private(set) var place: Int64 = 0
-    /// The stamp of the row's life, and of every dirty column that is not among ``clocks``.
+    /// The stamp of the row's life, and of each dirty column without an entry in ``clocks``.
     private(set) var stamp: Stamp
-    /// The clocks of the other dirty columns.
     private(set) var clocks: [String: EditClock] = [:]
-    /// The clock of the row's life, if the server had this life and has lost it. The row is then sent whole.
+    /// The clock of the row's life if the server had this life and lost it. The device then sends the full row.
     private(set) var lostLife: WriteClock?
     /// Mask of the unsent columns. Bit 0 is the row's life.
     private(set) var dirty: Int64 = 0
-    /// Mask of the columns that were sent and that the server has not answered yet. The server may have them, or may
-    /// have had and lost them.
+    /// Mask of the columns that were sent and not answered yet. The server may have them, or may have had and lost
+    /// them.
     private(set) var sent: Int64 = 0
-    /// Mask of the columns whose values on the server have changed since the edit covers them, so that the user has not
-    /// read them.
+    /// Mask of the columns that changed on the server under the edit, so the user has not read the server's value.
     private(set) var unread: Int64 = 0
-    /// The server's values of dirty columns, as SQL literals. Kept only while the server knows this life, or if it has
-    /// lost it.
+    /// The server's values of dirty columns, as SQL literals. Kept only if the server knows this life, or had and lost
+    /// it.
     private(set) var base: [String: String] = [:]
-    /// The time before which the row is not sent, in milliseconds since 1970.
+    /// The row is not sent before this time, in milliseconds since 1970.
     private(set) var due: Int64?
     /// The row that this one waits for, as `Type:id`.
     private(set) var blocked: String?
-    /// How often the server has put the row off.
+    /// How often the server has postponed the row.
     private(set) var retries = 0
 
-    /// The clock of an unsent column.
     func clock(of column: String) -> EditClock { clocks[column] ?? .own(stamp) }
 
-    /// The clock of the row's life.
     var lifeClock: EditClock { lostLife.map(EditClock.original) ?? .own(stamp) }
 }
 
 // MARK: - Sending and answers
 
 extension LocalEdit {
-    /// The server has answered what was sent of some columns.
     mutating func answer(_ mask: Int64) { sent &= ~mask }
 
-    /// The server has not taken a push. What an earlier push may have brought to it still counts as sent.
+    /// The server did not take a push. Columns that an earlier push may have delivered still count as sent.
     mutating func takeBack(_ push: SentRow) { sent = (sent & ~push.mask) | push.sentBefore }
 
-    /// The server may have the row's life, whatever it answers.
+    /// Counts the life as sent: the server may have it, whatever it answers.
     mutating func keepLifeSent() { sent |= TableLayout.lifeMask }
 
-    /// Answers to earlier pushes say nothing of the edit.
+    /// Earlier pushes no longer concern this edit.
     mutating func forgetPushes() { sent = 0 }
 
-    /// Makes the row wait.
-    ///
-    /// - Parameter due: Until when, in milliseconds since 1970.
+    /// - Parameter due: Milliseconds since 1970.
     mutating func wait(until due: Int64) { self.due = due }
 
-    /// Makes the row wait for another one, named as `Type:id`. Nil: the other one has no name on the server.
+    /// - Parameter row: The row to wait for, as `Type:id`. Nil if the server has no name for it.
     mutating func wait(until due: Int64, for row: String?) {
         wait(until: due)
         blocked = row
     }
 
-    /// Notes that the row was put off once more, so that the next pause is longer.
     mutating func countRetry() { retries += 1 }
 
-    /// Lets the row be sent at once.
+    /// Lets the row be sent immediately.
     mutating func stopWaiting() {
         due = nil
         blocked = nil
     }
 }
 
-// MARK: - The server's values below
+// MARK: - The server's values under the edit
 
 extension LocalEdit {
-    /// The server has another value of an unsent column.
-    ///
-    /// - Parameter literal: The value.
+    /// Notes the server's value of an unsent column, as an SQL literal.
     mutating func cover(_ column: TableLayout.Column, _ literal: String) { base[column.name] = literal }
 
-    /// The user has not read the server's value of a column, because the edit covers it.
     mutating func noteUnread(_ mask: Int64) { unread |= mask }
 
-    /// The user has written the server's value of a column, and so has read it.
+    /// The user wrote the server's present values, and so has read them.
     mutating func noteRead(_ mask: Int64) { unread &= ~mask }
 
-    /// Gives an unsent column another stamp.
     mutating func stamp(_ column: TableLayout.Column, _ stamp: Stamp) { clocks[column.name] = .own(stamp) }
 }
 
 // MARK: - Dropping
 
 extension LocalEdit {
-    /// Forgets that some columns are unsent.
     mutating func clear(_ mask: Int64, in layout: TableLayout) {
         dirty &= ~mask
         unread &= ~mask
@@ -116,7 +102,7 @@ extension LocalEdit {
         if mask & TableLayout.lifeMask != 0 { lostLife = nil }
     }
 
-    /// Drops everything but the end of a life.
+    /// Drops everything except the end of the row's life.
     mutating func end() {
         dirty = TableLayout.lifeMask
         clocks = [:]
@@ -127,23 +113,22 @@ extension LocalEdit {
     }
 }
 
-// MARK: - Another life, and what the server has lost
+// MARK: - Other lives, and values that the server lost
 
 extension LocalEdit {
-    /// Marks the whole row as unsent, because the server has nothing of its life.
+    /// Marks every column as unsent, because the server has nothing of this life.
     mutating func becomeWhole(in layout: TableLayout) {
         dirty = layout.fullMask
         sent = 0
         base = [:]
     }
 
-    /// Marks more columns as unsent.
     mutating func add(_ mask: Int64) { dirty |= mask }
 
-    /// An edit without columns, to continue this one in another life.
+    /// An empty edit, to continue this one in another life.
     var continued: LocalEdit { LocalEdit(group: group, place: place, stamp: stamp) }
 
-    /// Continues an edit of a column of a former life.
+    /// Takes over a column's edit from a former life.
     mutating func `continue`(_ column: TableLayout.Column, of former: LocalEdit) {
         dirty |= column.mask
         sent |= former.sent & column.mask
@@ -153,7 +138,8 @@ extension LocalEdit {
 
     /// Marks the row's life as lost by the server.
     ///
-    /// - Parameter clock: The clock of the life. Nil: the user has edited it since, and sends that.
+    /// - Parameter clock: The clock of the life. Nil if the user has since made an edit of the life, which is sent
+    ///   instead.
     mutating func restoreLife(at clock: WriteClock?) {
         if let clock { lostLife = clock }
         dirty |= TableLayout.lifeMask
@@ -161,19 +147,19 @@ extension LocalEdit {
         stopWaiting()
     }
 
-    /// Marks a column as lost by the server, which had a value with a clock.
+    /// Marks a column as lost by the server, which had a value with this clock.
     mutating func restore(_ column: TableLayout.Column, at clock: WriteClock) {
         clocks[column.name] = .original(clock)
         dirty |= column.mask
         sent |= column.mask
     }
 
-    /// Notes when another device wrote an unsent column.
+    /// Sets the clock of an unsent column to the clock of another device's write.
     mutating func stamp(_ column: TableLayout.Column, as clock: WriteClock?) {
         clocks[column.name] = clock.map(EditClock.original)
     }
 
-    /// Gives the edit a new place, and new stamps for those that a wrong clock has given.
+    /// Gives the edit a new place, and replaces stamps that came from a wrong clock.
     mutating func renew(_ stamps: [Stamp: Stamp], place: Int64) {
         self.place = place
         group = stamps[group] ?? group

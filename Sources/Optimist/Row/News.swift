@@ -2,19 +2,19 @@
 
 import OptimistWire
 
-/// What an event says of a row's values, besides what it changes in the entry.
+/// The values that an event reports for a row, next to its changes of the entry.
 ///
-/// Without `isWhole`, only values that are new are told, and none of an unsent column.
+/// Unless `isWhole`, it has only new values, and none of an unsent column.
 struct News: Equatable, Sendable {
-    /// The values that the row has from now on: those of the server that are new, or those that come back. Values of
-    /// unsent columns only count as the server's.
+    /// The row's values from now on: the server's new ones, or restored ones. Values of unsent columns count only as
+    /// the server's.
     var values = JSONObject()
-    /// Whether these are all values of the row.
+    /// Whether ``values`` is the complete row.
     var isWhole = false
-    /// Mask of the columns in which the server has a later value than the one in the received row.
+    /// Mask of the columns for which the server has a later value than the received row.
     var later: Int64 = 0
-    /// Mask of the unsent columns that end without a loss: the server has them, or a rejection keeps them.
+    /// Mask of the unsent columns that end without a loss, because the server has them or a rejection keeps them.
     var settled: Int64 = 0
-    /// The clocks of this device's values that another device has replaced or ended unread.
+    /// The clocks of this device's values that another device replaced or ended unread.
     var unread = UnreadClocks()
 }

@@ -2,26 +2,26 @@
 
 import GRDB
 
-/// Whether the app's table shows the server's row, merged with unsent edits, or the row waits, and for which reason.
+/// Whether the app's table shows the server's row, merged with unsent edits, or the row waits for a reason.
 enum Placement: Equatable, Sendable {
     case shown
-    /// The table shows the row as it was before, or does not show it. `optimist_parked` has the server's row.
+    /// The table shows the row's previous state, or no row. The server's row is in `optimist_parked`.
     case waiting(ParkedReason)
 }
 
-/// Why a received row is not in the app's table yet. `optimist_parked` has the kind as a number, whose meaning never
-/// changes.
+/// Why a received row is not in the app's table yet. `optimist_parked` stores the kind's number, so numbers keep their
+/// meaning.
 struct ParkedReason: Equatable, Sendable {
     enum Kind: Int64, Sendable {
-        /// The row breaks a constraint of the app's, or it refers to a row that is not here.
+        /// The row breaks one of the app's constraints, or refers to a missing row.
         case constraint = 1
-        /// Another row has the row's values of a unique index.
+        /// Another row has the same value in a unique index.
         case valueTaken = 2
-        /// A deletion that waits until the device has everything else that the server has changed meanwhile. Rows that
-        /// refer to the deleted row may have another owner by now.
+        /// The deletion waits until the device has caught up with the server, because rows that refer to the deleted
+        /// row may have another owner on the server.
         case deletionTooSoon = 3
-        // The number four is no longer used. It stood for rows that refer to each other.
-        /// The device has an unsent life or deletion of the row, which must be settled first.
+        // 4 was for rows that refer to each other. Do not reuse it.
+        /// An unsent life or deletion of the row must be settled first.
         case belowUnsent = 5
     }
 

@@ -2,22 +2,21 @@
 
 import OptimistWire
 
-/// What becomes of a row in the app's table by an event, and what the user loses by that.
+/// What an event does to a row in the app's table, and which values the user loses.
 struct Rendering: Equatable, Sendable {
-    /// Whether the app's table shows the server's row, merged with unsent edits.
     var placement = Placement.shown
     var change = RowChange.none
-    /// Mask of the columns that stay as they are when the whole row is put again: the user's unsent ones, and those
-    /// that the server has accepted later than the received row.
+    /// Mask of the columns that keep their values when the full row is put: unsent ones, and those that the server
+    /// accepted after the received row was made.
     var kept: Int64 = 0
-    /// Mask of the columns whose values the user loses. The values go to the journal before the change is made.
+    /// Mask of the columns whose values the user loses. The journal keeps these values before the change is made.
     var lost: Int64 = 0
     /// Whether the life that the table showed has ended.
     var endsLife = false
 }
 
 extension Rendering {
-    /// Mask of the columns that have another value in the app's table afterwards, or none.
+    /// Mask of the columns whose values change or disappear.
     fileprivate func replaced(in layout: TableLayout) -> Int64 {
         switch change {
         case .none: 0
@@ -29,17 +28,17 @@ extension Rendering {
 }
 
 extension RowEntry {
-    /// What the app's table must show after an event.
+    /// Decides what the app's table must show after an event.
     ///
-    /// - A row whose life is over goes. A clean row in another life goes too, if the event brought no values of that life.
-    /// - A whole row is put. Unsent columns stay as they are.
+    /// - A row whose life is over is deleted, and so is a clean row that enters another life without any values of that
+    ///   life.
+    /// - A full row is put, except for unsent columns.
     /// - Single values are set.
     ///
-    /// The user loses an unsent edit that ends without having been settled, and a value that another device has replaced
-    /// or ended without having read it.
+    /// The user loses an unsent edit that ends unsettled, and a value that another device replaced or ended unread.
     ///
     /// - Parameters:
-    ///   - news: What the event said.
+    ///   - news: The values that the event reported.
     ///   - before: The entry before the event.
     func rendering(of news: News, since before: RowEntry, in layout: TableLayout) -> Rendering {
         var rendering = Rendering()

@@ -18,9 +18,9 @@ extension RowEntry {
         return .int(confirmed &+ counter.unsent)
     }
 
-    /// Takes the counters of a new life. They have the totals that the server names, and no others.
+    /// Takes the counters of a new life: the totals that the server names, and no others.
     ///
-    /// - Returns: The values of the row as the app's table must show them.
+    /// - Returns: The row's values as the app's table must show them.
     mutating func beginCounters(of patch: RowPatch, in layout: TableLayout) -> JSONObject {
         counters = [:]
         var values = patch.values
@@ -30,16 +30,16 @@ extension RowEntry {
         return values
     }
 
-    /// Notes that the server has the totals that were sent (S4). What the device has counted since stays unsent.
+    /// Confirms the totals that were sent (S4). Later counts stay unsent.
     ///
     /// - Parameter isInOrder: Whether no page has brought a later version of the row.
-    /// - Returns: The value that the app's column must show. Nil: the column stays as it is.
+    /// - Returns: The value that the app's column must show. Nil to leave the column unchanged.
     mutating func settleCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, isDirty: Bool
     ) -> JSON? {
         if !isInOrder, won.values[column.name] != nil {
-            // The server has the total of another copy of this file, and a page has already brought that total. The
-            // server does not have the total that was sent.
+            // The server took the total of another copy of this file instead of the sent one, and a page has already
+            // brought it.
             if isDirty { return nil }
             takeBackCounters(in: column.mask)
             return .int(baseCount(of: column))
@@ -55,13 +55,13 @@ extension RowEntry {
         return nil
     }
 
-    /// Takes back the count that the server refused. What the device has counted since stays.
+    /// Takes back a refused count. Counts since the push stay.
     ///
     /// - Returns: The refused amount, and the value that the app's column must show.
     mutating func rejectCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ current: RowPatch?
     ) -> (refused: Int64, shown: JSON) {
-        // A page may have brought a later count than the refusal has.
+        // Ignore the refusal's count if a page has brought a later one.
         if let current, current.values[column.name] != nil, current.seq ?? .max >= remote.seq {
             _ = takeCounter(column, from: current, seq: current.seq, isDirty: true)
         }
@@ -70,7 +70,6 @@ extension RowEntry {
         return (refused, .int(shown))
     }
 
-    /// Takes back the unsent part of some counters.
     mutating func takeBackCounters(in mask: Int64) {
         for (bit, counter) in counters where mask & (1 << bit) != 0 {
             counters[bit]?.totals = counter.totals.mapValues { total in
@@ -81,7 +80,7 @@ extension RowEntry {
         }
     }
 
-    /// Notes that the server holds none of the totals, so that all of them are unsent.
+    /// Marks all totals as unsent, because the server has none of them.
     mutating func forgetConfirmedCounters() {
         counters = counters.mapValues { counter in
             var counter = counter
@@ -90,13 +89,12 @@ extension RowEntry {
         }
     }
 
-    /// The server's value of a dirty counter. Zero if the device does not know it.
+    /// The server's value of a dirty counter. Zero if unknown.
     private func baseCount(of column: TableLayout.Column) -> Int64 {
         local?.base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0
     }
 
-    /// The totals of the counters among some columns, as a push carries them. A counter in which this device has not
-    /// counted is left out.
+    /// The totals as a push carries them. Leaves out counters in which this device has not counted.
     func pushedTotals(of columns: [TableLayout.Column]) -> [String: [CounterTotal]] {
         let pushed = columns.filter(\.isCounter).compactMap { column in
             counters[column.bit].map { (column.name, $0.pushed) }
@@ -104,7 +102,7 @@ extension RowEntry {
         return Dictionary(uniqueKeysWithValues: pushed)
     }
 
-    /// The user's values as the journal keeps them. For a counter, that is the added amount which is not on the server.
+    /// The user's values for the journal. A counter's value is the amount that the server does not have.
     func kept(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
         var values = values
         for column in layout.counters where values[column.name] != nil {
@@ -115,7 +113,7 @@ extension RowEntry {
 }
 
 extension SentRow {
-    /// The values as the rejections keep them. For a counter, that is the added amount which the server does not have.
+    /// The values for a rejection. A counter's value is the amount that the server does not have.
     func kept(against current: RowPatch?) -> JSONObject {
         var values = values
         for (name, totals) in totals {

@@ -5,12 +5,12 @@ import OptimistWire
 extension RowEntry {
     /// Takes a row from a page (R2, R5).
     ///
-    /// Within one life, the device takes a column if its clock is later than the confirmed one, so that pages and
-    /// verdicts may come in any order. An unsent column keeps the user's value, and the received value becomes its
-    /// base. If the remote has no clocks, the order of the server's transactions decides.
+    /// Within one life, a column is taken if its clock is later than the confirmed one, so pages and verdicts may
+    /// arrive in any order. An unsent column keeps the user's value, and the received value becomes its base. Without
+    /// clocks, the order of the server's transactions decides.
     ///
-    /// - Parameter head: The server's last transaction when the page was made. The received row is the server's row as
-    ///   of that transaction. Nil: unknown.
+    /// - Parameter head: The server's last transaction when it made the page. The row is as of that transaction. Nil if
+    ///   unknown.
     mutating func receive(_ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout)
         -> Rendering
     {
@@ -21,7 +21,7 @@ extension RowEntry {
         return rendering(of: news, since: before, in: layout)
     }
 
-    /// - Returns: Nil: the row must wait, because an unsent life or deletion is above it.
+    /// - Returns: Nil if the row must wait below an unsent life or deletion.
     private mutating func take(_ patch: RowPatch, asOf head: Int64?, device: String, in layout: TableLayout) -> News? {
         let life = patch.generation ?? 1
         if life == generation { yieldOriginals(to: patch, in: layout) }
@@ -33,8 +33,7 @@ extension RowEntry {
             return nil
         }
         let isInOrder = (patch.seq ?? .max) >= remote.seq
-        // The known transaction may be that of an answer, which may have changed nothing of the row. So the page's head
-        // counts too.
+        // `remote.seq` may be from an answer that did not change the row, so the page's head counts as well.
         let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
             if isPending { return moveUnsent(to: life, patch, device: device, in: layout) }
@@ -44,7 +43,7 @@ extension RowEntry {
         remote.hear(seq: patch.seq)
         let isFirst = remote.generation < life && life == generation
         if isFirst {
-            // This is the server's first word on this life. What it confirmed of an earlier life no longer counts.
+            // Clocks of an earlier life no longer count.
             remote.begin(life)
         }
         remote.hear(life: life)
@@ -61,13 +60,14 @@ extension RowEntry {
             return putAnew(patch, isLater: true, device: device, in: layout)
         }
         let news = mergeColumns(of: patch, isInOrder: isInOrder, isLater: isLater, device: device, in: layout)
-        // This device has made the same life too, so the app's table holds it.
+        // This device created the same life, so the app's table has it.
         if isFirst { remote.appear() }
         endRestoring(in: layout)
         return news
     }
 
-    /// Takes the deletion of a row from a page. The entry of a missing row is forgotten once the row has gone.
+    /// Takes a row's deletion from a page. If the tombstone means that the row is missing, the entry is forgotten once
+    /// the row is gone.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let before = self
         hear(tombstone, device: device, in: layout)
@@ -96,16 +96,17 @@ extension RowEntry {
         if tombstone.isMissing, !isAlive, !isPending { generation = 0 }
     }
 
-    /// Whether the device sends back a deletion that is later than the one that the server tells, and by a different
-    /// device. The server has lost that later deletion, and must hear of it. If both are by the same device, they are
-    /// one deletion, whose clock the server may have set back (M4).
+    /// Whether the device is restoring a later deletion, by another device, than the reported one.
+    ///
+    /// The server has lost that deletion and must get it back. Two clocks from one device mean the same deletion, whose
+    /// clock the server may have set back (M4).
     private func isLaterEnd(than told: WriteClock) -> Bool {
         local?.lostLife.map { $0 > told && $0.device != told.device } ?? false
     }
 
-    /// Whether the user has deleted the row later than everything in its next life was written. In a table where the
-    /// latest edit wins (`editWins`), an edit before this deletion has brought the row back from an earlier deletion
-    /// only.
+    /// Whether the user deleted the row after every write of its next life.
+    ///
+    /// With `editWins`, an edit before this deletion can only have revived the row from an earlier deletion.
     func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest,
             let deletion = deletionClock(device)
@@ -113,13 +114,13 @@ extension RowEntry {
         return deletion > latest
     }
 
-    /// Moves unsent edits from a life that the server has forgotten to the life that the server has.
+    /// Moves unsent edits from a forgotten life to the server's present life.
     private mutating func moveUnsent(
         to life: Int, _ patch: RowPatch, device: String, in layout: TableLayout
     ) -> News {
         generation = life
         remote.begin(life)
-        // An answer to a push of the former life says nothing of this life.
+        // Answers to pushes of the former life do not concern this one.
         local?.forgetPushes()
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
@@ -127,7 +128,7 @@ extension RowEntry {
         return putAnew(patch, device: device, in: layout)
     }
 
-    /// Ends the row at once, because the server has deleted it in a later life.
+    /// Ends the row and its edits, because the server has deleted it in a later life.
     mutating func end(_ life: Int, clock: WriteClock?) {
         generation = life
         remote.end(life, at: clock)
@@ -135,7 +136,7 @@ extension RowEntry {
         becomeClean()
     }
 
-    /// Enters a later life of the row. Nothing of the old life stays.
+    /// Enters a later life of the row, and keeps nothing of the old one.
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> News {
         generation = life
         remote.hear(life: life)
@@ -144,8 +145,8 @@ extension RowEntry {
         return News(values: beginCounters(of: patch, in: layout), isWhole: true, unread: patch.unread)
     }
 
-    /// Whether the server has lost a column that it had. It has then forgotten the row, and got it back from a device
-    /// that knew less. A server that does not know a column's new name yet sends the column under a former name.
+    /// Whether the server has lost a column that it had: it forgot the row, and got it back from a device that knew
+    /// less. A server that does not know a column's new name yet sends it under a former name.
     private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
         layout.columns.contains { column in
             !column.isCounter && patch.values[column.name] == nil && remote.clock(of: column) != nil
@@ -153,10 +154,9 @@ extension RowEntry {
         }
     }
 
-    /// Puts the whole row. If the row was elsewhere, the app's table holds an earlier life of it, except for values
-    /// that are unsent or that the device has sent since.
+    /// Puts the full row over an earlier life, or over a state that the server no longer has.
     ///
-    /// - Parameter isLater: Whether the received row has everything that this device sent and the server has answered.
+    /// - Parameter isLater: Whether the received row includes everything that this device sent and the server answered.
     private mutating func putAnew(
         _ patch: RowPatch, isLater: Bool = false, device: String, in layout: TableLayout
     ) -> News {
@@ -180,11 +180,11 @@ extension RowEntry {
         return news
     }
 
-    /// Takes the columns of a patch in the life that the row is in.
+    /// Takes the columns of a patch in the row's present life.
     ///
-    /// - Parameter isLater: Whether the patch is the server's row as of the latest transaction that the device knows
-    ///   of. The answer to a push is not, since it has only some columns. An older clock in such a row is not an echo
-    ///   of an earlier value: the server has forgotten the row, and got it back from a device that knew less.
+    /// - Parameter isLater: Whether the patch is the server's row as of the latest transaction that the device knows.
+    ///   An older clock is then not an echo of an earlier value: the server forgot the row and got it back from a
+    ///   device that knew less. Always false for an answer, which has only some columns.
     mutating func mergeColumns(
         of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout
     ) -> News {
@@ -212,26 +212,25 @@ extension RowEntry {
         return news
     }
 
-    /// Notes the server's value of an unsent column. If the server has written it since, the user has not read it.
+    /// Notes the server's value of an unsent column, as unread if the server's clock has changed.
     mutating func cover(_ column: TableLayout.Column, _ server: JSON, since former: RemoteRow, device: String) {
         local?.cover(column, column.literal(server))
         if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
     }
 
-    /// Whether the device takes a received value.
+    /// Whether to take a received value.
     ///
-    /// - Parameter isAnswer: Whether the value comes with an answer, where it counts even under the clock that is known
-    ///   already. In a page, a value under a known clock is nearly always an echo. In an answer it may be new: a server
-    ///   that went back may have merged two rows that one transaction wrote, and then has the other row's value under
-    ///   the same clock.
+    /// - Parameter isAnswer: Whether the value is from an answer, where it counts even under a known clock. In a page
+    ///   such a value is nearly always an echo. But a server that went back may merge two rows that one transaction
+    ///   wrote, and its answer then has the other row's value under the same clock.
     private func isNews(_ clock: WriteClock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
         remote.clock(of: column).map { clock > $0 || (isLater && clock < $0) || (isAnswer && clock == $0) } ?? true
     }
 }
 
 extension RemoteRow {
-    /// The clock of a value that the server has taken from this device later than it made the received row. Nil: the
-    /// received row has the value.
+    /// The clock of a value that the server took from this device after it made the received row. Nil if the row has
+    /// the value.
     fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> WriteClock? {
         guard let clock = clock(of: column) else { return nil }
         if patch.values[column.name] == nil { return clock }

@@ -2,10 +2,9 @@
 
 import OptimistWire
 
-/// What becomes of a row that the server did not take: the server merged it into another row, says that it is gone, or
-/// refused it.
+/// Rows that the server did not take: it merged them into other rows, reported them as gone, or refused them.
 extension RowEntry {
-    /// Ends the row, because the server has merged it into another one. The user's edits since then are lost.
+    /// Ends the row, because the server has merged it into another one. Edits since the push are lost.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> News {
         local?.answer(sentRow.mask)
         guard generation == sentRow.generation else {
@@ -24,15 +23,15 @@ extension RowEntry {
         }
     }
 
-    /// Whether a page has brought the row again since the server said that it is gone, and in the same life. The server
-    /// has then forgotten that the row was deleted, and another device has sent it again (L4).
+    /// Whether a page has brought the row again, in the same life, after the server reported it as gone. The server
+    /// then forgot the deletion, and another device sent the row again (L4).
     func isThereAgain(since seq: Int64, in life: Int) -> Bool {
         isAlive && generation == life && remote.generation == life && !isRestored && seq > 0 && remote.seq > seq
     }
 
-    /// Gives up a row that the server says is gone.
+    /// Gives up a row that the server reports as gone.
     ///
-    /// - Parameter deletion: The deletion as the server tells it. Nil: the server does not say.
+    /// - Parameter deletion: The deletion, if the server reported it.
     mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) {
         local?.answer(sentRow.mask)
         let life = sentRow.generation + sentRow.generation % 2
@@ -46,18 +45,18 @@ extension RowEntry {
         }
         guard generation == sentRow.generation else { return }
         if last == generation { return becomeClean() }
-        // The user's edit since the push may be later than the deletion. The server decides that when it has the edit.
+        // The edit since the push may be later than the deletion. The server decides when it gets the edit.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return }
         end(last, clock: told?.clock)
     }
 
     mutating func reject(_ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> Outcome {
         local?.answer(sentRow.mask)
-        // Whatever the server answers, other devices may have what it lost. So the life still counts as sent.
+        // Other devices may have the life that the server lost, so it stays sent whatever the server answers.
         if isRestored { local?.keepLifeSent() }
-        // The row may have been deleted with another one meanwhile. Then nothing of it is unsent.
+        // A cascade may have deleted the row since, so that nothing is unsent.
         guard generation == sentRow.generation, isPending else { return Outcome() }
-        // No rejection keeps what the user has edited since.
+        // The rejection does not keep edits since the push, so they are not settled.
         let settled = sentRow.mask & ~edited(since: sentRow, in: layout)
         var outcome =
             switch sentRow.kind {
@@ -69,14 +68,14 @@ extension RowEntry {
         return outcome
     }
 
-    /// Undoes a refused create. A row that the user has changed since stays and is sent again as it is now: the server
-    /// has not refused that version.
+    /// Undoes a refused create. A row edited since the push stays and is sent again, because the server has not refused
+    /// that version.
     private mutating func undoCreate(
         _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout
     ) -> Outcome {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Outcome() }
-        // Another device made the row too. A page has brought it since, perhaps in a later version than the refusal
-        // knows.
+        // Another device created the row as well, and a page has brought it, perhaps in a later version than the
+        // refusal's.
         if isKnownToServer, (refusal.current?.seq ?? 0) <= remote.seq {
             return undoUpdate(sentRow, refusal, in: layout)
         }
@@ -101,7 +100,7 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
             life > generation
         {
-            // The rejection also keeps what the user has counted since, as one amount.
+            // The rejection also keeps the counts since the push, in one amount.
             let counters = layout.columns(in: sentRow.mask).filter(\.isCounter)
             var refused = sentRow
             refused.totals = pushedTotals(of: counters)
@@ -111,7 +110,7 @@ extension RowEntry {
             return Outcome(news: news, rejected: rejected)
         }
         let isOvertaken = refusal.current?.seq.map { $0 < remote.seq } ?? false
-        // If the refusal tells of a former life, its values no longer count.
+        // Values of a former life no longer count.
         let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
         var mine = JSONObject()
         var restored = JSONObject()
@@ -124,7 +123,7 @@ extension RowEntry {
                 if unsentClock(of: column.name) == sentRow.clocks[column.name] { cleared |= column.mask }
                 continue
             }
-            // A page may have brought a later value than the refusal has.
+            // A page may have brought a later value than the refusal's.
             let told = remote.clock(of: column)
             let server = current?.values[column.name].map { value in
                 settledValue(

@@ -2,30 +2,29 @@
 
 import OptimistWire
 
-/// Rows that the server had and has lost. The device sends them again, as edits with the clocks of their writers (L3).
+/// Rows that the server had and lost. The device sends them again, as edits with their original clocks (L3).
 extension RowEntry {
-    /// Whether the server had this life of the row and has lost it, so that the row is sent whole.
+    /// Whether the server had this life and lost it, so that the row is sent in full.
     var isRestored: Bool { local?.lostLife != nil }
 
-    /// Whether the server has this life of the row, or had it and has lost it.
+    /// Whether the server has this life of the row, or had and lost it.
     var wasOnServer: Bool { isKnownToServer || isRestored }
 
-    /// Whether the user wrote the unsent value of a column. If not, an unsent value is one that the server has lost.
+    /// Whether the column has a user's unsent edit, rather than a value that the server lost.
     func isEdited(_ column: TableLayout.Column) -> Bool {
         dirty & column.mask != 0 && unsentClock(of: column.name).original == nil
     }
 
-    /// Mask of the unsent columns that the user wrote.
+    /// Mask of the columns for which ``isEdited(_:)`` is true.
     func edited(in layout: TableLayout) -> Int64 {
         if local?.clocks.isEmpty ?? true { return dirty & ~TableLayout.lifeMask }
         return layout.columns.reduce(0) { isEdited($1) ? $0 | $1.mask : $0 }
     }
 
-    /// Marks everything that the server had of the row as unsent, and forgets that the server has it. If the user has
-    /// edited a column since, the edit is sent instead, and the server's former value stays its base.
+    /// Marks everything that the server had of the row as unsent. A column edited since sends the edit, and keeps the
+    /// server's former value as its base.
     ///
-    /// Everything that is restored counts as sent and unanswered, because other devices may have it, and so may the
-    /// server.
+    /// Restored values count as sent and unanswered, because the server and other devices may have them.
     mutating func restore(in layout: TableLayout) {
         let end = remote.clocks.common ?? RemoteRow.noClock
         let written = Stamp(rawValue: max(end.stamp.rawValue, 1))
@@ -45,8 +44,7 @@ extension RowEntry {
         }
     }
 
-    /// Drops the user's edits in some columns. If the server has lost its own values of these columns, those are unsent
-    /// instead.
+    /// Drops the user's edits of some columns. If the server has lost its own values there, those become unsent.
     mutating func drop(_ mask: Int64, in layout: TableLayout) {
         clear(mask, in: layout)
         if isRestored { restoreColumns(besides: ~mask, in: layout) }
@@ -64,16 +62,16 @@ extension RowEntry {
         return rendering(of: News(values: theirs), since: before, in: layout)
     }
 
-    /// Keeps an unsent edit although the server's former value is later.
+    /// Keeps an unsent edit even though the server's former value is later.
     ///
-    /// - Returns: The new stamp of the edit, which is later than both.
+    /// - Returns: The edit's new stamp, which is later than both.
     mutating func stand(_ column: TableLayout.Column) -> Stamp {
         let stamp = max(unsentClock(of: column.name).stamp, remote.clock(of: column)?.stamp ?? .zero).successor
         local?.stamp(column, stamp)
         return stamp
     }
 
-    /// Stops sending the lost values that the server has again, because another device has sent them or later ones.
+    /// Stops restoring values that another device has already sent again, or replaced by later ones.
     mutating func yieldOriginals(to patch: RowPatch, in layout: TableLayout) {
         guard isRestored else { return }
         for column in layout.columns(in: dirty) where !column.isCounter && patch.values[column.name] != nil {
@@ -85,8 +83,7 @@ extension RowEntry {
         }
     }
 
-    /// Ends the restoring of the row, if the server has it again with every value that it had lost. The user's later
-    /// edits stay unsent.
+    /// Ends the restoring once the server has every lost value again. The user's later edits stay unsent.
     mutating func endRestoring(in layout: TableLayout) {
         guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
             return

@@ -2,50 +2,47 @@
 
 import OptimistWire
 
-/// Tables in which an edit brings a deleted row back, if the edit is later than the deletion (`SyncRules.editWins`,
-/// M2).
+/// Tables in which an edit later than a deletion brings the row back (`SyncRules.editWins`, M2).
 ///
-/// The server decides. It revives the row two generations later, with the columns of the life that had ended. Until the
-/// server says so, a device that has received the deletion keeps a row with a later edit, and sends the edit as it is.
+/// The server decides, and revives the row two generations later with the columns of the ended life. Until then, a
+/// device that received the deletion keeps a row with a later edit, and sends the edit as it is.
 extension RowEntry {
-    /// Whether the row stays in spite of a received deletion, because the device has a later edit that is unsent or
-    /// that the server has lost.
+    /// Whether the row survives a received deletion, because of a later edit that is unsent or that the server lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isAlive, tombstone.generation == generation + 1 else { return false }
-        // The server has not said when the row was deleted. Its answer to the edit will.
+        // Without the deletion's clock, the server decides when it answers the edit.
         guard let deletion = tombstone.clock else {
             return tombstone.mergedInto == nil && edited(in: layout) != 0
         }
         return layout.columns(in: dirty).contains { unsentClock(of: $0.name).clock(device) > deletion }
     }
 
-    /// Whether the row has outlived a deletion that the server has told, because of an edit. The server may have
-    /// forgotten the deleted values, and then needs the whole row to bring it back.
+    /// Whether an edit has kept the row alive after a deletion that the server reported. The server may have forgotten
+    /// the deleted values, and then needs the full row.
     var hasOutlivedItsEnd: Bool { isAlive && remote.generation > generation && remote.generation % 2 == 0 }
 
-    /// Whether the row has outlived its end, and nothing is left of the edit that let it.
+    /// Whether the row has outlived its end, and that edit is gone.
     var isOver: Bool { hasOutlivedItsEnd && dirty == 0 }
 
-    /// Whether the row would be over if the edit of a column were taken back.
+    /// Whether the row would be over without the edit of a column.
     func isOver(without column: TableLayout.Column, in layout: TableLayout) -> Bool {
         var without = self
         without.clear(column.mask, in: layout)
         return without.isOver
     }
 
-    /// Whether the server knows of this life only that another device has deleted it. The server then needs the whole
-    /// row to bring it back.
+    /// Whether all that the server has of this life is its deletion by another device. The server then needs the full
+    /// row.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
-    /// Whether unsent edits continue in a later life of the server's, and do not end with the present one. If the
-    /// server has lost the row, they may be of any earlier life.
+    /// Whether unsent edits continue in a later life. If the server has lost the row, they may be of any earlier life.
     func survives(into life: Int, in layout: TableLayout) -> Bool {
         layout.rules.editWins && isAlive && dirty & ~TableLayout.lifeMask != 0
             && (life == generation + 2 || (isRestored && life > generation))
     }
 
-    /// Enters the life in which an edit brought the row back. An unsent column stays as it is, and stays unsent, if it
-    /// is later than the server's.
+    /// Enters the life in which an edit revived the row. An unsent column stays unsent if it is later than the
+    /// server's.
     mutating func rejoin(_ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout) -> News {
         guard let former = local else { return begin(life, patch, in: layout) }
         let (counters, told) = (counters, remote)
@@ -53,12 +50,12 @@ extension RowEntry {
         local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
-            // A counter's clock tells when other devices counted. So a total is lost only if every column of the new
-            // life is later.
+            // A counter's clock is the time of other devices' counts. So a total is lost only if every column of the
+            // new life is later.
             let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
             let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {
-                // The server has exactly the value that was sent, so nothing was lost.
+                // The server has exactly the sent value.
                 if theirs == mine { news.settled |= column.mask }
                 continue
             }
@@ -74,22 +71,19 @@ extension RowEntry {
         return news
     }
 
-    /// Makes the row the server's, because the life that the user edited has ended on the server, and the server
-    /// refused the edit.
+    /// Takes the server's row, because the server has ended the edited life and refused the edit.
     mutating func undoRevival(_ life: Int, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> News {
         if let current = refusal.current { return begin(life, current, in: layout) }
         end(life, clock: nil)
         return News()
     }
 
-    /// The earliest clock of a row's columns.
     private func earliestClock(of patch: RowPatch, in layout: TableLayout) -> WriteClock? {
         layout.columns.filter { !$0.isCounter && patch.values[$0.name] != nil }
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock with which the device will send a deletion. If the server has lost the deletion, this is its original
-    /// clock. Nil: the server has not said when the row was deleted.
+    /// The clock to send a deletion with: the original one, if the server lost the deletion. Nil if that is unknown.
     func deletionClock(_ device: String) -> WriteClock? {
         let clock = local?.lifeClock.clock(device)
         return clock == RemoteRow.noClock ? nil : clock

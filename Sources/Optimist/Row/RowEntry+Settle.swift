@@ -2,19 +2,19 @@
 
 import OptimistWire
 
-/// What a verdict says of a row, and what becomes of the values that were sent.
+/// What a verdict means for a row and its sent values.
 struct Outcome: Equatable, Sendable {
     var news = News()
-    /// The user's own values that the server refused. Nil: it refused nothing.
+    /// The user's values that the server refused. Nil if it refused nothing.
     var rejected: JSONObject?
-    /// The user's own values that were sent and lost to newer ones.
+    /// The user's values that lost to newer ones.
     var overwritten = JSONObject()
-    /// Whether the answer came too late to decide anything, so that the row is sent once more.
+    /// Whether the answer came too late to decide anything, so that the row is sent again.
     var isUndecided = false
 }
 
 extension RowEntry {
-    /// Applies a verdict (V, S4): clears exactly the versions that were sent, and nothing that was edited meanwhile.
+    /// Applies a verdict (V, S4). It clears exactly the versions that were sent, and no edit made since.
     ///
     /// - Parameters:
     ///   - push: The number of the push that the verdict answers.
@@ -24,7 +24,7 @@ extension RowEntry {
     ) -> (rendering: Rendering, outcome: Outcome) {
         let before = self
         let outcome = apply(verdict, to: sent, push: push, device: device, in: layout)
-        // A row that was taken away here while its push was on its way is in the life that the server gave it.
+        // A row that was removed during its push is in the server's life.
         if !isPending { generation = remote.generation }
         return (rendering(of: outcome.news, since: before, in: layout), outcome)
     }
@@ -32,9 +32,9 @@ extension RowEntry {
     private mutating func apply(
         _ verdict: RemotePush.Verdict, to sent: SentRow, push: Int64, device: String, in layout: TableLayout
     ) -> Outcome {
-        // The server has since forgotten the life in which the row was sent: see ``moveUnsent(to:_:device:in:)``.
+        // The server has forgotten the life that was sent: see ``moveUnsent(to:_:device:in:)``.
         if isAlive, sent.generation > generation { return Outcome() }
-        // The server has lost the row. It did not delete it.
+        // The server has lost the row, not deleted it.
         if isRestored, !sent.restores, verdict.isGone { return Outcome(isUndecided: true) }
         switch verdict {
         case .accepted(let seq):
@@ -74,31 +74,30 @@ extension RowEntry {
         return Outcome()
     }
 
-    /// Notes the push as the last one answered, if nothing of the row is pending. The server did not take what was
-    /// sent, and no rejection keeps it. If something is still pending, a later push decides what becomes of the row
-    /// (Q4).
+    /// Marks the push as the row's last answered one, if nothing is pending. Otherwise a later push decides (Q4).
     private mutating func settleUnlessPending(_ push: Int64) { if !isPending { remote.answer(push) } }
 
-    /// Notes the server's transaction, unless the answer is about an earlier life than the present one. Such a life
-    /// ended before the server took what was sent of it, and the server may have forgotten that end. A page that tells
-    /// this must then count as later (L4).
+    /// Notes the server's transaction, unless the answer is about an earlier life.
+    ///
+    /// That life ended before the server took this push, so the server may have forgotten the end, and a page that
+    /// reports this must still count as later (L4).
     private mutating func noteSeq(_ seq: Int64, of life: Int) {
         if life >= generation { remote.hear(seq: seq) }
     }
 
-    /// Notes that the server did not apply what was sent. Columns that an earlier push may have brought to it still
-    /// count as sent.
+    /// Notes that the server did not apply the push. Columns that an earlier push may have delivered still count as
+    /// sent.
     private mutating func takeBackSent(_ sentRow: SentRow) {
-        // If a page has settled the row meanwhile, none of its columns is unanswered.
+        // A page has settled the row since.
         guard isPending else { return }
         local?.takeBack(sentRow)
         endUnsentLife()
     }
 
-    /// Moves the user's deletion to the life that the server knows, because the life in which the user deleted the row
-    /// never left the device. If the server's life is over, nothing stays unsent. If the deletion is of the server's
-    /// life itself, it stays even if another device has ended that life: an edit may lie between the two deletions and
-    /// bring the row back (M2).
+    /// Moves the user's deletion to the life that the server knows, because the deleted life never left the device.
+    ///
+    /// If the server's life is over, nothing stays unsent. A deletion of the server's life itself stays even if another
+    /// device has ended that life: an edit between the two deletions may revive the row (M2).
     mutating func endUnsentLife() {
         guard !isAlive, sent == 0, generation != remote.generation || dirty == 0 else { return }
         generation = remote.generation + remote.generation % 2
@@ -107,10 +106,9 @@ extension RowEntry {
 
     // MARK: - Accepted and merged
 
-    /// Notes that the server has the sent values, except for the columns where its own value won.
+    /// Confirms the sent values, except in columns where the server's value won.
     ///
-    /// A page may have brought something later meanwhile. A confirmed value is never taken back, and a column that is
-    /// no longer dirty takes the value of its base.
+    /// Values from a later page stay confirmed, and a column that is no longer dirty takes its base value.
     private mutating func accept(
         _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout
     ) -> Outcome {
@@ -147,22 +145,22 @@ extension RowEntry {
         }
         guard isOver else { return outcome }
         if seq < remote.seq {
-            // The page that told the row's end is later than this answer.
+            // The page that reported the row's end is later than this answer.
             end(remote.generation, clock: nil)
         } else {
-            // The edit has brought the row back.
+            // The edit has revived the row.
             remote.goBack(to: generation)
         }
         return outcome
     }
 
-    /// Applies an answer to a column that was sent and is still unsent.
+    /// Applies an answer to a column that is still unsent.
     ///
     /// - Parameters:
     ///   - mine: The value that was sent.
     ///   - sent: The clock of that value.
-    ///   - isDirty: Whether the user has edited the column meanwhile.
-    /// - Returns: The server's value, which is the base of a later edit.
+    ///   - isDirty: Whether the user has edited the column since.
+    /// - Returns: The server's value, the base of a later edit.
     private mutating func settleColumn(
         _ column: TableLayout.Column, _ mine: JSON, _ sent: WriteClock, _ won: RowPatch, seq: Int64, isFirst: Bool,
         isDirty: Bool
@@ -174,15 +172,15 @@ extension RowEntry {
         guard isDirty else { return server }
         local?.cover(column, column.literal(server))
         noteCovered(column, device: sent.device)
-        // The server set back the clock of the sent value. The user's edit since must still be later (M4).
+        // The server set back the sent value's clock. A later edit must stay later (M4).
         if answer == mine, let clock, let own = unsentClock(of: column.name).ownStamp, clock.stamp >= own {
             local?.stamp(column, clock.stamp.successor)
         }
         return server
     }
 
-    /// Takes the columns of an answer that were not sent, or that a page has settled meanwhile. The answer has such
-    /// columns if the server had more of the row than it had lost.
+    /// Takes columns of an answer that were not sent, or that a page has settled. The answer has such columns if the
+    /// server had more of the row than it had lost.
     ///
     /// - Parameter mask: The columns that the answer has settled.
     /// - Returns: The values that the app's table must show.
@@ -197,10 +195,10 @@ extension RowEntry {
         return mergeColumns(of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout).values
     }
 
-    /// The server's value of a column after an answer: the answer's value or, if a page was later, the page's.
+    /// The server's value of a column after an answer: the answer's or, if a page was later, the page's.
     ///
-    /// - Parameter isOvertaken: Whether a page of a later transaction than the answer's came first. This decides where
-    ///   clocks are missing.
+    /// - Parameter isOvertaken: Whether a page of a later transaction arrived first. This decides if clocks are
+    ///   missing.
     mutating func settledValue(
         _ value: JSON, _ clock: WriteClock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
     ) -> JSON {
@@ -214,13 +212,13 @@ extension RowEntry {
         return value
     }
 
-    /// Applies an answer which says that the server has the row in a later life than the one that was sent.
+    /// Applies an answer that has the row in a later life than the one sent.
     private mutating func enter(
         _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout
     ) -> News {
         local?.answer(sentRow.mask)
         if life == generation, remote.generation < life {
-            // The confirmed clocks of an earlier life no longer count. A page brings those of this life.
+            // Clocks of an earlier life no longer count. A page brings those of this life.
             remote.begin(life)
         }
         remote.hear(life: life)

@@ -3,20 +3,20 @@
 import OptimistWire
 
 extension RowEntry {
-    /// Takes back everything unsent of a row that is not itself at fault.
+    /// Takes back all unsent changes of a row that is not itself at fault.
     ///
     /// - Parameters:
     ///   - values: The row as it is in the app's table.
-    ///   - current: The row as the server has it, which is needed to bring a deleted row back at once.
-    ///   - isLost: Whether to take back even a row that the server had and has lost.
-    /// - Returns: The unsent part of the row, and what undoes it. Nil: it cannot be undone, and nothing has changed.
+    ///   - current: The server's row, to restore a deleted row immediately.
+    ///   - isLost: Whether to include a row that the server had and lost.
+    /// - Returns: The unsent values, and the rendering that undoes them. Nil, with no change, if they cannot be undone.
     mutating func takeBack(
         _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
     ) -> (kind: SentRow.Kind, rendering: Rendering, mine: JSONObject)? {
         if isRestored, !isLost, edited(in: layout) == 0 { return nil }
         let before = self
         var taken = takeUnsent(values, current: current, isLost: isLost, in: layout)
-        // The caller keeps what was unsent, or forgets it at the user's wish.
+        // The caller keeps the unsent values, or drops them at the user's request.
         taken.news.settled = layout.fullMask
         return (taken.kind, rendering(of: taken.news, since: before, in: layout), taken.mine)
     }
@@ -39,7 +39,7 @@ extension RowEntry {
         let edited = isRestored ? edited(in: layout) : dirty
         let mine = kept(
             JSONObject(layout.columns(in: edited).map { ($0.name, values[$0.name] ?? .null) }), in: layout)
-        // The row has outlived its deletion only because of the edit.
+        // Only the edit kept the row alive after its deletion.
         if hasOutlivedItsEnd {
             end(remote.generation, clock: nil)
             return (.update, News(), mine)
@@ -47,7 +47,6 @@ extension RowEntry {
         return (.update, News(values: takeBackColumns(edited, in: layout)), mine)
     }
 
-    /// Takes back the unsent edits of some columns.
     mutating func takeBack(_ mask: Int64, in layout: TableLayout) -> Rendering {
         let before = self
         return rendering(of: News(values: takeBackColumns(mask, in: layout)), since: before, in: layout)
@@ -61,15 +60,15 @@ extension RowEntry {
         return JSONObject(restored)
     }
 
-    /// Takes back the user's deletion without knowing the server's row. Nothing of the row is here, and the device must
-    /// receive it again. The entry still notes the life in which the server had the row, and a life that the user
-    /// begins follows that one. If the server has deleted the row too, it stays deleted.
+    /// Takes back the user's deletion without knowing the server's row, which the device must receive again.
+    ///
+    /// The entry keeps the life that the server has, so that a new life of the user's follows it. If the server has
+    /// deleted the row too, it stays deleted.
     mutating func takeBackDeletion() {
         if isKnownToServer { becomeClean() } else { giveUpUnsentLife() }
     }
 
-    /// Returns to the life in which the server had the row. Nothing of that life is here anymore, so everything that a
-    /// page brings of it is new.
+    /// Returns to the server's life. The app's table has nothing of it, so a page's values are all new.
     mutating func giveUpUnsentLife() {
         becomeClean()
         counters = [:]
@@ -77,18 +76,19 @@ extension RowEntry {
         if isAlive { remote.withdraw() }
     }
 
-    /// Notes that the user has deleted a row that is not here.
+    /// Notes that the user has deleted a row that the app's table does not have.
     mutating func endUnseen(group: Stamp, stamp: Stamp) {
         generation += 1
         if remote.generation == generation { remote.end(generation, at: nil) }
         local = LocalEdit(group: group, place: stamp.rawValue, stamp: stamp, dirty: TableLayout.lifeMask)
     }
 
-    /// Gives up a life that the server never had, because a deletion takes it. If this life followed one that the
-    /// server has, the entry keeps the user's deletion of that earlier life, unsent. If the earlier life was never
-    /// here, the user has not deleted anything: the row waits, or comes with a page. Sometimes no value is confirmed of
-    /// an earlier life that was here, for example while its values wait. Its deletion is then undone as well, and
-    /// nothing is lost.
+    /// Gives up a life that the server never had, because a deletion takes it.
+    ///
+    /// If the server has an earlier life that was here, the entry keeps the user's deletion of that life, unsent. If
+    /// that life was never here, the user has not deleted it: the row waits, or a page brings it. If no value of an
+    /// earlier life is confirmed, for example while its values wait, its deletion is undone as well, and nothing is
+    /// lost.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]
@@ -96,8 +96,8 @@ extension RowEntry {
         local?.end()
     }
 
-    /// Notes that the server had a life that was unsent here, and has ended it. Everything that was written in that
-    /// life counts as confirmed. If the server loses the end, the device sends all of it again.
+    /// Notes that the server had an unsent life and has ended it. All writes of that life count as confirmed, so the
+    /// device can send them again if the server loses the end.
     mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
         if before.isKnownToServer || before.isRestored { return }
         remote.accept(lifeAt: WriteClock(stamp: before.lifeStamp, device: device), until: seq)
@@ -106,8 +106,8 @@ extension RowEntry {
         }
     }
 
-    /// Makes the row the server's again. If a page has brought a later version, that version waits and is received
-    /// afterwards. If a page has brought the row's end, the row ends.
+    /// Restores the server's row, or its end if a page has since reported that. A later version from a page waits, and
+    /// is received afterwards.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> News {
         let isOver =
             remote.generation % 2 == 0 && current.generation ?? 1 < remote.generation && current.seq ?? 0 < remote.seq

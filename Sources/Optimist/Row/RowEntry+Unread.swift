@@ -2,14 +2,13 @@
 
 import OptimistWire
 
-/// What the user had read before an edit (M7).
+/// The values that the user had read before an edit (M7).
 ///
-/// A push says which of the server's values the user had read where it writes. If it replaces another one, the server
-/// tells the device that wrote that value. That device still shows the value when it hears so, and keeps it in the
-/// journal.
+/// A push reports which server values the user had read. If it replaces an unread one, the server notifies the device
+/// that wrote that value. If that device's table still shows the value, its journal keeps it.
 extension RowEntry {
-    /// The clocks of the server's values that the user had read when the edit began. A column without one has a value
-    /// that the user never saw, or none.
+    /// The clocks of the server's values that the user had read when the edit began. Columns with no value, or an
+    /// unread one, are left out.
     func read(_ columns: some Sequence<TableLayout.Column>) -> ColumnClocks {
         var clocks: [String: WriteClock] = [:]
         var isComplete = true
@@ -23,17 +22,17 @@ extension RowEntry {
         return isComplete ? ColumnClocks(packing: clocks) : ColumnClocks(exceptions: clocks)
     }
 
-    /// The clocks of the values that the user had read in the life that a deletion has ended. Nothing, if the server
-    /// has no such life.
+    /// The clocks of the values that the user had read in the deleted life. Empty if the server does not have that
+    /// life.
     func readBeforeEnd(in layout: TableLayout) -> ColumnClocks {
         remote.isAlive ? read(layout.columns) : ColumnClocks()
     }
 
-    /// Mask of the columns whose present server values the user has not read, because the edit covers them.
+    /// Mask of the columns whose server values the edit hides from the user.
     private var unread: Int64 { local?.unread ?? 0 }
 
-    /// Notes that the server's value of an unsent column has changed. The app's table does not show it, unless this
-    /// device wrote it.
+    /// Notes that the server's value of an unsent column has changed. The user has read it only if this device wrote
+    /// it.
     mutating func noteCovered(_ column: TableLayout.Column, device: String) {
         if remote.clock(of: column)?.device == device {
             local?.noteRead(column.mask)
@@ -42,10 +41,9 @@ extension RowEntry {
         }
     }
 
-    /// Mask of the columns whose values this user wrote, where another device has replaced or ended them unread, and no
-    /// later edit stands.
+    /// Mask of the columns with a value of this user's that another device replaced or ended unread, and no later edit.
     ///
-    /// - Parameter clocks: The clocks of such values that this device gave.
+    /// - Parameter clocks: This device's clocks of such values.
     func replaced(_ clocks: UnreadClocks, in layout: TableLayout) -> Int64 {
         if clocks.isEmpty { return 0 }
         return layout.columns.reduce(0) { isReplaced($1, clocks) ? $0 | $1.mask : $0 }
@@ -53,14 +51,15 @@ extension RowEntry {
 
     private func isReplaced(_ column: TableLayout.Column, _ clocks: UnreadClocks) -> Bool {
         if column.isCounter || isEdited(column) { return false }
-        // The server may have set the value's clock back meanwhile (M4). It names at most one value of a device in a column.
+        // Compare devices, not clocks: the server may have set the clock back (M4), and names at most one value of a
+        // device in a column.
         guard let mine = remote.clock(of: column) else { return false }
         return clocks.contains(device: mine.device, in: column.name)
     }
 }
 
 extension RemoteRow {
-    /// The clocks of all values of a row, for a deletion that does not say what its device had read.
+    /// The clocks of all values of a row, for a deletion that does not report what its device had read.
     func written(in layout: TableLayout) -> UnreadClocks {
         var clocks = UnreadClocks()
         for column in layout.columns where !column.isCounter {

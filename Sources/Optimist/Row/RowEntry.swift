@@ -3,61 +3,56 @@
 import GRDB
 import OptimistWire
 
-/// What the engine knows of one row: the server's word, and what is unsent above it.
+/// What the engine knows of one row: the server's word, and the unsent edit above it.
 ///
-/// The functions of this type decide what a page or a verdict does to both, and to the app's table. They are pure:
-/// ``RowEntryTable`` reads and writes.
+/// Its functions decide what a page or a verdict does to both, and to the app's table. They are pure; ``RowEntryTable``
+/// reads and writes entries.
 ///
-/// A clean row is in the server's life. A pending one is in the server's life, or
-/// - in a later one, which the server does not have yet or has lost,
-/// - in an earlier one, because an unsent edit outlives the end that the server has told (``hasOutlivedItsEnd``).
+/// Invariant: a clean row is in the server's life. A pending row is in the server's life, or
+/// - in a later life, which the server does not have yet or has lost, or
+/// - in an earlier life, because an unsent edit outlives the end that the server reported (``hasOutlivedItsEnd``).
 struct RowEntry: Equatable, Sendable {
     let ref: RowRef
-    /// The life that the row is in on this device. Odd: alive. Even: deleted. Zero: the device knows nothing of the
-    /// row. A clean row is in the life that the server has.
+    /// The row's life on this device. Odd: alive. Even: deleted. Zero: unknown.
     var generation = 0
-    /// What the server last said.
     var remote = RemoteRow()
-    /// What the server has not accepted yet. Nil: the row is clean.
+    /// The edit that the server has not accepted yet. Nil if the row is clean.
     var local: LocalEdit?
     /// What this device has counted in each counter column, by the column's bit.
     var counters: [Int64: Counter] = [:]
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { local != nil }
-    /// Whether the server has had this life of the row, so that a push needs only the changed columns.
+    /// Whether the server has had this life of the row, so a push needs only the changed columns.
     var isKnownToServer: Bool { remote.generation >= generation }
-    /// Mask of the unsent columns.
     var dirty: Int64 { local?.dirty ?? 0 }
-    /// Mask of the columns that were sent and that the server has not answered yet.
+    /// Mask of the sent and unanswered columns.
     var sent: Int64 { local?.sent ?? 0 }
 
     /// The stamp of the user's unsent insert or delete.
     var lifeStamp: Stamp { local?.stamp ?? .zero }
 
-    /// The clock of an unsent column.
     func unsentClock(of column: String) -> EditClock { local?.clock(of: column) ?? .own(.zero) }
 
-    /// The server's value of a dirty column. Nil: the device does not know it.
+    /// The server's value of a dirty column. Nil if unknown.
     func baseValue(of column: TableLayout.Column) -> JSON? {
         local?.base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire)
     }
 
-    /// Forgets everything unsent.
     mutating func becomeClean() { local = nil }
 
-    /// Forgets that some columns are unsent. If no other column is unsent, the row is clean.
+    /// Drops the edits of some columns. A row without unsent columns becomes clean.
     mutating func clear(_ mask: Int64, in layout: TableLayout) {
         local?.clear(mask, in: layout)
         if dirty == 0 { local = nil }
     }
 
-    /// Notes that the server has ended a life. If that life is over on this device too, the entry keeps only the time
-    /// of that end.
+    /// Notes that the server has ended a life. If the life is over on this device too, the entry keeps only the end's
+    /// clock.
     ///
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
-    ///   - clock: The clock of the deletion. Nil: the server did not say.
+    ///   - clock: The clock of the deletion. Nil if the server did not report it.
     mutating func confirmEnd(of life: Int, at clock: WriteClock?) {
         if life <= generation, life > remote.generation || (life == remote.generation && clock != nil) {
             remote.end(life, at: clock)
@@ -66,9 +61,10 @@ struct RowEntry: Equatable, Sendable {
         }
     }
 
-    /// Notes that an answer reports the end of a life, or accepts the end that this device sent. If two devices ended
-    /// the life, the later deletion counts. If one device gave both clocks, they mean the same deletion, and the clock
-    /// from the page counts: the server may have set it back (M4).
+    /// Notes that an answer reports the end of a life, or accepts the end that this device sent.
+    ///
+    /// If two devices ended the life, the later deletion counts. If both clocks are from one device, they mean the same
+    /// deletion, and the page's clock counts, because the server may have set it back (M4).
     mutating func confirmEnd(of life: Int, answeredAt clock: WriteClock?) {
         guard life == remote.generation, let clock, let told = remote.clocks.common else {
             return confirmEnd(of: life, at: clock)
@@ -76,18 +72,18 @@ struct RowEntry: Equatable, Sendable {
         confirmEnd(of: life, at: clock.device == told.device ? told : max(clock, told))
     }
 
-    /// Gives an unsent column a new stamp, because its value is no longer the one that was sent with the present clock.
-    ///
-    /// - Returns: The new stamp.
+    /// Gives an unsent column a new stamp, because its value is no longer the one sent with the current stamp.
     mutating func restamp(_ column: TableLayout.Column) -> Stamp {
         let stamp = unsentClock(of: column.name).stamp.successor
         local?.stamp(column, stamp)
         return stamp
     }
 
-    /// The row as the server has it, without unsent values. Counters are left as the app's table shows them. A column
-    /// for which this device never had a value of the server's is left out: a migration's default is not such a value.
-    /// If the row is elsewhere, the device cannot tell, and leaves no such column out.
+    /// The row as the server has it, without unsent values.
+    ///
+    /// Counters stay as the app's table shows them. A column that never had a server value on this device is left out,
+    /// because a migration's default is not one. If the row is elsewhere, the device cannot tell such columns apart and
+    /// keeps them.
     ///
     /// - Parameter values: The row as the app's table shows it.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
@@ -102,13 +98,12 @@ struct RowEntry: Equatable, Sendable {
 
     /// Withdraws the confirmation of server values that could not be written to the app's table.
     ///
-    /// A value that is not in the table must not count as confirmed. Otherwise a page that brings it again would bring
-    /// nothing new. A value that the user edits or that the device receives meanwhile is later, and stays. That is why
-    /// the withdrawn values keep their clocks.
+    /// If they counted as confirmed, a page that repeats them would bring nothing new. They keep their clocks, so later
+    /// values, edited or received, still win.
     ///
     /// - Parameters:
     ///   - values: The values as the app's table should show them.
-    ///   - isWhole: Whether the values are the whole row, as a page would bring it.
+    ///   - isWhole: Whether the values are the full row, as in a page.
     /// - Returns: The values as the server has them, to be received again once they fit.
     mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
         var patch = RowPatch(

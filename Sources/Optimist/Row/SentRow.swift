@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// The clocks and values that a push sent of one row, kept in memory while the push is in flight.
+/// The clocks and values that a push sent for one row. Kept in memory while the push is in flight.
 struct SentRow: Sendable, Equatable {
     enum Kind: String, Sendable { case create, update, delete }
 
@@ -16,18 +16,18 @@ struct SentRow: Sendable, Equatable {
     var deletion: WriteClock? = nil
     let clocks: [String: EditClock]
     let values: JSONObject
-    /// The counter totals that were sent, by column.
+    /// The sent counter totals, by column.
     var totals: [String: [CounterTotal]] = [:]
-    /// Mask of the columns that an earlier push had sent and that were unanswered.
+    /// Mask of the columns that an earlier push had sent without an answer.
     let sentBefore: Int64
-    /// Whether the push carries a life that the server had and has lost.
+    /// Whether the push carries a life that the server had and lost.
     var restores = false
 
-    /// The clocks of the server's row once the server has taken everything that was sent. If the server has set a new
-    /// row's clock back, the earlier clock counts.
+    /// The clocks of the server's row after it took everything that was sent. If the server set a new row's clock back,
+    /// the earlier clock counts.
     ///
     /// - Parameters:
-    ///   - won: The server's values that won against the sent ones.
+    ///   - won: The server's values that won over the sent ones.
     ///   - device: The id under which this device sent the row.
     func confirmed(with won: RowPatch, device: String) -> ColumnClocks {
         if kind == .create, !restores {

@@ -2,13 +2,13 @@
 
 import GRDB
 
-/// Entries of rows that this device did not know before, collected until they are written to `optimist_remote`.
+/// Collects entries of new rows, to be written to `optimist_remote` together.
 ///
-/// One statement writes many of them. With a statement for each entry, SQLite took half as long again.
+/// One statement writes many entries. With one statement each, SQLite took 50% longer.
 struct FreshEntries {
     private static let columns = ["tbl", "id"] + RowEntryTable.remoteColumns
-    /// How many entries one statement writes. A snapshot's rows that fit as they come are applied in batches of this
-    /// size, and a write of the app waits for one batch at most.
+    /// How many entries one statement writes. Snapshot rows are applied in batches of this size, so that a write of the
+    /// app waits for one batch at most.
     static let together = 20
 
     private static let insertingOne = inserting(1)
@@ -39,7 +39,7 @@ struct FreshEntries {
         defer { entries.removeAll(keepingCapacity: true) }
         var rest = entries[...]
         while rest.count >= Self.together {
-            // Few transactions gather so many, so the statement is prepared when it is needed.
+            // Prepared on demand, because few transactions collect this many.
             try RowStatement(Self.insertingMany, in: db).execute(Array(rest.prefix(Self.together).joined()))
             rest = rest.dropFirst(Self.together)
         }

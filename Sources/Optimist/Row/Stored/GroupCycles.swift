@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Joins groups that wait for rows of each other. They would wait forever, so they are sent as one group (S2).
+/// Joins groups that wait for each other's rows into one group (S2). Otherwise they would wait forever.
 struct GroupCycles {
     private let entries: RowEntryTable
     private let tables: AppTables
@@ -14,10 +14,10 @@ struct GroupCycles {
         self.tables = tables
     }
 
-    /// Joins the groups of every cycle.
+    /// Joins the groups of every cycle, and lets their rows be sent again.
     ///
-    /// A transaction finds the rows that it refers to already written, but a row that is written again stays in its first
-    /// group. So a group may come to refer to a later one that refers back to it.
+    /// A row that is written again stays in its first group. So a group may come to refer to a later group that refers
+    /// back to it.
     func unite() throws {
         let waits = try waits()
         let cycles = waits.flatMap { group, others in

@@ -13,7 +13,7 @@ struct GroupJoin: Hashable, Sendable {
     }
 }
 
-/// Which groups are joined into one. A group's number is the raw value of the stamp with which it began.
+/// Groups joined into sets. A group's number is the raw value of its first stamp.
 struct UnitedGroups: Equatable, Sendable {
     private var leaders: [Int64: Int64] = [:]
     private var members: [Int64: [Int64]] = [:]
@@ -22,8 +22,7 @@ struct UnitedGroups: Equatable, Sendable {
         for join in joins {
             let (one, other) = (leader(of: join.a), leader(of: join.b))
             if one == other { continue }
-            // The smaller set joins the larger one, so each group changes its leader only a few times, however many
-            // groups there are.
+            // The smaller set joins the larger one, so each group changes its leader O(log n) times.
             let isLarger = members[one]?.count ?? 1 >= members[other]?.count ?? 1
             let (larger, smaller) = isLarger ? (one, other) : (other, one)
             let joining = members.removeValue(forKey: smaller) ?? [smaller]
@@ -34,7 +33,7 @@ struct UnitedGroups: Equatable, Sendable {
 
     func leader(of group: Int64) -> Int64 { leaders[group] ?? group }
 
-    /// Every group that is joined with this one, and this one, oldest first. Nil if the group is alone.
+    /// All groups joined with this one, including itself, oldest first. Nil if the group is alone.
     func united(with group: Int64) -> [Int64]? { members[leader(of: group)]?.sorted() }
 }
 
@@ -56,7 +55,7 @@ struct GroupJoins {
         return UnitedGroups(rows.map { GroupJoin($0[0], $0[1]) })
     }
 
-    /// Notes that the server must apply a group whole or refuse it whole (V5).
+    /// Makes the server apply or refuse the group as a unit (V5).
     func keepWhole(_ group: Int64) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO optimist_whole VALUES (?)", arguments: [group])
     }
@@ -66,7 +65,7 @@ struct GroupJoins {
         return groups.contains { wholes.contains($0) }
     }
 
-    /// Forgets the notes on groups that have no pending row left.
+    /// Forgets groups without pending rows.
     func forgetSettled() throws {
         func isGone(_ group: String) -> String { "\(group) NOT IN (SELECT grp FROM optimist_edit)" }
         try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) OR \(isGone("b"))").execute()

@@ -40,9 +40,9 @@ struct RowEntryTable {
         "unread",
     ]
 
-    /// The columns that ``decode(_:)`` reads.
+    /// The columns that ``decode(_:)`` reads. The edit's alias is `l`, the server's word's `r`.
     ///
-    /// - Parameter key: The name of the table that has the row's key. The edit is named `l`, and the server's word `r`.
+    /// - Parameter key: The alias of the table with the row's key.
     private static func columns(of key: String) -> String {
         (["\(key).tbl", "\(key).id"] + editColumns.map { "l.\($0)" } + remoteColumns.map { "r.\($0)" })
             .joined(separator: ", ")
@@ -50,7 +50,7 @@ struct RowEntryTable {
 
     /// A query for the entries of edits. The condition calls the edit `l`.
     ///
-    /// - Parameter index: The index that SQLite has to use. Nil: it chooses.
+    /// - Parameter index: The index that SQLite must use. Nil lets SQLite choose.
     static func edits(by index: String?, where condition: String) -> String {
         """
         SELECT \(columns(of: "l")) FROM optimist_edit l \(index.map { "INDEXED BY \($0)" } ?? "")
@@ -58,7 +58,7 @@ struct RowEntryTable {
         """
     }
 
-    /// The rows that have an edit, in the order in which they are sent.
+    /// The rows with an edit, in sending order.
     static func unsent(_ db: Database) throws -> [RowRef] {
         try Row.fetchAll(db, sql: "SELECT tbl, id FROM optimist_edit ORDER BY grp, tbl, place")
             .map { RowRef(table: $0[0], id: $0[1]) }
@@ -79,15 +79,14 @@ struct RowEntryTable {
         return try counting(entry)
     }
 
-    /// Adds its counters to an entry. They are kept in a table of their own.
+    /// Adds the counters, which have their own table.
     func counting(_ entry: RowEntry) throws -> RowEntry {
         var entry = entry
         entry.counters = try counters.counters(of: entry.ref)
         return entry
     }
 
-    /// Writes an entry. Removes it if it says nothing, because the server never confirmed the row and the row is not
-    /// here.
+    /// Writes an entry. An entry of generation zero is removed, because it holds no information.
     mutating func save(_ entry: RowEntry) throws {
         if entry.generation == 0 { return try forget(entry.ref) }
         assert(entry.isPending || entry.generation == entry.remote.generation, "\(entry)")
@@ -105,7 +104,7 @@ struct RowEntryTable {
         }
     }
 
-    /// Whether the device knows nothing of the rows from one id to another, both included.
+    /// Whether the device knows no row with an id in a closed range.
     func isEmpty(_ table: Int64, from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -115,18 +114,16 @@ struct RowEntryTable {
                     """), arguments: [table, first, last]) ?? false
     }
 
-    /// Adds the entry of a row that the device did not know, as the server has it. It can be read after
-    /// ``writeFresh()``.
+    /// Adds the entry of a new row as the server has it. Readable after ``writeFresh()``.
     mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         var remote = RemoteRow(generation: patch.generation ?? 1, seq: patch.seq ?? 0)
         remote.hear(patch, in: layout)
         fresh.add([ref.table.databaseValue, ref.id] + (try encode(remote)))
     }
 
-    /// Writes the added entries. No entry may be read before this.
+    /// Writes the added entries. Call this before reading any entry.
     mutating func writeFresh() throws { try fresh.write() }
 
-    /// Removes everything that is known of a row.
     mutating func forget(_ ref: RowRef) throws {
         try forgettingRemote.execute([ref.table.databaseValue, ref.id])
         try forgettingEdit.execute([ref.table.databaseValue, ref.id])
@@ -192,8 +189,7 @@ struct RowEntryTable {
             case .original(let clock): .string(clock.description)
             }
         }
-        // The triggers add base values only to an edit whose base is not NULL. An empty object says that there are none
-        // so far.
+        // The triggers add base values only if `base` is not NULL, so an edit without any yet has an empty object.
         let base = text(edit.base) { .string($0) }
         return [
             Int64(entry.generation).databaseValue, edit.group.rawValue.databaseValue, edit.place.databaseValue,
@@ -204,7 +200,7 @@ struct RowEntryTable {
         ]
     }
 
-    /// The values of some columns as a JSON object. Null if there are no values.
+    /// The values as a JSON object, or NULL if there are none.
     private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
         if values.isEmpty { return .null }
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }
