@@ -20,7 +20,6 @@ extension AppTables {
         }
     }
 
-    /// The rows to which a row with these values refers.
     func owners(by values: JSONObject, in table: AppTable) -> [RowRef] {
         table.layout.columns.compactMap { owner(by: $0, values[$0.name]) }
     }

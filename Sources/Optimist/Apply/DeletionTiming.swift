@@ -3,10 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Decides whether a received deletion is too early for the rows that refer to the deleted row (R2).
+/// Decides whether a received deletion is too early for the rows below it (R2).
 ///
 /// SQLite would delete those rows or empty their references. So the deletion waits while a later page, or the answer to
-/// a push, may still move those rows elsewhere.
+/// a push, may still move them elsewhere.
 struct DeletionTiming {
     let door: Door
     let context: PageContext
@@ -19,8 +19,6 @@ struct DeletionTiming {
         return try areRestored(rowsBelow(ref), besides: &met)
     }
 
-    /// Whether any row below holds the deletion back.
-    ///
     /// - Parameter seen: The deleted rows already visited, so that a cycle of rows does not wait for itself.
     private func isHeldBack(_ ref: RowRef, at seq: Int64?, besides seen: inout Set<RowRef>) throws -> Bool {
         guard seen.insert(ref).inserted else { return false }
@@ -40,7 +38,7 @@ struct DeletionTiming {
         }
     }
 
-    /// The parked deletion of a row without unsent edits. A row merged into another one does not count as deleted.
+    /// The parked deletion of a row without unsent edits. A merged row does not count as deleted.
     private func waitingDeletion(of entry: RowEntry) throws -> Tombstone? {
         guard !entry.isPending, case .deleted(let end)? = try ParkedRows(door.db).content(entry.ref),
             end.mergedInto == nil
@@ -54,8 +52,7 @@ struct DeletionTiming {
             || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
     }
 
-    /// Whether a row that would be deleted too is being restored. The server decides about it once it has the row
-    /// again.
+    /// Whether a row that would be deleted too is being restored, so that the server has yet to decide about it.
     private func areRestored(_ rows: [Child], besides met: inout Set<RowRef>) throws -> Bool {
         for child in rows where child.referrer.onDelete == .cascade && met.insert(child.ref).inserted {
             guard let below = try self.below(child), below.entry.wasOnServer, !below.isMoved else { continue }
@@ -65,7 +62,6 @@ struct DeletionTiming {
         return false
     }
 
-    /// The rows that SQLite would delete or change with a row.
     private func rowsBelow(_ ref: RowRef) throws -> [Child] {
         try door.tables.children(of: ref, door.references).filter { $0.referrer.onDelete != .restrict }
     }

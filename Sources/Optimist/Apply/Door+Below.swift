@@ -5,9 +5,9 @@ import OptimistWire
 
 /// Deletes a row, and handles the rows that the app's foreign keys delete or change with it (R2).
 ///
-/// Unsent values of those rows go to the journal first. The server applies the same rules to its own rows, and reports
-/// each deletion. But if it never had the deleted life, it leaves the rows below as they are. The device then parks
-/// them until the row above is there again.
+/// Unsent values of those rows go to the journal first. The server applies the same rules to its own rows. But if it
+/// never had the deleted life, it leaves the rows below as they are, and the device parks them until the row above is
+/// there again.
 extension Door {
     private struct Fall {
         /// The deleted rows, and whether the server has deleted each.
@@ -20,7 +20,6 @@ extension Door {
     mutating func delete(_ ref: RowRef, _ reason: Passage.Deletion) throws {
         guard let table = tables[ref.table] else { return }
         if case .united(let winner) = reason, try unite(ref, with: RowRef(table: ref.table, id: winner)) { return }
-        // Without referring tables there is nothing to undo.
         if references.referrers(to: table.layout.name).isEmpty { return try table.delete(ref.id) }
         let former = self
         do {
@@ -60,7 +59,7 @@ extension Door {
         let below = RowBelow(entry, by: child.referrer)
         switch below.fate {
         case .stays:
-            // The row refers to this one only by an edit that is taken back. Its server version is parked.
+            // Only an unsent edit refers to this row. The server's version is parked.
             guard rowsSetAside.contains(child.ref) else { return }
             try go(&entry, child, with: parent, &fall)
             try child.table.delete(child.ref.id)
@@ -122,17 +121,16 @@ extension Door {
         try entries.save(entry)
     }
 
-    /// Whether the server's version of the row is parked, elsewhere or in a later life. References are then to that
-    /// version.
+    /// Whether the server's version of the row is parked, elsewhere or in a later life. References are then to that.
     private func isThereAgain(_ entry: RowEntry) throws -> Bool {
         guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
         return patch.generation ?? 1 >= entry.generation
     }
 
-    /// Gives up a row that is deleted with another one, so that whatever a page brings of it counts as new.
+    /// Gives up a row that is deleted with another one, so that pages bring it as new.
     ///
-    /// On the server the row may be alive, below a life of its parent that is unsent here or in a later page. If the
-    /// server lost the row, and a refused row takes it along here, another device may have sent it again.
+    /// On the server it may be alive, below a life of its parent that is unsent here or in a later page. If the server
+    /// lost it, and a refused row takes it along here, another device may have sent it again.
     private mutating func giveUp(_ entry: inout RowEntry, _ fall: Fall) {
         if entry.isPending, !entry.isKnownToServer {
             if !fall.isTakingBack { return entry.loseUnsentLife() }
@@ -146,8 +144,7 @@ extension Door {
         if entry.isAlive { entry.remote.withdraw() }
     }
 
-    /// Parks the server's version of a row until its parent is there again. There is none if the server has lost or
-    /// deleted the row.
+    /// Parks the server's version of a row, if it has one, until the row's parent is there again.
     private func parkServed(_ entry: inout RowEntry, below parent: RowRef, in table: AppTable) throws {
         guard entry.isAlive, entry.isKnownToServer, !entry.isRestored, !entry.hasOutlivedItsEnd,
             let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)

@@ -3,11 +3,9 @@
 import GRDB
 import OptimistWire
 
-/// Merges two rows after the server has merged them by a unique index (M6). References to the loser become references
-/// to the winner.
+/// Merges rows that the server has merged by a unique index (M6). References to the loser become references to the
+/// winner.
 extension Door {
-    /// Redirects the references to one row to another.
-    ///
     /// - Throws: `DatabaseError` of a constraint.
     func repoint(from loser: RowRef, to winner: DatabaseValue) throws {
         guard let table = tables[loser.table] else { return }
@@ -21,10 +19,9 @@ extension Door {
         }
     }
 
-    /// Removes the loser. It stands in for a winner that the device has not received yet.
+    /// Removes the loser, or makes it stand in for a winner that the device has not received yet.
     ///
-    /// - Returns: False if a constraint forbids it. For example, references to a winner that this device has deleted
-    ///   fail.
+    /// - Returns: False if a constraint forbids it, for example because this device has deleted the winner.
     mutating func unite(_ loser: RowRef, with winner: RowRef) throws -> Bool {
         try attempt(deferring: true) { try $0.replace(loser, by: winner) } == nil
     }
@@ -37,7 +34,6 @@ extension Door {
             try db.cachedStatement(sql: "\(table.updateSQL) id = ? WHERE id = ?")
                 .execute(arguments: [winner.id, loser.id])
         }
-        // The row shows the loser's values until the winner arrives.
         try entries.save(RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent)))
     }
 }

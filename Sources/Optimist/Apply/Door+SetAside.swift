@@ -9,7 +9,6 @@ extension Door {
     /// table does not count as having it.
     ///
     /// - Parameter device: The id under which this device stamped the unsent edits.
-    /// - Returns: The row's entry.
     mutating func setAside(_ passage: Passage, _ reason: ParkedReason, device: String) throws -> RowEntry {
         guard let table = tables[passage.ref.table] else { return passage.before }
         try record(Journal.Loss(passage.rendering, of: passage.before, in: table), passage)
@@ -46,7 +45,7 @@ extension Door {
         return parked
     }
 
-    /// Parks an answer, unless a later version from a page is already parked.
+    /// A later version from a page stays parked.
     private func park(_ content: RemotePage.Row.Content, of settled: RowEntry, _ reason: ParkedReason) throws {
         let parked = ParkedRows(db)
         if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {
@@ -55,8 +54,7 @@ extension Door {
         try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
     }
 
-    /// The full server row with the values that an answer sets. Deletions in the same answer may remove the row from
-    /// the table before those values fit.
+    /// The server's full row, in case a deletion in the same answer removes the row before these values fit.
     private func served(_ values: JSONObject, _ settled: RowEntry, in table: AppTable) throws -> JSONObject? {
         guard let present = try table.values(settled.ref.id) else { return nil }
         var whole = settled.served(present, in: table.layout)
@@ -66,7 +64,7 @@ extension Door {
 
     // MARK: - Deletions
 
-    /// Parks the deletion of a row. Until it can be applied, the row stays without its unsent edits.
+    /// Parks a deletion. Until it is applied, the row stays without its unsent edits.
     private mutating func parkDeletion(
         _ passage: Passage, in table: AppTable, _ reason: ParkedReason, device: String
     ) throws -> RowEntry {
@@ -82,15 +80,13 @@ extension Door {
         return waiting
     }
 
-    /// Returns the entry without its unsent edits, and puts the server's values into the app's table if its constraints
-    /// allow that.
+    /// The entry without its unsent edits. The app's table gets the server's values if its constraints allow that.
     private mutating func withoutUnsent(_ before: RowEntry, in table: AppTable) throws -> RowEntry {
         var (entry, clean) = (before, before)
         clean.becomeClean()
         guard before.wasOnServer, let values = try table.values(before.ref.id),
             let taken = entry.takeBack(values, current: nil, in: table.layout), taken.rendering.change != .delete
         else { return clean }
-        // The server has deleted what it had lost, so it is no longer sent.
         entry.becomeClean()
         let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
         if try attempt(deferring: true, { try $0.make(passage, in: table) }) == nil { return entry }
@@ -101,7 +97,7 @@ extension Door {
 }
 
 extension RowPatch {
-    /// The row with the values that a later answer sets.
+    /// The row with the values of a later answer.
     func taking(_ answer: RowPatch, in layout: TableLayout) -> RowPatch {
         var patch = self
         for (name, value) in answer.values {

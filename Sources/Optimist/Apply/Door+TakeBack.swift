@@ -5,10 +5,8 @@ import OptimistWire
 
 /// Returns pending rows to the server's versions (V5).
 extension Door {
-    /// Returns rows to the server's versions.
-    ///
-    /// It tries all rows together, then again with their unique values freed for an exchange, and then row by row.
-    /// Server values that still do not fit are parked.
+    /// Tries all rows together, then again with their unique values freed for an exchange, and then one by one. Server
+    /// values that still do not fit are parked.
     ///
     /// - Parameter device: The id under which this device stamped the unsent edits.
     /// - Returns: The rows that cannot be removed, unchanged, each with the reason.
@@ -51,7 +49,7 @@ extension Door {
         return stuck
     }
 
-    /// Passes a row. If it does not fit and must be received again, it stays in the app's table until then.
+    /// A row that does not fit and must be received again stays in the app's table until then.
     private mutating func tryPassOrWait(_ row: TakenBack) throws -> DatabaseError? {
         guard let obstacle = try tryPass(row.passage) else { return nil }
         guard row.mustBeReceived else { return obstacle }

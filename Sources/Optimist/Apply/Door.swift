@@ -4,10 +4,10 @@ import GRDB
 import OptimistWire
 
 /// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row passes it (R4).
+/// Only the user's writes and the new rows of a first sync (``RowApplication``) do not.
 ///
 /// A row passes as a unit: its table, the rows below a deleted one, the journal, the values of unknown columns, and the
-/// entry change together or not at all. There are two ways around the door: the user's own writes, and the new rows of
-/// a first sync (``RowApplication``).
+/// entry change together or not at all.
 ///
 /// Invariant: after each row, its entry describes what the app's table shows of it. Unique values are replaced only
 /// within ``RowWork/exchanging(_:_:)``.
@@ -15,19 +15,19 @@ struct Door {
     let db: Database
     let tables: AppTables
     let references: ReferenceGraph
-    /// The device's time, in milliseconds since 1970.
+    /// The device's time, since 1970.
     let milliseconds: Int64
     /// All ids that this device has had.
     let ownDevices: Set<String>
     var entries: RowEntryTable
-    /// This device's values that deletions in the page have ended unread. One deletion may cascade to another row of
-    /// the page before that row's turn.
+    /// This device's values that the page's deletions end unread, noted because one deletion may cascade to another row
+    /// of the page before that row's turn.
     var endedUnread: [RowRef: UnreadClocks] = [:]
-    /// Unique values that are temporarily replaced. The journal needs the originals.
+    /// Temporarily replaced values. The journal needs the originals.
     fileprivate(set) var vacancy: Vacancy?
-    /// The rows being taken back together that have not passed yet. Cascades do not treat them as rows below.
+    /// The rows taken back together that have yet to pass. Cascades do not treat them as rows below.
     var takingBack: Set<RowRef> = []
-    /// Rows taken back that could not pass. Their server versions are parked.
+    /// Rows taken back that did not fit. Their server versions are parked.
     var rowsSetAside: Set<RowRef> = []
     /// Rows that the device must receive again, for the caller to request.
     var toReceive: [RowRef] = []
@@ -43,8 +43,6 @@ struct Door {
         entries = try RowEntryTable(db)
     }
 
-    /// Passes a row.
-    ///
     /// - Throws: `DatabaseError` of a constraint. The row is then unchanged.
     mutating func pass(_ passage: Passage) throws {
         guard let table = tables[passage.ref.table] else { return }
@@ -68,8 +66,6 @@ struct Door {
         }
     }
 
-    /// Passes a row if the app's constraints allow it.
-    ///
     /// - Returns: The constraint's error. Nil if the row has passed.
     mutating func tryPass(_ passage: Passage) throws -> DatabaseError? {
         // A failed statement changes nothing, unless a foreign key is checked later.
@@ -85,7 +81,7 @@ struct Door {
     /// Changes the app's table only.
     ///
     /// - Returns: False if the table lacks the row, for example after a cascade, and the event did not report all of
-    ///   it. The server still has it.
+    ///   it.
     @discardableResult
     mutating func make(_ passage: Passage, in table: AppTable) throws -> Bool {
         let id = passage.ref.id
@@ -104,7 +100,6 @@ struct Door {
         return true
     }
 
-    /// Keeps the user's losses in the journal (M7).
     func record(_ loss: Journal.Loss?, _ passage: Passage) throws {
         let journal = Journal(db)
         if let loss { try journal.record(loss, of: passage.ref, at: milliseconds) }
@@ -117,7 +112,7 @@ struct Door {
         try journal.record(passage.ref, reason: .overwritten, mine: mine, theirs: theirs, at: milliseconds)
     }
 
-    /// Keeps the row's values of columns that this app does not know (L1).
+    /// Keeps values of columns that this app does not know (L1).
     mutating func noteUnknown(_ passage: Passage, in table: AppTable) throws {
         guard let told = passage.told else { return }
         let unknown = UnknownColumns(db)
@@ -142,7 +137,7 @@ struct Door {
 
 // MARK: - Attempts
 
-/// Work whose in-memory state is restored when its savepoint is rolled back.
+/// Work whose in-memory state is restored after a rollback.
 protocol RowWork {
     var door: Door { get set }
 }
@@ -159,7 +154,7 @@ extension RowWork {
     ///
     /// - Parameters:
     ///   - rows: Rows that may exchange their unique values.
-    ///   - deferring: Whether foreign keys are checked at the end of the work, not when their declaration says.
+    ///   - deferring: Whether all foreign keys are checked at the end of the work.
     /// - Returns: The constraint's error. Nil if the work was kept.
     mutating func attempt(
         exchanging rows: [RowRef] = [], deferring: Bool = false, _ work: (inout Self) throws -> Void

@@ -10,7 +10,7 @@ import OptimistWire
 /// that parent. If all rows fit, the deletions follow.
 ///
 /// The remaining rows are tried cycle by cycle, each after the rows that it needs: its parents, the holders of its
-/// unique values and, for a deletion, the rows that refer to it. So one obstacle stops only its own cycle, and a moved
+/// unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a moved
 /// row is put before its former parent is deleted. Rows that fit may admit others, so this repeats until nothing
 /// changes.
 ///
@@ -20,11 +20,10 @@ struct Fitting: RowWork {
     private let db: Database
     private let parked: ParkedRows
     private let needs: RowNeeds
-    /// The rows of the page that are not applied yet. Retries use these, not the parked copies.
+    /// The page's rows that are not applied yet. Retries use these, not the parked copies.
     private var received: [RowRef: ReceivedRow] = [:]
-    /// The rows that were applied since ``received`` was last updated.
+    /// The rows applied since ``received`` was last updated.
     private var applied: [RowRef] = []
-    /// Whether any row may be parked, so that applied rows must be removed from there.
     private var hasParked = false
 
     var door: Door {
@@ -46,8 +45,6 @@ struct Fitting: RowWork {
         needs = RowNeeds(tables: rows.door.tables, references: rows.door.references)
     }
 
-    /// Applies these rows and the parked ones as far as they fit, and parks the rest.
-    ///
     /// - Parameter some: If a row occurs twice, the later version counts.
     mutating func fit(_ some: [ReceivedRow]) throws {
         var latest: [RowRef: Int] = [:]
@@ -66,8 +63,6 @@ struct Fitting: RowWork {
         }
     }
 
-    /// The parked rows that may fit now.
-    ///
     /// - Parameter others: Rows about to be tried. Rows that wait for one of them are included.
     private mutating func ready(besides others: [RowRef] = []) throws -> [ReceivedRow] {
         for ref in applied { received[ref] = nil }
@@ -80,16 +75,14 @@ struct Fitting: RowWork {
 
     // MARK: - Together
 
-    /// Applies as many rows as fit together.
-    ///
     /// - Returns: The rows to try next. Misfits are parked, unless they cannot be identified.
     private mutating func fitTogether(_ some: [ReceivedRow]) throws -> [ReceivedRow] {
         var (next, orphans): ([ReceivedRow], [Misfit]) = (some, [])
         while !next.isEmpty {
             guard let more = try putTogether(next, without: orphans, isAll: next.count == some.count) else { break }
             if more.isEmpty {
-                // A foreign key fails for a reason that no row shows, such as a parent in a table that does not sync.
-                // Usually a row that has waited before is to blame. If not, each cycle is tried by itself.
+                // No row shows why a foreign key fails. Its parent may be in a table that does not sync. Usually a row
+                // that has waited is to blame. If not, each cycle is tried by itself.
                 let fresh = next.filter { !$0.hasWaited }
                 if fresh.isEmpty || fresh.count == next.count { return some }
                 next = fresh
@@ -103,10 +96,8 @@ struct Fitting: RowWork {
         return try ready()
     }
 
-    /// Puts rows in a savepoint, which is rolled back if a foreign key does not hold at its end.
-    ///
-    /// The deletions follow only if all rows fit, because a row that does not may still be below a deleted one.
-    /// Otherwise they wait for the cycles.
+    /// Puts rows in a savepoint, which is rolled back if a foreign key does not hold at its end. The deletions follow
+    /// only if all rows fit, because a misfit may still be below a deleted row.
     ///
     /// - Parameters:
     ///   - former: The rows known to lack a parent.
@@ -151,7 +142,7 @@ struct Fitting: RowWork {
         _ = try fitCycles(among: some)
     }
 
-    /// Applies rows one by one. A misfit is parked immediately, so that later deletions see it.
+    /// Parks a misfit immediately, so that later deletions see it.
     ///
     /// - Returns: Whether all rows fit.
     private mutating func place(_ some: [ReceivedRow]) throws -> Bool {
@@ -191,9 +182,7 @@ struct Fitting: RowWork {
 
     // MARK: - Cycle by cycle
 
-    /// Applies each cycle of rows that fits, and parks the others. Puts precede deletions.
-    ///
-    /// - Returns: Whether any cycle fit.
+    /// Applies each cycle of rows that fits, and parks the others. Returns whether any fit.
     private mutating func fitCycles(among some: [ReceivedRow]) throws -> Bool {
         let places = Dictionary(zip(some.map(\.ref), some.indices), uniquingKeysWith: { $1 })
         let needed = try some.map { row in try needs.needs(of: row).compactMap { places[$0] } }
@@ -206,7 +195,7 @@ struct Fitting: RowWork {
         return hasFitted
     }
 
-    /// Applies all rows of a cycle or none. Rows of a cycle may exchange their unique values.
+    /// Applies all rows of a cycle or none. They may exchange their unique values.
     private mutating func fit(cycle: [ReceivedRow]) throws -> Bool {
         var reasons: [RowRef: ParkedReason] = [:]
         let parked = hasParked ? parked : nil
@@ -214,7 +203,7 @@ struct Fitting: RowWork {
             for row in cycle.filter(\.isAlive) + cycle.filter({ !$0.isAlive }) {
                 reasons[row.ref] = try Self.apply(row, by: &rows, removingFrom: parked)
             }
-            // A single misfit has changed nothing, so it does not need a rollback.
+            // A single misfit has changed nothing.
             if cycle.count > 1, !reasons.isEmpty { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT) }
         }
         if obstacle == nil, reasons.isEmpty {
@@ -232,7 +221,7 @@ struct Fitting: RowWork {
         return false
     }
 
-    /// The rows that a row refers to in the app's table, including by unsent edits.
+    /// The rows that a row refers to in the app's table, also by unsent edits.
     private func parents(of ref: RowRef) throws -> [RowRef] {
         guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return [] }
         return door.tables.owners(by: values, in: table)

@@ -13,9 +13,8 @@ struct Journal {
     init(_ db: Database) { self.db = db }
 
     /// - Parameters:
-    ///   - mine: The columns that the user had edited.
     ///   - theirs: The values that replaced the user's. Nil if the row was deleted.
-    ///   - whole: Every column of a deleted row, so that the app can create the row again.
+    ///   - whole: Every column of a deleted row, so that the app can create it again.
     func record(
         _ ref: RowRef, reason: Conflict.Reason, mine: JSONObject, theirs: JSONObject? = nil, whole: JSONObject? = nil,
         at milliseconds: Int64
@@ -36,22 +35,17 @@ struct Journal {
             ref, reason: loss.reason, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
     }
 
-    /// The user's values that a row loses at the end of its life, or to another device that had not read them. Read it
-    /// before the row changes.
+    /// The user's values that a row loses at its end, or to another device that had not read them.
     struct Loss {
         let reason: Conflict.Reason
         let mine: JSONObject
-        /// The values of the next life, if there is one, or the values that replace the user's.
+        /// The values of the next life, or those that replace the user's.
         let theirs: JSONObject?
         /// Nil if the row lives on.
         let whole: JSONObject?
 
-        /// Reads the user's loss. Nil if there is none: values that the row keeps (M5) and values that no user wrote
-        /// are not lost.
-        ///
-        /// - Parameters:
-        ///   - entry: The row's entry before the change.
-        ///   - vacancy: Temporarily replaced values.
+        /// Reads the loss before the row changes. Nil if there is none: values that the row keeps (M5) and values that
+        /// no user wrote are not lost.
         init?(_ rendering: Rendering, of entry: RowEntry, in table: AppTable, besides vacancy: Vacancy? = nil) throws {
             guard rendering.lost != 0, let values = try table.values(entry.ref.id) else { return nil }
             let present = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
@@ -71,7 +65,7 @@ struct Journal {
             whole = rendering.endsLife ? present : nil
         }
 
-        /// The user's loss when a later version replaces a parked row. Nil if that version has the same values (M5).
+        /// The loss when a later version replaces a parked row. Nil if that version has the same values (M5).
         init?(_ columns: [String], of parked: RowPatch, by later: RemotePage.Row.Content) {
             let next: JSONObject? = if case .row(let patch) = later { patch.values } else { nil }
             let lost = columns.filter { column in

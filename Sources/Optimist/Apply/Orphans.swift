@@ -3,18 +3,18 @@
 /// The rows of a page whose parents are missing, and the rows below them. Pure.
 struct Orphans {
     private var rows: [(row: RowRef, parents: [RowRef])] = []
-    /// The parent that each orphan lacks: the first in the order of its columns.
+    /// The parent that each orphan lacks: the first by the order of its columns.
     private(set) var missing: [RowRef: RowRef] = [:]
 
     mutating func add(_ row: RowRef, below parents: [RowRef]) { rows.append((row, parents)) }
 
-    /// Finds the rows whose parents are missing even with all rows of the page put.
+    /// Call this while all rows of the page are put.
     mutating func find(_ isHere: (RowRef) throws -> Bool) rethrows {
         for (row, parents) in rows { missing[row] = try parents.first { try !isHere($0) } }
     }
 
-    /// Adds the rows below orphans. An orphan that remains in the app's table after the rollback still serves as a
-    /// parent, so the rows below it fit.
+    /// Adds the rows below orphans, after the rollback. An orphan that is still in the app's table serves as their
+    /// parent.
     mutating func addRowsBelow(_ isHere: (RowRef) throws -> Bool) rethrows {
         var children: [RowRef: [RowRef]] = [:]
         for (row, parents) in rows { for parent in parents { children[parent, default: []].append(row) } }

@@ -4,10 +4,9 @@
 struct PageContext: Sendable {
     /// Whether later pages bring changes that the server already has.
     var hasMore = false
-    /// The numbers of the tables that later pages still change. If ``hasMore`` is true, later pages may change any
-    /// table.
+    /// The tables that later pages still change. If ``hasMore``, they may change any table.
     var lagging: Set<Int64> = []
-    /// The server's last transaction when the rows were read. Nil if unknown.
+    /// The server's last transaction when it read the rows. Nil if unknown.
     var head: Int64?
 
     /// Whether later pages may bring more of the changes up to a transaction. A page read before a push may arrive

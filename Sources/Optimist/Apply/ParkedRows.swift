@@ -3,10 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_parked`: server rows that do not fit the app's tables yet (R4), or wait for the server's
-/// answer to an unsent change of the same row.
+/// Reads and writes `optimist_parked`: server rows that do not fit the app's tables yet (R4), or wait for the answer to
+/// an unsent change of the same row.
 ///
-/// Invariant: the entry of a parked row does not count the parked values as shown, so a retry sees them as new.
+/// Invariant: a parked row's entry does not count the parked values as shown, so a retry sees them as new.
 struct ParkedRows {
     let db: Database
 
@@ -18,7 +18,7 @@ struct ParkedRows {
         }
     }
 
-    /// Parks a row in its wire form. A later version of the row replaces it.
+    /// A later version of the row replaces the parked one.
     ///
     /// - Parameter parent: The missing row that it refers to. Nil if there is another obstacle.
     func park(_ row: ReceivedRow, reason: ParkedReason, awaiting parent: RowRef?) throws {
@@ -37,7 +37,7 @@ struct ParkedRows {
         ])
     }
 
-    /// Replaces the content of a parked row, but not what the row waits for.
+    /// Replaces the content, but not what the row waits for.
     func replace(with patch: RowPatch, at ref: RowRef) throws {
         try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
             .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
@@ -49,7 +49,6 @@ struct ParkedRows {
         return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
     }
 
-    /// Whether the row is parked as deleted.
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
         if case .deleted? = try content(ref) { true } else { false }
     }
@@ -59,7 +58,6 @@ struct ParkedRows {
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
-    /// Whether a row is parked as of a later server transaction.
     func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
         try content(ref).map { $0.version.seq > seq } ?? false
     }
@@ -71,7 +69,7 @@ struct ParkedRows {
         }
     }
 
-    /// Whether the row would have to wait again: see ``RowEntry/isAbove(_:at:)``.
+    /// The SQL form of ``RowEntry/isAbove(_:at:)``.
     private static let isBelowUnsent = """
         reason = \(ParkedReason.Kind.belowUnsent.rawValue) AND EXISTS (SELECT 1 FROM optimist_edit e \
         LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id \
@@ -85,8 +83,8 @@ struct ParkedRows {
             .execute(arguments: [ref.table, ref.id])
     }
 
-    /// The rows to retry: rows without a missing parent, rows whose parent has arrived, and rows that wait for one of
-    /// these. Rows without a missing parent come first, in the order of the server's transactions.
+    /// The rows to retry: rows without a missing parent, by server transaction, then rows whose parent has arrived, and
+    /// rows that wait for one of these.
     ///
     /// - Parameters:
     ///   - others: Rows about to be applied. Rows that wait for one of them are included.
@@ -175,8 +173,7 @@ struct ParkedRows {
 }
 
 extension RemotePage.Row.Content {
-    /// The life and the server's transaction of the content. A transaction of zero means none, for example if the
-    /// content is only part of the row.
+    /// The life and the server transaction. Zero means none, for example if the content is only part of the row.
     var version: (life: Int, seq: Int64) {
         switch self {
         case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)

@@ -3,14 +3,13 @@
 import GRDB
 import OptimistWire
 
-/// The result of an event for one row: its entry before and after, and the rendering.
+/// An event's result for one row.
 struct Passage {
     let before: RowEntry
     var entry: RowEntry
     let rendering: Rendering
     var deletion = Deletion.byServer
-    /// What the event reported of the row, for unknown columns, and to put a full row where the app's table lacks the
-    /// row.
+    /// The reported row, for its unknown columns, and to put the full row where the app's table lacks it.
     var told: RemotePage.Row.Content?
     /// Whether ``told`` is all that the server has of the row.
     var isWhole = false
@@ -21,12 +20,12 @@ struct Passage {
 
     enum Deletion {
         case byServer
-        /// A page reports that the server has merged the row into another one, which is here.
+        /// A page reports that the server merged the row into another one, which is here.
         case merged(into: DatabaseValue)
-        /// An answer reports that the server has merged the row into another one. The row stands in for it until a page
-        /// brings it.
+        /// An answer reports that the server merged the row into another one, for which it stands in until a page
+        /// brings that.
         case united(with: DatabaseValue)
-        /// The user's own row is taken back. This does not delete the server's versions of the rows below it.
+        /// The user's own row is taken back, which does not delete the server's rows below it.
         case takenBack
     }
 }

@@ -5,7 +5,7 @@ import OptimistWire
 extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
 
-    /// The clocks of the values that were replaced unread.
+    /// The clocks of values that were replaced unread.
     var unread: UnreadClocks {
         switch self {
         case .row(let patch): patch.unread
@@ -13,7 +13,7 @@ extension RemotePage.Row.Content {
         }
     }
 
-    /// The content, with unread values of these devices only.
+    /// Keeps unread values of these devices only.
     func tellingUnread(of devices: Set<String>) -> Self {
         switch self {
         case .row(var patch) where !patch.unread.isEmpty:
@@ -31,26 +31,24 @@ extension RemotePage.Row.Content {
 struct ReceivedRow: Sendable {
     let ref: RowRef
     let content: RemotePage.Row.Content
-    /// Whether the row was parked. A row parked by an answer or a cascade has only the columns that this app knows.
+    /// Whether the row was parked. If an answer or a cascade parked it, it has only columns that this app knows.
     var hasWaited = false
 
     var isAlive: Bool { content.isAlive }
 
-    /// Whether a resync did not bring the row.
     var isMissing: Bool { if case .deleted(let tombstone) = content { tombstone.isMissing } else { false } }
 
-    /// Whether the content is the full row. An answer has only a part, and so does a value that was kept until a
-    /// migration added its column.
+    /// False for the columns of an answer, and for a value kept until a migration added its column.
     var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
 
-    /// The wire id of the row into which the server has merged this one.
+    /// The wire id of the row into which the server merged this one.
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
     }
 }
 
 extension Tombstone {
-    /// Whether a resync did not bring the row, although the server has not reported its deletion. The server may have
-    /// the row again later, in its first life and as of any transaction.
+    /// Whether a resync did not bring the row, although the server has not reported its deletion. It may have the row
+    /// again later, in its first life and as of any transaction.
     var isMissing: Bool { seq == nil && clock == nil }
 }

@@ -2,11 +2,9 @@
 
 import OptimistWire
 
-/// Values of this device that another one replaced or ended unread (M7), for rows that the app's table no longer shows
-/// when their page is applied.
+/// Values of this device that another one replaced or ended unread (M7), in rows that the app's table no longer shows.
 extension RowApplication {
-    /// Notes this device's values that the rows' deletions end unread. One deletion may cascade to another row of the
-    /// page before that row's turn.
+    /// See ``Door/endedUnread``.
     mutating func noteUnread(_ rows: [ReceivedRow]) {
         for row in rows where !row.isAlive {
             let unread = row.content.unread.of(devices: door.ownDevices)
@@ -14,7 +12,7 @@ extension RowApplication {
         }
     }
 
-    /// Removes parked rows that have later versions in the page. The journal keeps values replaced unread.
+    /// Removes parked rows with later versions in the page. The journal keeps values replaced unread.
     func forgetParked(_ rows: [ReceivedRow]) throws {
         let parked = ParkedRows(door.db)
         if try parked.isEmpty { return }
@@ -31,7 +29,7 @@ extension RowApplication {
         guard !unread.isEmpty, let table = door.tables[row.ref.table],
             case .row(let patch)? = try ParkedRows(door.db).content(row.ref)
         else { return nil }
-        // Confirmed values are in the app's table. The journal takes them from there.
+        // The journal takes confirmed values from the app's table.
         let known = try door.entries.entry(row.ref)?.remote.presence.columns ?? 0
         let columns = table.layout.columns.filter { column in
             guard !column.isCounter, known & column.mask == 0, let mine = patch.clocks?[column.name] else {

@@ -8,9 +8,9 @@ struct RowApplication: RowWork {
     var door: Door
     let context: PageContext
     private let device: String
-    /// The tables that have no row of this page yet, so that rows need not be looked up.
+    /// The tables without any row of this page, so that lookups are unnecessary.
     private var fresh: Set<Int64> = []
-    /// Whether the entries of rows in fresh tables are collected and written together.
+    /// Whether entries in fresh tables are collected and written together.
     private var gathersEntries = false
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64, _ context: PageContext) throws {
@@ -19,11 +19,11 @@ struct RowApplication: RowWork {
         device = try DeviceIdentity.current(in: db)
     }
 
-    /// Sorts the rows of a page's known tables: living rows in page order, then merged rows, then deleted rows.
+    /// Sorts the page's rows of known tables: living rows in page order, then merged rows, then deleted rows.
     ///
     /// Merged and deleted rows are sorted children first. Within a table, the server lists a row before the rows
-    /// deleted with it, so deleted rows are reversed. SQLite then has no cascades to follow, which would be slow for
-    /// many levels.
+    /// deleted with it, so the order is reversed. SQLite then has no cascades to follow, which would be slow for many
+    /// levels.
     func inOrder(_ rows: some Collection<RemotePage.Row>) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
         var merged: [ReceivedRow] = []
@@ -44,8 +44,8 @@ struct RowApplication: RowWork {
 
     func rank(_ row: ReceivedRow) -> Int { door.references.ranks[row.ref.table] ?? 0 }
 
-    /// Finds the tables that have no row of a page. In a first sync that is all of them, and lookups would take a third
-    /// of the time. If the page has a row twice, its table is not fresh.
+    /// Finds the tables without any row of a page. In a first sync that is all of them, and lookups would take a third
+    /// of the time. A table with a repeated row is not fresh.
     mutating func lookAhead(_ rows: [RemotePage.Row]) throws {
         var spans: [Span] = []
         for row in rows {
@@ -70,7 +70,6 @@ struct RowApplication: RowWork {
         let table: String
         var first: String
         var last: String
-        /// Whether each id is greater than the one before.
         var isInOrder = true
 
         mutating func extend(to id: String) {
@@ -88,7 +87,7 @@ struct RowApplication: RowWork {
         return rows.contains { $0.table == table && !ids.insert($0.id).inserted }
     }
 
-    /// Applies rows, and parks those that must wait. May be called only while no other row is parked.
+    /// Applies rows, and parks those that must wait. Call this only while no other row is parked.
     ///
     /// - Throws: `DatabaseError` of a constraint. All rows before the misfit are then applied.
     mutating func apply(_ rows: [ReceivedRow]) throws {
@@ -98,7 +97,7 @@ struct RowApplication: RowWork {
             for row in rows {
                 switch try apply(row) {
                 case .waiting(let reason): try ParkedRows(door.db).park(row, reason: reason, awaiting: nil)
-                // The deletion of another row may have parked an older version of this row.
+                // The deletion of another row may have parked an older version.
                 case .shown: if !row.isAlive { try ParkedRows(door.db).remove(row.ref) }
                 }
             }
@@ -109,8 +108,7 @@ struct RowApplication: RowWork {
         try door.entries.writeFresh()
     }
 
-    /// Applies a row, unless it must wait although it breaks no constraint.
-    ///
+    /// - Returns: Whether the row must wait although it breaks no constraint.
     /// - Throws: `DatabaseError` of a constraint. The row is then unchanged.
     mutating func apply(_ row: ReceivedRow) throws -> Placement {
         guard let table = door.tables[row.ref.table] else { return .shown }
@@ -131,7 +129,7 @@ struct RowApplication: RowWork {
             }
         if rendering.change == .delete, try mustWait(row) { return .waiting(.deletionTooSoon) }
         var passage = Passage(before: before, entry: entry, rendering: rendering)
-        // If the row waits, its values of unknown columns are kept only for a new life.
+        // A waiting row's values of unknown columns are kept only for a new life.
         if rendering.placement == .shown || row.content.version.life == entry.remote.generation {
             passage.told = row.content
             passage.isWhole = row.isWhole && !row.hasWaited
@@ -148,7 +146,7 @@ struct RowApplication: RowWork {
         return try DeletionTiming(door: door, context: context).isTooSoon(deletionOf: row.ref, at: tombstone.seq)
     }
 
-    /// Applies a row of a fresh table. If it does not fit, a retry looks it up like any other.
+    /// If the row does not fit, a retry looks it up like any other.
     private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
         do {
             try table.put(patch.values, at: ref.id)

@@ -2,16 +2,16 @@
 
 /// A row that refers to a deleted row, and the deletion's effect on it (R2). Pure.
 ///
-/// The server applies the actions of its foreign keys to its own rows and reports each result. So this type decides
-/// only about changes that the server does not know or has not reported yet.
+/// The server applies its foreign keys to its own rows and reports each result. So this decides only about changes that
+/// the server does not know or has not reported yet.
 struct RowBelow {
     let entry: RowEntry
     let layout: TableLayout
-    /// The column that refers to the deleted row.
+    /// The reference to the deleted row.
     let column: TableLayout.Column
     let onDelete: Reference.Action
 
-    /// Whether the row refers to the deleted one only because of an unsent edit.
+    /// Whether only an unsent edit makes the row refer to the deleted one.
     var isMoved: Bool { entry.wasOnServer && entry.isEdited(column) }
 
     /// Whether the deletion is too early for this row.
@@ -21,7 +21,7 @@ struct RowBelow {
     ///   - isPushUnanswered: Whether the outcome of a push is still unknown.
     ///   - mayMove: Whether a later page may bring the row above again, or move this one.
     func holdsBack(deletionAt seq: Int64?, isPushUnanswered: Bool, mayMove: Bool) -> Bool {
-        // The server may have accepted the reference after the deletion. It then refers to the next life of the row
+        // The server may have accepted the reference after the deletion, so that it refers to the next life of the row
         // above.
         if isPushUnanswered, entry.isPending, entry.sent & column.mask != 0 { return true }
         guard entry.isKnownToServer, !isMoved else { return false }
@@ -30,15 +30,13 @@ struct RowBelow {
         return onDelete == .cascade && mayMove
     }
 
-    /// The deletion's effect on the row.
     enum Fate: Equatable, Sendable {
-        /// SQLite refuses the deletion as long as this row exists.
+        /// SQLite refuses the deletion while this row exists.
         case stays
-        /// The reference becomes null.
         case refersToNothing
         /// The reference returns to the server's value.
         case returns
-        /// The row is deleted too. It had outlived its own deletion only because of the edit that it now loses.
+        /// The row is deleted, because only the lost edit had let it outlive its own deletion.
         case ends
         /// The row is deleted with the row above.
         case goes

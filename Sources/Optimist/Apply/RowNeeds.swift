@@ -4,12 +4,13 @@ import GRDB
 import OptimistWire
 
 /// Finds the rows that a received row needs before it can be put or deleted.
+///
+/// A put row needs its parents and the holders of its unique values. A deleted row needs the rows that refer to it, so
+/// that moved ones are put first, and the row that it was merged into.
 struct RowNeeds {
     let tables: AppTables
     let references: ReferenceGraph
 
-    /// A put row needs its parents and the holders of its unique values. A deleted row needs the rows that refer to it,
-    /// so that moved ones are put first, and the row that it was merged into.
     func needs(of row: ReceivedRow) throws -> [RowRef] {
         guard let table = tables[row.ref.table] else { return [] }
         if row.isAlive { return try references(of: row) + holders(of: row, in: table) }
@@ -17,13 +18,13 @@ struct RowNeeds {
         return try [winner].compactMap(\.self) + tables.children(of: row.ref, references).map(\.ref)
     }
 
-    /// The rows that the server's version refers to.
+    /// The parents of the server's version.
     func references(of row: ReceivedRow) -> [RowRef] {
         guard case .row(let patch) = row.content, let table = tables[row.ref.table] else { return [] }
         return tables.owners(by: patch.values, in: table)
     }
 
-    /// The other rows of the app's table that have the row's unique values.
+    /// Other rows of the app's table with the row's unique values.
     private func holders(of row: ReceivedRow, in table: AppTable) throws -> [RowRef] {
         guard case .row(let patch) = row.content else { return [] }
         var found: [RowRef] = []

@@ -9,7 +9,7 @@ struct TakenBack {
     let kind: SentRow.Kind
     /// The user's values.
     let mine: JSONObject
-    /// The server's row as far as it is known.
+    /// The server's row, as far as it is known.
     var server: JSONObject?
 
     var ref: RowRef { passage.ref }
@@ -42,7 +42,6 @@ struct TakenBack {
         server?.replace(with: restored)
     }
 
-    /// The values that return to the server's version. Nil if the row is removed or unchanged.
     var restored: JSONObject? {
         switch change {
         case .put(let values), .set(let values): values
@@ -50,9 +49,8 @@ struct TakenBack {
         }
     }
 
-    /// Whether the server has, or may have, a row that this device lacks afterwards, and so must receive again. Either
-    /// the user deleted the row and the server did not report it, or the app's table has nothing of the life before the
-    /// removed one.
+    /// Whether the server has, or may have, a row that this device lacks afterwards. Either the user deleted the row
+    /// and the server did not report it, or the app's table has nothing of the life before the removed one.
     var mustBeReceived: Bool {
         if kind == .delete, change == .none { return entry.isAlive || !before.isKnownToServer }
         return change == .delete && entry.isAlive
@@ -60,10 +58,10 @@ struct TakenBack {
 }
 
 extension ReferenceGraph {
-    /// The order in which rows are taken back. Rows that stay come first, parents before children, so that no cascade
-    /// deletes them. Removed rows follow, children before parents.
+    /// Rows that stay come first, parents before children, so that no cascade deletes them. Removed rows follow,
+    /// children before parents.
     ///
-    /// - Parameter rows: Within a table, each row comes after the rows that it refers to, as far as is known.
+    /// - Parameter rows: Within a table, each after the rows that it refers to, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {
         let ranked = rows.enumerated().map { (rank: (ranks[$1.ref.table] ?? 0, $0), row: $1) }
         let removed = ranked.filter { $0.row.change == .delete }.sorted { $0.rank > $1.rank }

@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Reads and writes `optimist_unknown`: values that newer apps wrote into columns that this app lacks (L1).
 ///
-/// The values wait until a migration adds the column. The device also sends them when this app replaces the row, so
-/// that an old app never erases columns that it does not know, and to a server that has lost them (L3).
+/// They wait until a migration adds the column. The device also sends them to a server that has lost them (L3), and
+/// when this app replaces the row, so that an old app never erases unknown columns.
 struct UnknownColumns {
     private let db: Database
 
@@ -18,10 +18,8 @@ struct UnknownColumns {
         }
     }
 
-    /// Keeps the values of a received row that are not in the layout.
-    ///
-    /// Values of a later life replace those of an earlier one. If the server has forgotten the later life, the earlier
-    /// one's values replace them.
+    /// Keeps a received row's values of unknown columns. A later life replaces an earlier one, and an earlier life one
+    /// that the server has forgotten.
     ///
     /// - Parameters:
     ///   - present: The row's life on this device.
@@ -46,14 +44,13 @@ struct UnknownColumns {
         try save(kept, at: ref)
     }
 
-    /// The kept values of a row that are not in the layout.
+    /// The kept values that are still unknown.
     func patch(at ref: RowRef, in layout: TableLayout) throws -> RowPatch {
         var patch = try stored(ref) ?? RowPatch()
         patch.values = JSONObject(patch.values.members.filter { layout[column: $0.key] == nil })
         return patch
     }
 
-    /// Forgets values of a life that has ended, or of an earlier one.
     func forget(_ ref: RowRef, upTo life: Int) throws {
         if let former = try stored(ref)?.generation, former <= life { try forget(ref) }
     }
@@ -63,7 +60,7 @@ struct UnknownColumns {
             .execute(arguments: [ref.table, ref.id])
     }
 
-    /// Removes and returns the kept values that are now in the layout, row by row.
+    /// Removes and returns the kept values that the layout now knows, row by row.
     func takeKnown(_ layout: TableLayout) throws -> [(ref: RowRef, patch: RowPatch)] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, row FROM optimist_unknown WHERE tbl = ?", arguments: [layout.number])
@@ -108,25 +105,22 @@ extension ColumnClocks {
 }
 
 extension RowApplication {
-    /// Fills new columns with the values kept for them. A row that this device has replaced since takes the values into
-    /// its new life, and sends them with it.
+    /// Fills new columns with the kept values. A row that this device has since replaced sends them with its new life.
     mutating func applyUnknown(of layout: TableLayout) throws {
         let (table, parked) = (AppTable(layout: layout, db: door.db), ParkedRows(door.db))
         for (ref, patch) in try UnknownColumns(door.db).takeKnown(layout) {
             guard var entry = try door.entries.entry(ref), entry.isAlive else { continue }
             var patch = patch
             let isUnsent = !entry.isKnownToServer || entry.isRestored
-            // The values are not of the server's present life. A page brings those.
+            // A page brings the values of the server's present life.
             if entry.wasOnServer, patch.generation != entry.generation { continue }
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {
-                // The full row will arrive. If it is parked already, the parked version has only the columns known at
-                // that time.
+                // The full row will arrive. If it is parked already, it has only the columns known at that time.
                 if try parked.contains(ref) { try park(patch, of: ref, in: layout, reason: .constraint) }
                 continue
             }
             do {
-                // Values of the row's present life never wait.
                 _ = try apply(ReceivedRow(ref: ref, content: .row(patch)))
             } catch let error as DatabaseError where error.isConstraint {
                 try park(patch, of: ref, in: layout, reason: ParkedReason(error))
@@ -144,8 +138,8 @@ extension RowApplication {
         }
     }
 
-    /// Parks values that a column cannot take now. A full row parked by a page has later values of these columns. A row
-    /// parked by an answer or a cascade has only the columns known at that time, so the others are added.
+    /// Parks values that a column cannot take now. A full row parked by a page has later values. To a row parked by an
+    /// answer or a cascade, which has only the columns known at that time, the new ones are added.
     private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: ParkedReason) throws {
         let parked = ParkedRows(door.db)
         var patch = patch

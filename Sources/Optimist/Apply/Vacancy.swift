@@ -3,10 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// Replaces unique values of some rows temporarily by placeholders, so that the rows can exchange them (M6).
-///
-/// Each placeholder is a random value of the original's type. If the applied rows do not overwrite it, the original is
-/// restored.
+/// Temporarily replaces unique values of some rows by random placeholders of the same type, so that the rows can
+/// exchange them (M6).
 struct Vacancy {
     private struct Vacated {
         let table: AppTable
@@ -47,7 +45,7 @@ struct Vacancy {
         }
     }
 
-    /// Restores the values that the applied rows have not overwritten.
+    /// Restores the values that were not overwritten.
     ///
     /// - Throws: `DatabaseError` of a constraint, for example if another row has taken such a value.
     func restore() throws {
@@ -60,7 +58,7 @@ struct Vacancy {
         }
     }
 
-    /// The values of a row, with the originals in place of the placeholders.
+    /// The values of a row, with the originals in place of placeholders.
     func filled(_ values: JSONObject, of id: DatabaseValue, in table: AppTable) -> JSONObject {
         var values = values
         for row in vacated where row.id == id && row.table.layout.number == table.layout.number {

@@ -6,8 +6,8 @@ import OptimistWire
 
 /// Reads and writes `optimist_wait`: the code of the reason why each row waits.
 ///
-/// Invariant: a reason is valid only while the row's `due` equals the reason's. So anything that releases the row, such
-/// as an edit, ends the reason too. The next push results delete it.
+/// Invariant: a reason is valid only while its `due` equals the row's. So anything that releases the row, such as an
+/// edit, ends the reason too. The next push results delete it.
 struct WaitTable {
     private let db: Database
 
@@ -30,7 +30,6 @@ struct WaitTable {
         try forgetEnded()
     }
 
-    /// Deletes reasons that are no longer valid.
     func forgetEnded() throws {
         try db.cachedStatement(
             sql: """

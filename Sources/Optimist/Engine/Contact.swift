@@ -2,15 +2,14 @@
 
 /// Whether a device has received everything since it last lost the server.
 ///
-/// An answer counts only if the server was not lost after the request began, because it lacks any later changes.
+/// An answer counts only if the server was not lost after the request began, because the answer lacks later changes.
 struct Contact: Sendable {
     private var losses = 0
-    /// The value of `losses` when the latest pull began.
+    /// The losses when the latest pull began.
     private var whenAsked = 0
-    /// The value of `losses` when the pull of the latest complete answer began.
+    /// The losses when the pull of the latest complete answer began.
     private var whenComplete: Int?
 
-    /// Whether this device has had everything that the server had at some time since the last loss.
     var isComplete: Bool { whenComplete == losses }
 
     /// The server cannot be reached, or perhaps not.

@@ -2,10 +2,8 @@
 
 import OptimistCore
 
-/// The events that wait for the engine's loop, in order of arrival.
-///
-/// Their number is bounded: each lane, timer and watcher has at most one event waiting, and rapid writes and pokes are
-/// combined.
+/// The events that wait for the engine's loop, in order of arrival. There are few: each lane, timer and watcher has at
+/// most one event waiting, and rapid writes and pokes are combined.
 final class Inbox: Sendable {
     /// An event, and the number of the work that produced it. Nil: from outside the engine.
     struct Signal: Sendable {

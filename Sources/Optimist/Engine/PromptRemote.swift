@@ -36,8 +36,6 @@ struct PromptRemote: Remote {
 }
 
 extension Dependencies {
-    /// Runs work in a separate task that is cancelled with the caller's.
-    ///
     /// - Throws: `CancellationError` immediately if the calling task is cancelled; otherwise errors of the work.
     func promptly<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await SharedWork<Value>().value(spawn, work)

@@ -2,9 +2,8 @@
 
 import OptimistCore
 
-/// When one lane makes its attempts: up to three prompt ones, then more after growing waits (S5).
-///
-/// Pure. Times are measured from the engine's start.
+/// When one lane makes its attempts: up to three prompt ones, then more after growing waits (S5). Pure. Times are
+/// measured from the engine's start.
 struct RetrySchedule: Sendable, Equatable {
     enum Phase: Sendable, Equatable {
         case idle, running
@@ -21,12 +20,10 @@ struct RetrySchedule: Sendable, Equatable {
         var isDemanded: Bool
     }
 
-    /// The number of attempts before the first wait.
     static let promptAttempts = 3
 
     private(set) var phase = Phase.idle
     private(set) var failures = 0
-    /// Whether there is work for another attempt.
     private(set) var isWanted = false
     private var step: Step?
     private var causes: Set<Cause> = []
@@ -37,7 +34,7 @@ struct RetrySchedule: Sendable, Equatable {
         return startIfIdle()
     }
 
-    /// Success has become more likely. Returns whether to start now, before the wait ends.
+    /// Returns whether to start now, before the wait ends, because success has become more likely.
     mutating func bringForward(by cause: Cause) -> Bool {
         if startIfIdle() { return true }
         guard case .waiting = phase, let step, !step.isDemanded, causes.insert(cause).inserted else { return false }
@@ -72,7 +69,6 @@ struct RetrySchedule: Sendable, Equatable {
         return wait
     }
 
-    /// Resumes a wait from an earlier launch.
     mutating func resume(failures: Int, until due: Duration, isDemanded: Bool) {
         self.failures = failures
         step = Step(end: due, isDemanded: isDemanded)
@@ -87,7 +83,6 @@ struct RetrySchedule: Sendable, Equatable {
         causes = []
     }
 
-    /// Whether the server demanded the current wait.
     var isDemanded: Bool { step?.isDemanded ?? false }
 
     /// The rest of a wait that the server demanded, even if the attempt was given up. Nil if there is none.

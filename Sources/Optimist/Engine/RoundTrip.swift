@@ -15,8 +15,8 @@ struct RoundTrip: Sendable {
         start = dependencies.now()
     }
 
-    /// The elapsed time. Nil if the monotonic clock and the time of day differ by more than a second, because the time
-    /// was set or the device slept. The answer then cannot correct the device's clock.
+    /// Nil if the monotonic clock and the time of day differ by more than a second, because the time was set or the
+    /// device slept. The answer then cannot correct the device's clock.
     func callAsFunction() -> Duration? {
         let elapsed = elapsed()
         let byTimeOfDay = dependencies.now().timeIntervalSince(start)

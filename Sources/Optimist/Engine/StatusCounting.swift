@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// Reads the status once per change, for all followers, so that no follower sees an older status after a newer one.
+/// Reads the status once per change, for all followers, so that none sees an older status after a newer one.
 ///
 /// Counting is proportional to the number of pending rows. From 10,000 rows on, a pause follows each count, so that a
 /// long outbox is not counted after each push. The last state always arrives.
@@ -18,7 +18,7 @@ final class StatusCounting: Sendable {
 
     init(store: Store) { self.store = store }
 
-    /// The status now and after each change, buffering only the newest. The stream ends when its consumer is cancelled.
+    /// Buffers only the newest status. The stream ends when its consumer is cancelled.
     func follow(_ statuses: SyncStatuses) -> AsyncStream<SyncStatus> {
         // Triggers the first status. A running count may have begun before the latest write.
         defer { store.changes.send() }
@@ -57,6 +57,6 @@ final class StatusCounting: Sendable {
 
     private var followers: [AsyncStream<SyncStatus>.Continuation] { state.withLock { Array($0.followers.values) } }
 
-    /// A pause of about ten times the counting time. Nil: no pause.
+    /// About ten times the counting time. Nil: no pause.
     static func pause(after pending: Int) -> Duration? { pending < 10_000 ? nil : .nanoseconds(pending * 200) }
 }

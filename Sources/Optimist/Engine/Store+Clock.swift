@@ -6,16 +6,14 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// The assumed coarseness of a clock, in milliseconds.
+    /// In milliseconds.
     private static let coarseness: Int64 = 10
 
-    /// Measures the offset of this device's time from the server's (M4).
+    /// Measures the offset of this device's time from the server's (M4). The server read its clock at some time between
+    /// request and answer, and a known offset that is consistent with this stays.
     ///
-    /// The server read its clock at some time between request and answer. A known offset that is consistent with this
-    /// stays.
-    ///
-    /// - Parameter roundTrip: The time from the request to the answer, which has just arrived. Nil if the device's time
-    ///   was set in between, so that the offset cannot be measured.
+    /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set since
+    ///   the request, so that the offset cannot be measured.
     func correctClock(by serverTime: Date?, roundTrip: Duration?) async throws {
         guard let serverTime, let roundTrip else { return }
         let half = roundTrip.milliseconds / 2
@@ -28,7 +26,7 @@ extension Store {
             clockOffset.withLock { $0 = measured }
         }
         let now = correctedMilliseconds
-        // If confirmed clocks are far ahead themselves, a restart brings the clock back only as far as those clocks.
+        // If confirmed clocks are far ahead, a restart brings the clock back only as far as those clocks.
         let earliest = max(now, clockFloor.withLock { $0 })
         guard capture.lastStamp.milliseconds > earliest + RowSync.Limit.clockSkewMilliseconds else { return }
         try await restartClock { db in
@@ -37,7 +35,7 @@ extension Store {
         }
     }
 
-    /// The due times of deferred rows may follow the old clock. Sending a row too early is better than a day too late.
+    /// Due times may follow the old clock. Sending a row too early is better than a day too late.
     private static func boundWaitsOfRows(from now: Int64, in db: Database) throws {
         for table in ["optimist_edit", "optimist_wait"] {
             try db.execute(
@@ -47,12 +45,12 @@ extension Store {
     }
 }
 
-/// Gives new stamps, in the same order, to pending edits whose stamps are later than a given time (M4).
+/// Gives pending edits with stamps later than a given time new ones, in the same order (M4).
 private struct Restamping {
     private let db: Database
     private var entries: RowEntryTable
-    /// The given time, or the latest confirmed stamp of a living row if that is later. Deleted rows do not count: their
-    /// stamps may be this device's own until a page brings the server's, and no edit is compared with them.
+    /// The given time, or the latest confirmed stamp of a living row if that is later. Deleted rows do not count: until
+    /// a page brings the server's stamp, theirs may be this device's own, and no edit is compared with it.
     private let start: Stamp
     private var renewed: [Stamp: Stamp] = [:]
 
@@ -102,7 +100,7 @@ private struct Restamping {
         return last
     }
 
-    /// Renames the groups, whose names are the stamps of their first transactions.
+    /// A group's name is the stamp of its first transaction.
     private func renewGroups() throws {
         let joins = try Row.fetchAll(db, sql: "SELECT a, b FROM optimist_join")
         let wholes = try Int64.fetchAll(db, sql: "SELECT grp FROM optimist_whole")

@@ -6,8 +6,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Checks whether the file comes from another installation, such as a backup or a copy on a second device. If so,
-    /// it gets a new device id, so that two devices never give the same clock (L3). The outbox does not change.
+    /// Gives a file from another installation, such as a backup or a copy on a second device, a new device id, so that
+    /// two devices never give the same clock (L3). The outbox does not change.
     ///
     /// - Returns: Whether the file came from another installation.
     @discardableResult
@@ -25,8 +25,8 @@ extension Store {
         return isCopy
     }
 
-    /// A push without rows, which the server refuses if it has already seen a later push. Nil if this launch has no
-    /// counts under its own id, or if the server has confirmed the file.
+    /// A push without rows, which the server refuses if it has already seen a later push. Nil if nothing depends on
+    /// that: no table has counters, or the server has confirmed the file.
     func rewindCheck() async throws -> RemotePush? {
         if capture.launchOrigin == nil { return nil }
         return try await read { db in
@@ -34,7 +34,7 @@ extension Store {
         }
     }
 
-    /// Counts under the device's own id from now on, because the file did not go back or the id is new.
+    /// Call this once the file is known not to have gone back, or has a new id.
     func countUnderOwnID() {
         capture.count(under: nil)
         capture.settleInherited()
@@ -49,8 +49,8 @@ extension Store {
 }
 
 extension DeviceIdentity {
-    /// Takes a new device id. Pending columns keep their stamps, and confirmed columns the old id. All pending values
-    /// count as sent, because another copy of the file may have sent them.
+    /// Pending columns keep their stamps, and confirmed columns the old id. All pending values count as sent, because
+    /// another copy of the file may have sent them.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()
         try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")

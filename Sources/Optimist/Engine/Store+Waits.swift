@@ -5,8 +5,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// The most rows of a run's first requests. If the server did not answer the last push or pull of an earlier run,
-    /// the network may be too slow for it: half of its rows.
+    /// The limits of a run's first requests. If the server did not answer the last push or pull of an earlier run, the
+    /// network may be too slow for it, so half of its rows.
     func firstLimits() async throws -> SyncMachine.Limits {
         try await read { db in
             var limits = SyncMachine.Limits()
@@ -16,13 +16,13 @@ extension Store {
         }
     }
 
-    /// Stores the row limit of a pull that was cut by the end of a run. Nil: a page has arrived since.
+    /// Stores the row limit of a pull that the end of a run cut off. Nil: a page has arrived since.
     func noteCutPage(_ rows: Int?) async throws {
         if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
         try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
     }
 
-    /// The longest wait that the engine resumes from an earlier launch, because the clock may have been set since.
+    /// Limits a wait from an earlier launch, because the clock may have been set since.
     private static func longestWait(isDemanded: Bool) -> Duration {
         isDemanded ? ServerDemand.ofRequests : Backoff().ceiling
     }

@@ -9,7 +9,7 @@ import OptimistCore
 final class StoreTasks: Sendable {
     private struct State {
         var lastID = 0
-        /// The running tasks. Nil while a task is being started.
+        /// Nil while a task is being started.
         var tasks: [Int: Task<Void, Never>?] = [:]
     }
 
@@ -34,7 +34,7 @@ final class StoreTasks: Sendable {
         return task
     }
 
-    /// Returns when no task is running. A task may start another one before it ends.
+    /// A task may start another one before it ends.
     func untilDone() async {
         while let task = state.withLock({ $0.tasks.values.compactMap(\.self).first }) { await task.value }
     }

@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistSession
 
 extension SyncEngine {
-    /// The remote's account. Connects if the engine has not connected yet, or if another account has signed in since.
+    /// Connects if the engine has not connected yet, or if another account has signed in since.
     func connected() async throws -> RemoteAccount {
         await untilRestored()
         if let account, remote.signInState == connectedAs { return account }
@@ -29,13 +29,13 @@ extension SyncEngine {
         return present
     }
 
-    /// Waits until the session has read its credentials, so that the account of the answers is known.
+    /// The account of the answers is known once the session has read its credentials.
     private func untilRestored() async {
         guard let session, session.state == .restoring else { return }
         for await state in session.states where state != .restoring { return }
     }
 
-    /// Connects. A refused connection is not about a row, so it counts as an unreachable remote.
+    /// A refused connection is not about a row, so it counts as an unreachable remote.
     private func connect() async throws -> RemoteAccount {
         do { return try await remote.connect() } catch RemoteFailure.signedOut(let reason) {
             if remote.signInState == .unknown { try await store.note(.nobody) }

@@ -5,10 +5,10 @@ import OptimistCore
 extension SyncEngine {
     /// Sends and receives all changes once, for a background task, a command or a test.
     ///
-    /// It returns once everything sendable was sent and the server's changes were received, or once the engine would
-    /// have to wait: offline, paused, or after a disk error. It ignores a wait after failures, but not one that the
-    /// server demanded. If ``run()`` is under way, that run does the work. A call of ``run()`` during this one begins
-    /// when this one has ended.
+    /// It returns when everything sendable was sent and the server's changes were received, or when the engine would
+    /// have to wait: offline, paused, or after a disk error. A lane that waits after failures starts immediately,
+    /// unless the server demanded the wait. If ``run()`` is under way, that run does the work. A call of ``run()``
+    /// during this one begins when this one has ended.
     ///
     /// - Parameter timeout: The longest time it may take. Default: 25 seconds, of the about 30 that the system gives a
     ///   background refresh. The next call repeats unanswered requests, so no change is lost.

@@ -11,16 +11,13 @@ extension SyncEngine {
         /// Assumed until the remote denies it.
         var hasSnapshots = true
         var followsSnapshot = false
-        /// Tables that the remote withholds, each with the time to ask for it again.
+        /// The tables that the remote withholds, and when to ask for them again.
         var paused: [String: (reason: WithheldReason, until: Duration)] = [:]
 
-        /// The requested next part of a snapshot, while the store applies the part before it.
+        /// The requested next part of a snapshot.
         var ahead: SnapshotAhead?
-        /// Whether a page has arrived in this run.
         var hasPage = false
-        /// Whether this run has already forgotten old deleted rows.
         var hasForgottenDeleted = false
-        /// The task that asks the app about a mass removal.
         var asking: Task<Void, Never>?
         /// For opaque cursors only: the tables still due in this round, and the turn of each table's last request.
         var due: Set<String> = []
@@ -40,8 +37,6 @@ extension SyncEngine {
         }
     }
 
-    /// Runs the next step of receiving.
-    ///
     /// - Parameter rowLimit: The most rows to ask for.
     func pull(_ rowLimit: Int) async -> SyncMachine.PullOutcome {
         do {
@@ -85,7 +80,7 @@ extension SyncEngine {
         }
     }
 
-    /// - Parameter known: The cursor of these tables. Nil if they do not have one yet.
+    /// - Parameter known: The cursor of these tables, if they have one.
     private func takeChanges(_ tables: [String], _ known: String?, of plan: PullPlan, _ account: RemoteAccount)
         async throws -> Bool
     {
@@ -122,7 +117,7 @@ extension SyncEngine {
         }
     }
 
-    /// Forgets old deleted rows once per run, by the server's time, because this device's clock may be wrong.
+    /// Runs once per run, by the server's time, because this device's clock may be wrong.
     private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
         async throws
     {
@@ -138,8 +133,8 @@ extension SyncEngine {
         try await store.rewind(tables, at: cursor, to: epochs)
     }
 
-    /// If the first answer is from another epoch than the one that confirmed this device's rows, asks the remote about
-    /// the former epoch (L3). The first answer is then void.
+    /// If the first answer is from another epoch than the one that confirmed this device's rows, asks about the former
+    /// epoch (L3). The first answer is then void.
     private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
@@ -202,12 +197,11 @@ extension SyncEngine {
         try await store.startResync(of: tables)
     }
 
-    // MARK: - Tables that the remote withholds
+    // MARK: - Withheld tables
 
-    /// How long the engine does not ask for a withheld table.
     private static let pause = Duration.seconds(3600)
 
-    /// The withheld tables that the engine does not ask for now. The other tables continue.
+    /// The withheld tables that the engine does not ask for now.
     var pausedTables: [String: WithheldReason] {
         let now = elapsed()
         return pulls.paused.filter { $0.value.until > now }.mapValues(\.reason)
@@ -220,18 +214,18 @@ extension SyncEngine {
         statuses.show(withheld: pausedTables)
     }
 
-    /// - Parameter asked: The requested tables, when the remote only answered that it withholds some.
+    /// - Parameter asked: The requested tables, for which the remote sent only withheld ones.
     /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld, because asking again would never end.
     private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
         guard asked.contains(where: { withheld[$0] != nil }) else {
-            throw RemoteFailure.protocolError("The remote withholds no table of the request, and answers none.")
+            throw RemoteFailure.protocolError("The remote neither answered nor withheld any requested table.")
         }
         pause(withheld)
     }
 
-    // MARK: - Rows that the server no longer has
+    // MARK: - Mass removals
 
-    /// The tables that the remote keeps, by its last answer. Nil: all tables, or the engine is not connected now.
+    /// The tables that the remote keeps. Nil: all, or the engine is not connected now.
     private var servedTables: Set<String>? { account?.tables }
 
     private func settleRemoval() async throws -> Bool {
@@ -246,8 +240,8 @@ extension SyncEngine {
         return true
     }
 
-    /// Asks the app about a mass removal, while pulls continue. If the removal has grown before the answer, the engine
-    /// asks again. Without an answer, it asks again in the next run.
+    /// Asks the app about a mass removal, while pulls continue. If the removal grows before the answer, the engine asks
+    /// again. Without an answer, it asks again in the next run.
     private func ask(_ removal: MassRemoval) {
         let (store, logger, onMassRemoval, dependencies) = (store, logger, onMassRemoval, dependencies)
         pulls.asking = storeTasks.spawn {

@@ -4,7 +4,6 @@ import Logging
 import OptimistCore
 
 extension SyncEngine {
-    /// Assembles the next push, sends it, and applies the verdicts.
     func push(_ rowLimit: Int) async -> SyncMachine.PushOutcome {
         do {
             lastBatch = nil
@@ -24,7 +23,7 @@ extension SyncEngine {
             pause(answer.withheld)
             guard answer.verdicts.count == batch.sent.count else {
                 return .failed(
-                    .protocolError("The remote answered \(answer.verdicts.count) rows of \(batch.sent.count)."),
+                    .protocolError("The remote answered \(answer.verdicts.count) of \(batch.sent.count) rows."),
                     rows: 0, units: 0)
             }
             store.capture.settleInherited()
@@ -41,8 +40,8 @@ extension SyncEngine {
         }
     }
 
-    /// Checks whether the file went back, if this launch counts under its own id until that is known. If the remote
-    /// does not answer, the launch keeps its own id until it exits, and its counts are sent.
+    /// Asks whether the file went back, if this launch counts under its own id until that is known. Without an answer,
+    /// the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
         // Avoids a needless connection. `rewindCheck` decides, because the connection may bring a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }
@@ -60,8 +59,8 @@ extension SyncEngine {
         }
     }
 
-    /// Sends a batch and returns the answer. After a cancellation it sends nothing more and ignores the answer: the
-    /// rows are sent again, perhaps with other values.
+    /// After a cancellation, sends nothing more and ignores the answer: the rows are sent again, perhaps with other
+    /// values.
     func send(_ batch: PushBatch) async throws -> RemotePush.Answer {
         do {
             if Task.isCancelled { throw RemoteFailure.notSent("Sync was stopped.") }
@@ -77,15 +76,15 @@ extension SyncEngine {
         }
     }
 
-    /// Logs once per run, for each table and reason, which rows the server does not accept yet, so that developers find
-    /// a missing column in the log.
+    /// Logs once per run, for each table and reason, which rows the server does not accept yet, so that developers
+    /// notice a missing column.
     private func tellWaits(_ verdicts: [RemotePush.Verdict], of batch: PushBatch) {
         for (row, verdict) in zip(batch.push.rows, verdicts) {
             guard case .retry(_, let reason?) = verdict,
                 toldWaits.insert(DeferralReason.Place(table: row.table, reason: reason)).inserted
             else { continue }
             logger.warning(
-                "The server does not take some rows for now. They stay pending and are sent again.",
+                "The server does not accept some rows yet. They stay pending and will be sent again.",
                 metadata: [
                     "sync.table": "\(row.table)", "sync.code": "\(reason.code)",
                     "sync.column": "\(reason.column ?? "")",
@@ -101,7 +100,7 @@ extension SyncEngine {
                 code: "tooLarge",
                 message: batch.sent.count == 1
                     ? "The change is larger than the server accepts, or too much work for it."
-                    : "What was written together is larger than the server accepts, or too much work for it.")
+                    : "The changes that were written together are larger than the server accepts, or too much work for it.")
             if try await store.refuse(refusal, batch) { poke() }
         } else {
             try await store.hold(batch)

@@ -8,7 +8,7 @@ public enum PendingChanges: Sendable, Hashable {
     /// The changes stay pending in the file. The engine sends them when the same account signs in again. The default.
     case keep
     /// The engine waits up to this time for the changes to be sent. If some are left, it asks the app once more. After
-    /// a second wait, the remaining changes stay in the file, as with `keep`.
+    /// a second wait, the rest stays in the file, as with `keep`.
     case wait(timeout: Duration)
     /// The store undoes the changes: see ``Store/discardPending()``.
     case discard
@@ -25,8 +25,7 @@ extension SyncEngine {
     ///
     /// The file stays bound to its account. Its pending changes are never sent under another account, and the store
     /// refuses writes to synced tables while another account is signed in. If several people sign in to your app, open
-    /// a file for each of them with ``AccountFiles``. If the task is cancelled while it waits, the user stays signed
-    /// in.
+    /// a file for each with ``AccountFiles``. If the task is cancelled while it waits, the user stays signed in.
     ///
     /// - Parameter decide: Called with the number of pending rows, if there are any. Default: keeps them.
     /// - Returns: The number of rows that are still pending in the file.
@@ -60,7 +59,7 @@ extension SyncEngine {
         OptimistError(
             .syncStopped,
             """
-            Sync does not run, so nothing can send the changes that are to be waited for. They are kept, and you are still \
+            Sync is not running, so the changes that you want to wait for cannot be sent. They are kept, and you are still \
             signed in. Run the engine while you wait, or keep or discard the changes.
             """)
     }

@@ -19,7 +19,7 @@ import OptimistWire
 /// The engine never blocks a write or a read of the app. The value `SyncMachine` makes its decisions.
 ///
 /// Invariant: one loop handles events, one at a time. Each lane (push, pull and stream) has at most one attempt whose
-/// outcome counts, and one engine at a time syncs a file, across all processes whose file system has locks.
+/// outcome counts. Where the file system has locks, one engine at a time syncs a file, across all processes.
 public actor SyncEngine {
     let store: Store
     let remote: any Remote
@@ -37,13 +37,13 @@ public actor SyncEngine {
     private var machine: SyncMachine
     private var listens = true
     var account: RemoteAccount?
-    /// The user who was signed in when the engine connected to `account`.
+    /// The user who signed in to `account`.
     var connectedAs = SignInState.unknown
     /// The connection attempt under way, which several lanes may share.
     var connecting = SharedWork<RemoteAccount>()
     var pulls = Pulls()
     private(set) var elapsed: Stopwatch
-    /// The number of each lane's current work. Outcomes of earlier work are dropped.
+    /// Each lane's current work. Outcomes of earlier work are dropped.
     private var works: [SyncMachine.Lane: Int] = [:]
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
@@ -53,7 +53,7 @@ public actor SyncEngine {
     private var lastTask = 0
     /// The call of ``syncOnce(timeout:)`` that runs the engine.
     var cycle: Task<Void, Never>?
-    /// The callers of ``syncOnce(timeout:)`` that wait for the end of all pushes and pulls.
+    /// The callers of ``syncOnce(timeout:)``.
     private var waiters: [Inbox.Waiter] = []
     var lastBatch: PushBatch?
     var asksForRewind = true
@@ -140,8 +140,6 @@ public actor SyncEngine {
         await take(events, listens: true)
     }
 
-    /// Takes the file's lock, and handles events until the task is cancelled.
-    ///
     /// - Parameter listens: Whether to open the stream of pokes.
     func take(_ events: AsyncStream<Inbox.Signal>, listens: Bool) async {
         self.listens = listens
@@ -157,7 +155,7 @@ public actor SyncEngine {
         await store.untilCheckpointed()
     }
 
-    /// Waits for the last transactions of a cancelled run, so that the next run begins after them.
+    /// Waits for a cancelled run's last transactions, so that the next run begins after them.
     private func end(_ turn: SyncLock?) async {
         let end = dependencies.spawn { [storeTasks] in
             await storeTasks.untilDone()
@@ -350,7 +348,7 @@ public actor SyncEngine {
 
     private func giveUp(_ lane: SyncMachine.Lane) {
         logger.warning(
-            "The server has not answered for a quarter of an hour. The request is given up and sent again.",
+            "The server has not answered for 15 minutes. The request was cancelled and will be sent again.",
             metadata: ["sync.lane": "\(lane)"])
         if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
         // A caller that joins a hanging connection attempt would hang too.
@@ -388,9 +386,7 @@ public actor SyncEngine {
 
     nonisolated func poke() { inbox.put(.poked) }
 
-    /// Whether no push or pull is under way, according to the events handled so far.
     var isSettled: Bool { machine.isSettled }
 
-    /// Whether a call of ``run()`` is under way, so that pending rows are sent when possible.
     nonisolated var isRunning: Bool { inbox.isOpen }
 }

@@ -4,9 +4,8 @@ extension SyncMachine {
     enum Lane: String, Sendable, Hashable, CaseIterable { case push, pull, stream }
 
     enum Event: Sendable {
-        /// The engine starts, with the waits saved by an earlier launch and the network's limits.
+        /// The engine starts, with the waits and limits that an earlier launch left.
         case started([Lane: Wait], Limits = Limits())
-        /// This device committed a write.
         case wrote
         case pushed(PushOutcome)
         case pulled(PullOutcome)
@@ -15,16 +14,14 @@ extension SyncMachine {
         case waited(Timer, token: Int)
         case online(Bool)
         case foreground
-        /// There is a session again.
         case signedIn
-        /// The session ended.
         case signedOut(PauseReason)
     }
 
     enum PushOutcome: Sendable {
-        /// Nothing can be sent now. Postponed rows are due after `nextDue`.
+        /// Postponed rows are due after `nextDue`.
         case nothing(nextDue: Duration?)
-        /// The server answered every row. If `needsPull` is true, some verdicts wait for a pull.
+        /// The server answered every row. Some verdicts may need a pull.
         case sent(needsPull: Bool)
         /// - Parameter rows: How many rows the server may have received. Zero: the push certainly never left.
         case failed(Failure, rows: Int, units: Int)
@@ -35,11 +32,10 @@ extension SyncMachine {
         case failed(Failure)
     }
 
-    /// The machine's view of an error.
     enum Failure: Sendable, Equatable {
-        /// The network or the server failed: retry later.
+        /// The network or the server failed. Retry later.
         case transient
-        /// This device's disk failed: retry later.
+        /// This device's disk failed. Retry later.
         case device(String)
         case throttled(Duration)
         case paused(PauseReason)
@@ -77,13 +73,13 @@ extension SyncMachine {
         case openStream
         /// Forget all running work, whose outcome no longer counts.
         case abandon
-        /// Forget this lane's work, which the server has not answered.
+        /// Forget this lane's unanswered work.
         case giveUp(Lane)
         case wait(Timer, Duration, token: Int)
         case cancelWait(Timer)
         /// Save a wait for the next launch. Nil: forget the saved wait.
         case remember(Lane, failures: Int, wait: Duration?, isDemanded: Bool)
-        /// The server refuses the only unit of the last push: reject it as too large, or hold it for a day.
+        /// Reject the only unit of the last push as too large, or hold it for a day.
         case setAside(isRejected: Bool)
         case renewDeviceID, reconnect
         case publish(SyncStatus.Phase, isCaughtUp: Bool)

@@ -18,12 +18,11 @@ extension SyncMachine.Failure {
         }
     }
 
-    /// The text that the user reads about a disk error.
     private static func message(of code: ResultCode) -> String {
         switch code {
-        case .SQLITE_FULL: "This device's disk is full. Free some space: sync then goes on by itself."
-        case .SQLITE_BUSY, .SQLITE_LOCKED: "The database is busy. It is tried again by itself."
-        default: "This device's disk cannot be read or written (\(code)). It is tried again by itself."
+        case .SQLITE_FULL: "This device's disk is full. Free some space, and sync resumes automatically."
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "The database is busy. Sync retries automatically."
+        default: "This device's disk cannot be read or written (\(code)). Sync retries automatically."
         }
     }
 

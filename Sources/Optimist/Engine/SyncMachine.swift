@@ -11,18 +11,17 @@ import OptimistCore
 /// Invariant: while the machine is active, each lane with work left is running, or waits with a timer set. While it is
 /// paused or failed, no lane runs or waits.
 struct SyncMachine: Sendable {
-    /// How often the engine checks for pending rows without another cause, and polls while no stream is open (S6).
+    /// How often the engine looks for pending rows without another cause, and polls while no stream is open (S6).
     static let watchdogInterval = Duration.seconds(60)
-    /// How many watchdog ticks a request may remain unanswered. A session gives up much sooner; this limit is for other
-    /// remotes.
+    /// The watchdog ticks after which a request is given up. A session gives up much sooner; this is for other remotes.
     static let silentTicks = 15
-    /// After how many ticks the engine polls although a stream is open, because a poke may have been lost (R7).
+    /// The ticks after which the engine polls despite an open stream, because a poke may have been lost (R7).
     static let quietTicks = 15
     static let maxRows = 1_000
     static let maxPageRows = RowSync.Limit.pageRows
     /// A push or pull that fails after this time may have been too large for the network.
     static let longRequest = Duration.seconds(10)
-    /// An open stream that ends sooner counts as failed: whatever cut it, such as a proxy, will cut the next one too.
+    /// A stream that ends sooner counts as failed: whatever cut it, such as a proxy, will cut the next one too.
     static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped
@@ -32,18 +31,18 @@ struct SyncMachine: Sendable {
     private(set) var lanes: [Lane: RetrySchedule] = [:]
     private var isRunning = false
     private var isOnline = true
-    /// Whether the network monitor has reported. Its first report is the initial state, not a change.
+    /// The network monitor's first report is the initial state, not a change.
     private var hasHeardOfNetwork = false
-    /// Whether a user is signed in, as the session last reported. Nil before the first report, or without a session.
+    /// As the session last reported. Nil before the first report, or without a session.
     private var isSignedIn: Bool?
     private var pause: PauseReason?
     private var failure: String?
     /// The disk error of each lane's last attempt.
     private var deviceTroubles: [Lane: String] = [:]
-    /// When the stream was opened. Nil if it is not open.
+    /// Nil if the stream is not open.
     private var streamOpened: Duration?
     private var streamIsOpen: Bool { streamOpened != nil }
-    /// Whether another lane got an answer since the stream began to fail, so that the server can be reached.
+    /// Whether another lane has reached the server since the stream began to fail.
     private var hasWorkedBesideStream = false
     /// Whether the running pull is only a poll, made because no stream is open.
     private var isPolling = false
@@ -64,7 +63,6 @@ struct SyncMachine: Sendable {
     private var random: SplitMix64
     private let backoff: Backoff
     private var effects: [Effect] = []
-    /// The time of the current event.
     private var now = Duration.zero
 
     init(random: SplitMix64, backoff: Backoff = Backoff()) {
@@ -88,7 +86,6 @@ struct SyncMachine: Sendable {
 
     private var isActive: Bool { isRunning && !isHalted }
 
-    /// Whether no push or pull is running.
     var isSettled: Bool { [Lane.push, .pull].allSatisfy { lanes[$0]?.phase != .running } }
 
     // MARK: - Events
@@ -201,7 +198,7 @@ struct SyncMachine: Sendable {
         isPolling = false
     }
 
-    /// Whether a lane's latest work took so long that the network may be too slow for it.
+    /// Whether the network may be too slow for a lane's latest work.
     private func wasLong(_ lane: Lane) -> Bool { began[lane].map { now - $0 >= Self.longRequest } ?? false }
 
     private mutating func streamEnded(_ failure: Failure, _ now: Duration) {
@@ -234,7 +231,7 @@ struct SyncMachine: Sendable {
         }
     }
 
-    /// Polls the server while no stream announces changes. The stream's own waits do not change.
+    /// Polls while no stream announces changes. The stream's own waits do not change.
     private mutating func poll() {
         let isIdle = lanes[.pull]?.phase == .idle
         want(.pull)
@@ -242,7 +239,7 @@ struct SyncMachine: Sendable {
         if lanes[.stream]?.phase == .idle { want(.stream) }
     }
 
-    /// Gives up unanswered requests, so that no lane waits forever. An open stream may be silent.
+    /// Keeps lanes from waiting forever. An open stream may be silent.
     private mutating func giveUpSilent(_ now: Duration) {
         for lane in Lane.allCases where lanes[lane]?.phase == .running && (lane != .stream || !streamIsOpen) {
             ticks[lane, default: 0] += 1
@@ -284,8 +281,7 @@ struct SyncMachine: Sendable {
         }
     }
 
-    /// The server answered successfully, whatever the network monitor reports, so the other lanes need not wait any
-    /// longer.
+    /// The server can be reached, whatever the network monitor reports, so the other lanes stop waiting.
     private mutating func worked(_ lane: Lane, wantsMore: Bool) {
         protocolErrors = 0
         isOnline = true
@@ -337,7 +333,7 @@ struct SyncMachine: Sendable {
         set(.lane(lane), wait)
     }
 
-    /// Stops every lane until the app retries, or a new session starts.
+    /// Stops every lane until ``restart(_:)``.
     private mutating func halt(pause: PauseReason? = nil, failure: String? = nil) {
         self.pause = pause ?? self.pause
         self.failure = failure ?? self.failure
@@ -384,7 +380,7 @@ struct SyncMachine: Sendable {
         return work.contains { $0.phase == .running } ? .syncing : .idle
     }
 
-    /// Whether the stream's prompt attempts have all failed, and no other lane has reached the server since.
+    /// Whether the stream's prompt attempts all failed, and no other lane has reached the server since.
     private var isStreamAlone: Bool {
         !hasWorkedBesideStream && (lanes[.stream]?.failures ?? 0) >= RetrySchedule.promptAttempts
     }

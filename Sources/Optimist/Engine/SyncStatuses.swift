@@ -48,8 +48,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         }
     }
 
-    /// The machine is idle while rows wait, and until it learns of a write. If rows are pending, the status is
-    /// therefore `deferred` or `syncing` instead.
+    /// The machine is idle while rows wait, and until it learns of a write. So with pending rows, the status is
+    /// `deferred` or `syncing` instead.
     private func phase(_ state: State, _ counts: SyncCounts, _ db: Database) throws -> SyncStatus.Phase {
         guard state.phase == .idle, counts.pending > 0 else { return state.phase }
         let sendable = try SendableUnits(
@@ -57,8 +57,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try sendable.next(limit: 1).isEmpty ? .deferred : .syncing
     }
 
-    /// The status, as soon as the counts can be read. After a disk error, this logs once and retries every second,
-    /// because no further change may follow. Nil if the task was cancelled, or the store is closed.
+    /// Retries every second after a disk error, because no further change may follow, and logs the first error. Nil if
+    /// the task was cancelled, or the store is closed.
     func whenReadable() async -> SyncStatus? {
         var isLogged = false
         while !Task.isCancelled, !store.isClosed {

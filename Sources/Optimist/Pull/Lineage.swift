@@ -2,13 +2,12 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The epochs of the remote's database, as this device knew them and as the remote reports them now (L3). Pure.
-///
-/// Both are paths with a common beginning, which separate where the database went back.
+/// The epochs of the remote's database, as this device knew them and as the remote reports them now (L3). Pure. The two
+/// paths separate where the database went back.
 struct Lineage: Equatable, Sendable {
-    /// The known epochs, oldest first.
+    /// Oldest first.
     let mine: [RemoteEpoch]
-    /// The reported epochs, oldest first. The last one is the present one.
+    /// Oldest first. The last one is the present one.
     let theirs: [RemoteEpoch]
 
     /// - Parameter theirs: All of the remote's epochs, or those from the epoch of the requested cursor on.
@@ -25,10 +24,10 @@ struct Lineage: Equatable, Sendable {
         return (mine + theirs).contains { $0.name == cursor.epoch }
     }
 
-    /// The last transaction that a cursor has in common with the remote. It may be later than the cursor.
+    /// The last transaction in common with the remote. It may be later than the cursor.
     func common(with cursor: SyncState) -> Int64 {
         if let index = theirs.firstIndex(where: { $0.name == cursor.epoch }) {
-            // The cursor is in the present epoch. How far the database went back within it is unknown.
+            // How far the database went back within the present epoch is unknown.
             if index == theirs.count - 1 { return theirs[index].firstSeq }
             return Self.least(theirs[(index + 1)...])
         }

@@ -3,16 +3,14 @@
 import GRDB
 import OptimistWire
 
-/// Rows that a snapshot missed: a late answer reports that the server had the row before the snapshot of its table, but
-/// the snapshot lacks it.
+/// Rows that a snapshot lacks although, as a late answer reports, the server had them before.
 ///
-/// Another device has deleted the row in between. Snapshots have no deleted rows, so the device would never learn of
-/// the deletion.
+/// Another device deleted them in between. Snapshots have no deleted rows, so the device would never learn of the
+/// deletion.
 struct MissedRows {
     private let layouts: [TableLayout]
     private let db: Database
     private let milliseconds: Int64
-    /// Whether the remote's guarantees make missed rows detectable.
     private let isTold: Bool
     private var tableProgress: [Int64: TableProgress] = [:]
     private var gone: [Int64: [DatabaseValue]] = [:]

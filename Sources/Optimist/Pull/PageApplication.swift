@@ -32,8 +32,8 @@ struct PageApplication {
     /// Applies rows without deletions, in batches, until a write of the app waits for the end of the transaction. After
     /// the first misfit, all remaining rows are applied together.
     ///
-    /// A misfit changes nothing, so this works without savepoints, which took 40% of a first sync: within one, SQLite
-    /// copies each changed database page to a file. Only deferred foreign keys, whose misfits show at the commit, need
+    /// A misfit changes nothing, so this works without savepoints, which took 40% of a first sync, because SQLite then
+    /// copies each changed database page to a file. Only deferred foreign keys, which fail at the commit, need
     /// savepoints.
     ///
     /// - Returns: How many rows were applied or parked.
@@ -73,7 +73,7 @@ struct PageApplication {
         try RowApplication(layouts, db, at: milliseconds, context)
     }
 
-    /// Up to this many rows are first tried as they come. A device that is up to date rarely receives more at a time.
+    /// Up to this many rows are first tried as they come.
     private static let few = 50
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {
@@ -93,7 +93,7 @@ struct PageApplication {
     }
 
     /// Retries the parked rows, after a row is gone that may have kept them out. Call
-    /// ``UnseenSettling/keepEdited(_:_:)`` first, in the same transaction.
+    /// ``UnseenSettling/keepEdited(_:_:)`` before, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
         var fitting = Fitting(try anew(), db)

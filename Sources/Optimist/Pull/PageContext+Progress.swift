@@ -4,7 +4,7 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension PageContext {
-    /// The context of a page of some tables. Tables that the remote no longer keeps do not lag.
+    /// Tables that the remote no longer keeps do not lag.
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     init(of page: RemotePage, to tables: [String], _ layouts: [TableLayout], served: Set<String>?, in db: Database)
@@ -16,7 +16,7 @@ extension PageContext {
         head = try Meta.guarantees(in: db).state(of: page.head)?.seq
     }
 
-    /// The context of a part of a snapshot. The changes follow it.
+    /// The changes follow the snapshot.
     init(of page: RemoteSnapshot, in db: Database) throws {
         hasMore = true
         head = try Meta.guarantees(in: db).state(of: page.head)?.seq

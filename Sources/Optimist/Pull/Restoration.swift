@@ -14,8 +14,7 @@ struct Restoration {
     }
 
     /// Marks all rows of a table as unsent that the remote confirmed after a transaction, in their original groups as
-    /// far as the stamps show. If this device has no copy of a life, for example of a parked row, another device sends
-    /// it.
+    /// far as the stamps show. Where this device has no copy of a life, as for a parked row, another device sends it.
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
@@ -38,15 +37,15 @@ struct Restoration {
         try db.execute(
             sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
             arguments: [layout.number, common])
-        // A parked row was never in the table, and the server has lost it. The device that wrote it sends it again.
+        // A parked row was never in the table. The device that wrote it sends it again.
         try db.execute(
             sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
         return db.changesCount > 0
     }
 
-    /// Marks a row as lost by the server. Unsent edits that are earlier than a server value end, and the journal keeps
-    /// them. If the app's table cannot take that value, for example because it refers to a missing row, the edit stays
-    /// and gets a later stamp.
+    /// Marks a row as lost by the server. Unsent edits earlier than a server value end, and the journal keeps them. If
+    /// the app's table cannot take that value, for example a reference to a missing row, the edit stays and gets a
+    /// later stamp.
     private mutating func restore(_ entry: inout RowEntry, in table: AppTable) throws {
         var yielding = entry
         let rendering = yielding.yieldToLater(device: device, in: table.layout)
@@ -64,7 +63,7 @@ struct Restoration {
 }
 
 extension RowEntry {
-    /// Whether the server had the row's present life, or the deletion that the row outlives.
+    /// Whether the server had the present life, or the deletion that the row outlives.
     fileprivate var hasServersLife: Bool {
         remote.generation == generation
             || (isAlive && remote.generation == generation + 1 && dirty & TableLayout.lifeMask == 0)
@@ -75,7 +74,6 @@ extension RowEntry {
         remote.generation == generation && dirty & layout.fullMask == layout.fullMask
     }
 
-    /// Whether the app's table has anything of the server's row.
     fileprivate func isHere(in layout: TableLayout) -> Bool {
         remote.presence != .absent || !isAlive || layout.columns.allSatisfy(\.isCounter)
     }

@@ -27,8 +27,6 @@ final class SnapshotAhead: Sendable {
         }
     }
 
-    /// The part, once it has arrived.
-    ///
     /// - Throws: Errors of the remote; `CancellationError` if the caller is cancelled.
     var page: RemoteSnapshot {
         get async throws {

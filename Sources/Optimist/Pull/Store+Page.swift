@@ -42,11 +42,10 @@ extension Store {
         }
     }
 
-    /// Applies rows received from the server. Called within `apply`.
+    /// Applies rows within a call of `apply`. Returns how many.
     ///
-    /// - Parameters:
-    ///   - isAwaited: Whether a write of the app waits, so that the transaction ends early. Nil: apply all rows.
-    /// - Returns: How many rows were applied.
+    /// - Parameter isAwaited: Whether a write of the app waits, so that the transaction ends early. Nil: apply all
+    ///   rows.
     @discardableResult
     func receive(
         _ rows: [RemotePage.Row], _ context: PageContext, until isAwaited: (() -> Bool)? = nil, in db: Database

@@ -4,8 +4,8 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// Handles a remote whose database went back (L3). The tables return to the last point in common with the remote,
-    /// and everything confirmed later is pending again. No row is removed from the app's tables.
+    /// Handles a remote whose database went back (L3). Tables return to the last point in common with the remote, and
+    /// everything confirmed later is pending again. No row leaves the app's tables.
     ///
     /// - Parameters:
     ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
@@ -42,8 +42,8 @@ extension Store {
             let hasDropped = try restoration.restore(layout, after: common)
             try Self.rememberDeletedRows(after: common, in: db)
             guard let state = progress.state else { continue }
-            // While more pages are due, the table is in no state that the server ever had. If the server has lost a
-            // later change of a row, its earlier version is not here. The same holds for forgotten parked rows.
+            // While more pages are due, the table is in no state that the server ever had. Earlier versions of rows
+            // whose later changes the server lost are missing, and so are forgotten parked rows.
             let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 try progress.move(to: state.moved(to: present.name), in: db)
@@ -51,7 +51,7 @@ extension Store {
             }
             wentBack = wentBack || isAsked
             // The device lacks rows that were deleted before its snapshot and exist again, and cannot compute a counter
-            // without the counts of other devices that the server lost.
+            // without other devices' counts that the server lost.
             if let present = epochs.last, isWhole, !progress.awaitsSnapshot, let since = progress.since,
                 since <= common,
                 !counting.contains(progress.table)
@@ -69,9 +69,8 @@ extension Store {
         return wentBack
     }
 
-    /// The cursor for the request after a remote's first answer, in the last epoch that the device knows. The first
-    /// request has no cursor, so its answer does not report epochs. Nil if that epoch is the present one, or if the
-    /// device knows none.
+    /// A cursor in the last epoch that the device knows, for the request after the first answer. Having no cursor, the
+    /// first request does not report epochs. Nil if that epoch is the present one, or if the device knows none.
     func cursorOfFormerLife(than state: String) async throws -> String? {
         let (guarantees, last) = try await read { db in
             (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)
@@ -81,8 +80,7 @@ extension Store {
         return SyncState(epoch: known, seq: .max).description
     }
 
-    /// Notes the epoch in which this device first exchanged rows with the remote. Later epochs are noted when the
-    /// remote reports them.
+    /// Notes the epoch of this device's first exchange of rows. The remote reports later ones.
     static func note(epoch: String, in db: Database) throws {
         guard try Meta.epochs(in: db).isEmpty else { return }
         try Meta.set([RemoteEpoch(name: epoch, firstSeq: 0)], in: db)
@@ -100,7 +98,6 @@ extension TableProgress {
 }
 
 extension Meta {
-    /// The remote's epochs as it last reported them.
     static func epochs(in db: Database) throws -> [RemoteEpoch] {
         guard let text = try string(.epochs, in: db) else { return [] }
         return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
@@ -112,7 +109,6 @@ extension Meta {
 }
 
 extension SyncState {
-    /// The same position in another epoch.
     func moved(to epoch: String) -> SyncState {
         var state = self
         state.epoch = epoch

@@ -4,7 +4,7 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// How far each table has been received, in snapshot order.
+    /// In snapshot order.
     package func tableProgress() async throws -> [TableProgress] {
         let order = SnapshotOrder.sorted(layouts).map(\.name)
         return try await read { db in try TableProgress.fetchAll(order, in: db) }
@@ -19,26 +19,23 @@ extension Store {
     /// - Throws: `RemoteFailure.protocolError` if the part has a deleted row, or does not advance.
     func apply(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
-            throw RemoteFailure.protocolError("The server's snapshot has a row that is deleted.")
+            throw RemoteFailure.protocolError("The server's snapshot contains a deleted row.")
         }
         if let next = page.next, let after = asked.after, next <= after {
-            throw RemoteFailure.protocolError("The server's snapshot does not come to an end.")
+            throw RemoteFailure.protocolError("The server's snapshot does not advance.")
         }
         var (rest, asked) = (page, asked)
         repeat {
             guard let applied = try await applyUntilAwaited(rest, of: asked) else { return false }
             (asked.at, asked.after) = (applied.at, applied.next)
-            // The first piece has handled the page's epochs.
             (rest.at, rest.epochs) = (applied.at, [])
             rest.rows.removeFirst(applied.rows.count)
         } while !rest.rows.isEmpty
         return true
     }
 
-    /// Applies rows of a part until the app waits to write.
-    ///
-    /// - Returns: The applied piece, with the cursor noted for the snapshot. Nil if the part does not continue from the
-    ///   table's position.
+    /// - Returns: The applied piece, with the snapshot's noted cursor. Nil if it does not continue from the table's
+    ///   position.
     private func applyUntilAwaited(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws
         -> RemoteSnapshot?
     {
@@ -54,8 +51,8 @@ extension Store {
                     page.at = at.moved(to: present.name).description
                 }
             }
-            // The snapshot may lack rows that the server accepts while it is requested. Ordered cursors identify those
-            // rows afterwards.
+            // The snapshot may lack rows that the server accepts during the request. Ordered cursors identify them
+            // afterwards.
             if progress.at == nil, progress.guarantees.hasOrderedCursors {
                 try UnseenRows.expectAll(of: asked.table, in: db)
             }
@@ -67,10 +64,8 @@ extension Store {
         }
     }
 
-    /// Starts to receive some tables from the beginning, because the server has forgotten their cursor (L4).
-    ///
-    /// Existing rows stay usable, and pending rows are sent. Rows that the resync does not bring are settled at its
-    /// end.
+    /// Receives tables from the beginning, because the server has forgotten their cursor (L4). Rows stay usable, and
+    /// pending ones are sent. Rows that the resync does not bring are settled at its end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
             for table in tables { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
@@ -87,7 +82,7 @@ extension Store {
         try TableProgress.startOver(table, mayBeForgotten: mayBeForgotten, in: db)
     }
 
-    /// For tables that were not received yet, expects every row that the server is known to have. Called before the
+    /// Expects every row that the server is known to have, for tables that were not received yet. Call this before the
     /// first request, if cursors do not show which rows the server accepts during it.
     func expectRows(of tables: [String]) async throws {
         try await apply { db in
@@ -98,15 +93,15 @@ extension Store {
         }
     }
 
-    /// Stops expecting rows of a table, because the remote has no snapshots. Unless its pages repeat this device's own
-    /// changes, deletions cannot be recognised.
+    /// Stops expecting rows, because the remote has no snapshots. Unless its pages repeat this device's own changes,
+    /// deletions cannot be recognised.
     func expectNothing(of table: String) async throws {
         try await apply { db in
             if try !Meta.guarantees(in: db).pagesHaveOwnChanges { try UnseenRows.expectNothing(of: table, in: db) }
         }
     }
 
-    /// Makes the device receive some rows again. A running snapshot continues if it has not reached these rows yet.
+    /// Makes the device receive some rows again. A running snapshot that has not reached these rows continues.
     /// Otherwise repeated refusals could keep it from ever finishing.
     static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
         for (number, refs) in Dictionary(grouping: refs, by: \.table) {
@@ -123,7 +118,7 @@ extension Store {
         for ref in refs { try UnseenRows.expect(ref, in: db) }
     }
 
-    /// Marks the tables that the remote does not keep as complete.
+    /// Marks tables that the remote does not keep as complete.
     func skip(tablesBut served: Set<String>) async throws {
         let skipped = try await tableProgress().filter {
             !served.contains($0.table) && $0.awaitsSnapshot && $0.at == nil && !$0.isComplete
@@ -155,7 +150,7 @@ extension TableProgress {
         }
     }
 
-    /// The numbers of the tables that are not received up to a cursor.
+    /// The tables that are not received up to a cursor.
     ///
     /// - Parameter served: The tables that the remote keeps. Others never lag. Nil: all.
     static func lagging(
@@ -166,7 +161,6 @@ extension TableProgress {
         return Set(some.filter { behind.contains($0.name) }.map(\.number))
     }
 
-    /// Moves a table's cursor after a page of changes.
     static func advance(_ table: String, by page: RemotePage, rows: Int, in db: Database) throws {
         let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
@@ -190,7 +184,7 @@ extension TableProgress {
         guarantees.state(of: head)?.seq ?? .max
     }
 
-    /// Notes that a part of a snapshot was applied. The last part completes the snapshot, and the tail follows.
+    /// Notes an applied part of a snapshot. The tail follows the last part.
     fileprivate static func record(_ page: RemoteSnapshot, of table: String, in db: Database) throws {
         let guarantees = try Meta.guarantees(in: db)
         try db.cachedStatement(
@@ -205,8 +199,7 @@ extension TableProgress {
         ])
     }
 
-    /// Resets a table to be received from the beginning. `isResync` stays set until a resync has finished and no row of
-    /// the table is parked.
+    /// `isResync` stays set until a resync has finished and no row of the table is parked.
     static func startOver(_ table: String, mayBeForgotten: Bool, in db: Database) throws {
         try db.execute(
             sql: """
@@ -220,7 +213,6 @@ extension TableProgress {
 }
 
 extension RemoteSnapshot {
-    /// The first rows of the part, as a shorter part.
     fileprivate func first(_ count: Int) -> RemoteSnapshot {
         if count == rows.count { return self }
         var first = self

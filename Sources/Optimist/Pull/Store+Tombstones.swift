@@ -4,19 +4,18 @@ import Foundation
 import GRDB
 
 extension Store {
-    /// The most rows to forget in one transaction, so that the app's writes get their turn.
+    /// Limits a transaction, so that the app's writes get their turn.
     private static let forgottenAtOnce = 5_000
 
     /// Forgets rows that were deleted long ago (L5).
     ///
-    /// While the server remembers a deleted row, the device must know its generation: if the app creates the row again
-    /// under the same id, it begins the next life. The server counts the days from when it stored the deletion, which
-    /// may have waited on a device for any time. So the device notes one of the server's transactions with the time.
-    /// After twice the server's days, it forgets the rows deleted up to that transaction, and notes the next one.
+    /// While the server remembers a deleted row, the device must know its generation, because a row created again under
+    /// the same id begins the next life. The server counts the days from when it stored the deletion, which may have
+    /// waited on a device for any time. So the device notes one of the server's transactions with the time. After twice
+    /// the server's days, it forgets the rows deleted up to that transaction, and notes the next one.
     ///
     /// - Parameters:
     ///   - days: How long the server remembers deleted rows.
-    ///   - serverTime: The server's time.
     ///   - seq: The server's latest transaction up to which the device knows everything.
     func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
         let now = Int64(serverTime.timeIntervalSince1970 * 1000)
@@ -61,8 +60,8 @@ extension Store {
                 guard let row = try Row.fetchOne(forget, arguments: [ref.table, ref.id, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
-            // If the server goes back to before these deletions, the rows exist again, and no device remembers that
-            // they were deleted.
+            // If the server goes back to before these deletions, the rows exist again, and no device remembers their
+            // deletion.
             for (table, seq) in latest {
                 try db.execute(
                     sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])

@@ -4,7 +4,7 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// The most rows to settle in one transaction, so that the app's writes get their turn.
+    /// Limits a transaction, so that the app's writes get their turn.
     private static let rowsAtOnce = 1_000
 
     /// The rows that the server no longer has, after a resync.
@@ -37,14 +37,13 @@ extension Store {
         try TableProgress.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
     }
 
-    /// Settles the rows that a resync did not bring, children before their parents (L4).
+    /// Settles the rows that a resync did not bring, children before parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     func settleUnseen(_ answer: MassRemoval.Decision, served: Set<String>? = nil) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
             while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
         }
-        // Kept rows are sent.
         writes.send()
     }
 

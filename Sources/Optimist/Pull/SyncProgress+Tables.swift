@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension SyncProgress {
-    /// - Parameter tableProgress: In the order of the snapshots.
-    /// - Returns: Nil if every table is complete.
+    /// Nil if every table is complete.
+    ///
+    /// - Parameter tableProgress: In snapshot order.
     init?(_ tableProgress: [TableProgress]) {
         let incomplete = tableProgress.filter { !$0.isComplete }
         if incomplete.isEmpty { return nil }

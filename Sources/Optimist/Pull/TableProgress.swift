@@ -13,7 +13,7 @@
 /// - Complete: `cursor` and `isComplete`.
 package struct TableProgress: Equatable, Sendable {
     package let table: String
-    /// The cursor up to which everything was received. Nil until the snapshot is complete.
+    /// Everything up to this cursor was received. Nil until the snapshot is complete.
     package var cursor: String?
     /// The snapshot's cursor, or an empty string if it had none. Kept until missing rows are settled.
     var at: String?
@@ -22,23 +22,21 @@ package struct TableProgress: Equatable, Sendable {
     package var isComplete = false
     /// The rows received before the table was complete.
     var received = 0
-    /// The approximate number of rows on the remote.
+    /// Approximate.
     var total: Int?
     /// Whether the server may have forgotten deletions since the table was last received.
     var isResync = false
-    /// The server's transaction from which on the device has received deletions too. Nil if unknown.
+    /// The server's transaction from which on deletions were received too. Nil if unknown.
     var since: Int64?
-    /// While more pages are due: the remote's last transaction when a page was made. The device lacks rows that had
-    /// changed again by that transaction, even if they also changed before the cursor. Nil: the device has exactly the
-    /// state at the cursor.
+    /// While more pages are due: the remote's last transaction when it made a page. Rows changed again by that
+    /// transaction are missing, even if they also changed before the cursor. Nil: the device has exactly the state at
+    /// the cursor.
     var seen: Int64?
     var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
 
     var awaitsSnapshot: Bool { cursor == nil }
-    /// The cursor, or the one noted by the running snapshot.
     var latest: String? { cursor ?? at }
 
-    /// Whether this table is behind another table's cursor.
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
         guard let cursor, cursor != other else { return false }
@@ -48,8 +46,6 @@ package struct TableProgress: Equatable, Sendable {
     }
 
     /// Whether the running snapshot has yet to reach a row. Its rows are in the order of their wire ids.
-    ///
-    /// - Parameter id: The row's wire id.
     func isToBring(_ id: String?) -> Bool {
         guard awaitsSnapshot, let id else { return false }
         return place.map { id > $0 } ?? true
@@ -67,21 +63,19 @@ enum PullStep: Equatable, Sendable {
 
 /// Decides what the engine asks for next (R6). Pure.
 struct PullPlan: Sendable {
-    /// The tables that can be received, in snapshot order.
+    /// In snapshot order.
     var tableProgress: [TableProgress]
     var limit: Int
     var hasSnapshots = true
     /// Whether the last step was a part of a snapshot. Complete tables are then due.
     var followsSnapshot = false
-    /// Whether the app is being asked about a removal.
     var isAsking = false
-    /// For opaque cursors only: the tables still due before every table has had its turn. ``asked`` orders each table's
-    /// last request.
+    /// For opaque cursors only: the tables still due in this round. ``asked`` orders the tables' last requests.
     var due: Set<String> = []
     var asked: [String: Int] = [:]
 
-    /// The next step: one snapshot after another, and then the tails of all tables from one cursor. During snapshots,
-    /// complete tables get every other step.
+    /// One snapshot after another, and then the tails of all tables from one cursor. During snapshots, complete tables
+    /// get every other step.
     var step: PullStep {
         let complete = tableProgress.filter(\.isComplete)
         if let next = nextSnapshot {
@@ -106,11 +100,10 @@ struct PullPlan: Sendable {
 
     private var nextSnapshot: TableProgress? { hasSnapshots ? tableProgress.first(where: \.awaitsSnapshot) : nil }
 
-    /// The cursor of the running first sync. All its tables share it, and so one tail.
+    /// All tables of a first sync share this cursor, and so one tail.
     private var notedCursor: String? { tableProgress.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables at one cursor: those without a cursor, or else those furthest behind. With opaque cursors, those that
-    /// have waited longest.
+    /// The tables without a cursor, or else those furthest behind. With opaque cursors, those that have waited longest.
     private func changes(of tableProgress: [TableProgress]) -> PullStep {
         let cursor =
             tableProgress.contains { $0.cursor == nil }
@@ -118,7 +111,7 @@ struct PullPlan: Sendable {
         return .changes(tables: tableProgress.filter { $0.cursor == cursor }.map(\.table), cursor: cursor)
     }
 
-    /// The earliest cursor. Nil if cursors are opaque.
+    /// Nil if cursors are opaque.
     private func earliest(of tableProgress: [TableProgress]) -> String? {
         let states = tableProgress.compactMap { progress in
             progress.guarantees.state(of: progress.cursor).map { (cursor: progress.cursor, seq: $0.seq) }

@@ -3,8 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`. Empty at all other
-/// times.
+/// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`.
 ///
 /// Before a resync, these are all rows that the server is known to have had. Before a first sync, they are the rows
 /// that this device has sent. Snapshots have no deleted rows, so an expected row that is missing was deleted.
@@ -18,7 +17,7 @@ struct UnseenRows {
         removing = try RowStatement("DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?", in: db)
     }
 
-    /// Expects every row of a table that the server is known to have had, including parked rows.
+    /// Includes parked rows.
     static func expectAll(of table: String, in db: Database) throws {
         try db.execute(
             sql: """

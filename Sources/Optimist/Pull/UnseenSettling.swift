@@ -16,10 +16,10 @@ struct UnseenSettling {
     private let milliseconds: Int64
 
     /// - Parameters:
-    ///   - start: The server's transaction when the snapshot began. A later row was sent by this device since, and the
-    ///     changes bring it.
-    ///   - isResync: Whether the server may have forgotten the row's deletion. If not, its answer ends the row's unsent
-    ///     edits (M2).
+    ///   - start: The server's transaction when the snapshot began. This device has sent later rows since, and the
+    ///     changes bring them.
+    ///   - isResync: Whether the server may have forgotten deletions. If not, its answer ends the unsent edits of a
+    ///     deleted row (M2).
     ///   - served: The tables that the remote keeps. Nil: all.
     init(
         _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, served: Set<String>? = nil,
@@ -48,7 +48,6 @@ struct UnseenSettling {
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isRestored,
                 entry.remote.seq <= start
             else { continue }
-            // Only a row in the app's table can be kept.
             if answer == .keep, try table.contains(id) {
                 entry.beginAnew(in: layout)
                 try entries.save(entry)
@@ -56,8 +55,7 @@ struct UnseenSettling {
                 entry.goOnMissing(isResync: isResync, in: layout)
                 try entries.save(entry)
             } else {
-                // A first sync expects only rows that this device has just sent, and other devices may not have read
-                // them.
+                // A first sync expects only rows that this device has just sent. Other devices may not have read them.
                 var tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
                 if !isResync { tombstone.unread = entry.remote.written(in: layout) }
                 going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
@@ -75,8 +73,8 @@ struct UnseenSettling {
         return context
     }
 
-    /// Keeps rows that the user has edited while their removal waited. They are sent in full, as if edited before (L4).
-    /// Call this before rows are removed or sent.
+    /// Keeps rows edited while their removal waited. They are sent in full, as if edited before (L4). Call this before
+    /// rows are removed or sent.
     static func keepEdited(_ layouts: [TableLayout], _ db: Database) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }

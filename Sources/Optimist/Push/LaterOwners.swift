@@ -9,7 +9,7 @@ struct LaterOwners {
     private var entries: RowEntryTable
     private let tables: AppTables
     private let now: Int64
-    /// For each checked row, whether a new life of it is unsent.
+    /// Whether a new life is unsent, for each checked row.
     private var isUnsent: [RowRef: Bool] = [:]
     private(set) var heldCount = 0
 
@@ -19,14 +19,13 @@ struct LaterOwners {
         self.now = now
     }
 
-    /// Notes that the push carries these rows.
     mutating func sent(_ unit: [PushAssembly.Unsent]) {
         for unsent in unit where unsent.entry.isAlive && unsent.entry.generation > 1 {
             isUnsent[unsent.entry.ref] = false
         }
     }
 
-    /// Whether a unit must wait. If so, it is blocked by the owner, as if the server had answered that.
+    /// If a unit must wait, it is blocked by the owner, as if the server had answered that.
     mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
         let refs = Set(unit.map(\.entry.ref))
         for unsent in unit where unsent.entry.isAlive {
@@ -50,7 +49,7 @@ struct LaterOwners {
         return isToCome
     }
 
-    /// Postpones the row until the owner is settled, or for a pause in case no answer settles the owner.
+    /// Postpones the row until the owner is settled, or for a pause in case no answer settles it.
     private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
         var held = entry
         let due = max(
@@ -66,6 +65,6 @@ struct LaterOwners {
 }
 
 extension RowEntry {
-    /// Whether the device will send the row in a life that the server never had or has lost.
+    /// Whether the device will send a life that the server never had or has lost.
     var isToBegin: Bool { isPending && isAlive && (!isKnownToServer || isRestored) }
 }

@@ -5,7 +5,7 @@ import OptimistWire
 
 /// The age of the oldest pending row. A push reports it to the server's operator.
 enum OldestPending {
-    /// The age of the oldest group in whole seconds, at least zero. Nil if nothing is pending.
+    /// In whole seconds. Nil if nothing is pending.
     ///
     /// - Parameter now: Milliseconds since 1970.
     static func seconds(at now: Int64, _ db: Database) throws -> Int64? {

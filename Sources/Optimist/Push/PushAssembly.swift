@@ -4,7 +4,6 @@ import OptimistWire
 
 /// Collects the rows of a push. Pure.
 struct PushAssembly {
-    /// A row and its values. The push carries the unsent ones.
     struct Unsent {
         let entry: RowEntry
         let values: JSONObject
@@ -30,9 +29,8 @@ struct PushAssembly {
 
     /// Adds all rows of a unit or none. Returns whether the unit was added. The first unit always fits.
     ///
-    /// A unit above ``maxGroupBytes`` is split, and as many of its rows are added as there is room for, owners first,
-    /// with cycles kept together. While it has living rows, its deletions wait for a later push, and the unit does not
-    /// count as added.
+    /// Of a unit above ``maxGroupBytes``, as many rows are added as fit, owners first, with cycles kept together. Until
+    /// all its living rows are sent, its deletions wait, and the unit does not count as added.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
         if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
@@ -56,8 +54,7 @@ struct PushAssembly {
         return alive.count == unit.count || alive.isEmpty
     }
 
-    /// Sorts rows after the rows that they refer to. Each cycle forms one part, however large, because the server would
-    /// refuse its rows one by one.
+    /// Each cycle forms one part, however large, because the server would refuse its rows one by one.
     private static func ownersFirst(_ unit: [Unsent]) -> [[Unsent]] {
         struct Name: Hashable { let table, id: String }
         let places = Dictionary(
@@ -121,8 +118,8 @@ struct PushAssembly {
         return tombstone
     }
 
-    /// A lost row as a new row, with its original clocks. Sums of unknown counter columns are left out, because they
-    /// belong to no single device.
+    /// A lost row as a new one, with its original clocks. Sums of unknown counters are left out, because they belong to
+    /// no single device.
     private func restored(_ values: JSONObject, _ totals: [String: [CounterTotal]], of unsent: Unsent) -> RowPatch {
         let unknown = unsent.unknown.values.members.filter { unsent.unknown.clocks?[$0.key] != nil }
         var clocks: [String: WriteClock] = [:]

@@ -3,8 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Rejects a row, and returns it and the pending rows that refer to it to the server's versions. Together they are one
-/// rejection (V5).
+/// Rejects a row, and returns it and the pending rows that refer to it to the server's versions, as one rejection (V5).
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]
@@ -55,14 +54,14 @@ extension PushResults {
             batch.sent[group].compactMap { try door.entries.entry($0.ref)?.local?.group.rawValue })
     }
 
-    /// The pending rows that refer to a row, or to rows that are removed with it.
+    /// The pending rows that refer to a row, or to rows removed with it.
     private func dependents(of ref: RowRef) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<RowRef> = [ref]
         var next = [ref]
         while let parent = next.popLast() {
             for child in try door.tables.children(of: parent, door.references) {
-                // A row that the server has lost is removed too, unless only an edit makes it refer to its parent.
+                // A row that the server lost is removed too, unless only an edit makes it refer to its parent.
                 guard met.insert(child.ref).inserted, let entry = try door.entries.entry(child.ref), entry.isPending,
                     let undone = try TakenBack(
                         entry, current: current(of: child.ref), isLost: !entry.isEdited(child.referrer.column), in: door
@@ -75,9 +74,8 @@ extension PushResults {
         return found
     }
 
-    /// The owners that these rows left when their group deleted them, along with the rows deleted with those owners.
-    ///
-    /// The moves are undone, so the deletions must be undone too. Otherwise the server would delete the moved rows.
+    /// The owners that these rows left when their group deleted them, with the rows deleted along. As the moves are
+    /// undone, the deletions must be undone too, or the server would delete the moved rows.
     private func formerOwners(of rows: [TakenBack], in group: Range<Int>) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<Int> = []
@@ -99,7 +97,6 @@ extension PushResults {
         return found
     }
 
-    /// Whether a row is still in the life that was sent.
     private func isAsSent(_ index: Int) throws -> Bool {
         try door.entries.entry(batch.sent[index].ref)?.generation == batch.sent[index].generation
     }
@@ -137,7 +134,7 @@ extension PushResults {
         return try TakenBack(entry, current: verdicts[index].current, in: door)
     }
 
-    /// The server's row, if the answer to this push reports it.
+    /// The server's row, if this push's answer reports it.
     private func current(of ref: RowRef) -> RowPatch? {
         batch.sent.firstIndex { $0.ref == ref }.flatMap { verdicts[$0].current }
     }

@@ -13,14 +13,14 @@ struct PushResults {
     static let longestPauseMilliseconds: Int64 = 900_000
     /// How long a blocked row waits if no answer settles its owner earlier.
     private static let blockedPauseMilliseconds: Int64 = 30_000
-    /// How long a row is held that can neither be sent nor taken back: one day.
+    /// How long to hold a row that can neither be sent nor taken back: one day.
     static let heldMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
     private let layouts: [TableLayout]
     let batch: PushBatch
     let verdicts: [RemotePush.Verdict]
     var door: Door
-    /// The server's time, from which pauses count, because the user may set back the device's clock.
+    /// The server's time. Pauses count from it, because the user may set back the device's clock.
     let corrected: Int64
     private var missed: MissedRows
 
@@ -42,11 +42,11 @@ struct PushResults {
             else { return verdict }
             // The server no longer knows the owner, and would block the row forever.
             return .rejected(
-                RemotePush.Refusal(code: "invalidProperties", message: "The row that it refers to was deleted."))
+                RemotePush.Refusal(code: "invalidProperties", message: "The row refers to another one that was deleted."))
         }
     }
 
-    /// Applies the verdicts: refusals last, each with the rows that refer to the refused one (V5).
+    /// Applies refusals last, each with the rows that refer to the refused one (V5).
     mutating func apply() throws {
         for (sent, verdict) in zip(batch.sent, verdicts) where verdict.refusal == nil { try apply(verdict, of: sent) }
         for index in batch.sent.indices {
@@ -83,7 +83,7 @@ struct PushResults {
         try missed.look(at: entry, before: before)
     }
 
-    /// The verdict's result for a row. Nil if the row is unknown.
+    /// Nil if the row is unknown.
     func settle(_ sent: SentRow, _ verdict: RemotePush.Verdict) throws -> (passage: Passage, outcome: Outcome)? {
         guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return nil }
         var entry = before
@@ -93,9 +93,7 @@ struct PushResults {
         return (passage, outcome)
     }
 
-    /// Passes a row, or sets aside the server's version of it.
-    ///
-    /// - Returns: The row's entry.
+    /// Passes a row, or sets aside the server's version. Returns the row's entry.
     @discardableResult
     mutating func pass(_ passage: Passage, isTooSoon: Bool = false) throws -> RowEntry {
         guard let reason = try isTooSoon ? .deletionTooSoon : door.tryPass(passage).map(ParkedReason.init) else {
@@ -111,8 +109,8 @@ struct PushResults {
             .isTooSoon(deletionOf: passage.ref, at: nil)
     }
 
-    /// Notes the row's new life, or its end, for the values of columns that only newer apps know (L1). If a page has
-    /// already reported that life, it has these values as well, or a later page does.
+    /// Notes the row's new life, or its end, for the values of unknown columns (L1). If a page has already reported
+    /// that life, this or a later page has these values.
     private func noteContent(of verdict: RemotePush.Verdict, in passage: inout Passage) {
         if !passage.entry.isAlive, !passage.entry.isPending {
             passage.told = .deleted(Tombstone(generation: passage.entry.generation, clock: nil))
@@ -131,7 +129,7 @@ struct PushResults {
         switch verdict {
         case .retry(let after, _): putOff(&entry, for: after)
         case .lifeUnknown where sent.kind != .update || entry.isKnownToServer:
-            // The next pull brings the server's row, unless the row is sent in full from now on.
+            // The next pull brings the server's row, unless the row is now sent in full.
             putOff(&entry, for: nil)
         case .blocked(let by):
             entry.local?.wait(until: corrected + Self.blockedPauseMilliseconds, for: by)
@@ -147,7 +145,7 @@ struct PushResults {
         try WaitTable(door.db).note(reason, of: entry.ref, until: due)
     }
 
-    /// - Parameter wait: The pause that the server asks for, limited to ``ServerDemand/ofRow``. Nil if it names none.
+    /// - Parameter wait: At most ``ServerDemand/ofRow``. Nil if the server names none.
     private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
         guard let edit = entry.local else { return }
         let demanded = wait.map { min(max($0, .zero), ServerDemand.ofRow).milliseconds }
@@ -155,8 +153,8 @@ struct PushResults {
         entry.local?.countRetry()
     }
 
-    /// Doubles with each postponement, up to 15 minutes, until the row is settled. A server may learn a new column at
-    /// any time, without announcing it.
+    /// Doubles with each postponement, up to 15 minutes, until the row is settled. The server may learn a new column at
+    /// any time.
     static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
@@ -173,7 +171,7 @@ struct PushResults {
         }
     }
 
-    /// Postpones groups that failed with none of their rows at fault, to avoid a tight retry loop.
+    /// Avoids a tight retry loop for groups that failed with none of their rows at fault.
     private func postponeUnexplained() throws {
         for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
             for sent in batch.sent[group] {

@@ -3,7 +3,7 @@
 import OptimistWire
 
 extension RemotePush.Verdict {
-    /// The verdict, with unread values of these devices only.
+    /// Keeps unread values of these devices only.
     func tellingUnread(of devices: Set<String>) -> Self {
         guard case .merged(let seq, var won) = self, !won.unread.isEmpty else { return self }
         won.unread = won.unread.of(devices: devices)
@@ -14,12 +14,11 @@ extension RemotePush.Verdict {
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: RemotePush.Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 
-    /// The server's row, if the verdict reports it with a refusal.
+    /// The server's row, if reported with a refusal.
     var current: RowPatch? {
         if case .groupFailed(_, let row) = self { row } else { refusal?.current }
     }
 
-    /// Why the row waits after this verdict, if the verdict gives a reason.
     var waitReason: DeferralReason? {
         switch self {
         case .retry(_, let reason): reason
@@ -34,7 +33,6 @@ extension RemotePush.Verdict {
 
     var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
 
-    /// Whether the row is settled, accepted or not.
     var isFinal: Bool {
         switch self {
         case .retry, .lifeUnknown, .blocked, .groupFailed: false

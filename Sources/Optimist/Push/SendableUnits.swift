@@ -10,9 +10,8 @@ struct SendableUnits {
     private let milliseconds: Int64
     private let layouts: [TableLayout]
     private let withheld: Set<Int64>
-    /// Ranks by table. Parents have lower ranks than their children.
+    /// Parents have lower ranks than their children.
     private let ranks: [Int64: Int]
-    /// The index of ``SendingOrder``, if it exists.
     private let index: String?
 
     /// - Parameter withheld: Tables that do not sync now. Units with a row in such a table wait.
@@ -31,7 +30,7 @@ struct SendableUnits {
         var scan = UnitScan(try GroupJoins(db).united(), limit: limit, isPostponed: isPostponed)
         var after: Int64? = .min
         var units: [[RowEntry]] = []
-        // A joined or large group may have nothing to send now. Continue with the groups behind it.
+        // A joined or large group may have nothing to send now.
         while let start = after, units.isEmpty {
             let isAtEnd = try take(after: start, &scan)
             let (gathered, last) = scan.end()
@@ -52,14 +51,14 @@ struct SendableUnits {
         return isAtEnd
     }
 
-    /// When the next postponed row is due, in milliseconds since 1970. Nil if no row is postponed.
+    /// In milliseconds since 1970. Nil if no row is postponed.
     func nextDue() throws -> Int64? {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT min(due) FROM optimist_edit WHERE due > ?"),
             arguments: [milliseconds])
     }
 
-    /// Whether a row must wait. If it is due in more than two days, the clock was set back, and the row may be sent.
+    /// If a row is due in more than two days, the clock was set back, and the row may be sent.
     private func isPostponed(_ entry: RowEntry) -> Bool {
         if withheld.contains(entry.ref.table) { return true }
         guard let due = entry.local?.due else { return false }
@@ -68,7 +67,7 @@ struct SendableUnits {
 
     private static let longestPause: Int64 = 2 * 24 * 60 * 60 * 1000
 
-    /// The `+` keeps SQLite from searching table by table: the index of ``SendingOrder`` makes sorting unnecessary.
+    /// The `+` keeps SQLite from searching table by table, so the index of ``SendingOrder`` spares it the sorting.
     static func scanSQL(of layouts: [TableLayout], by index: String?) -> String {
         RowEntryTable.edits(by: index, where: "l.grp > ?1 AND \(isOf(layouts)) ORDER BY l.grp, l.tbl, l.place")
     }
@@ -90,19 +89,20 @@ struct SendableUnits {
         }
     }
 
-    /// Sorts parents before children, and then by place.
+    /// Parents before children, and then by place.
     private func inOrder(_ rows: [RowEntry]) -> [RowEntry] {
         rows.sorted {
             (ranks[$0.ref.table] ?? 0, $0.local?.place ?? 0) < (ranks[$1.ref.table] ?? 0, $1.local?.place ?? 0)
         }
     }
 
-    /// Splits a group that is too large to be sent as a unit. Each row or cycle becomes a unit, parents first.
-    /// Deletions come last, children first.
+    /// Splits a group that is too large to be sent as a unit into rows and cycles, parents first. Deletions come last,
+    /// children first.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
-        // A waiting row may still move away from a deleted row, and would be deleted on the server with that row.
+        // A waiting row may still move away from a deleted one, and would be deleted on the server if the deletion went
+        // first.
         if try !rows(of: groups, "\(Self.isOf(layouts)) AND l.generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
             return try living(limit, of: groups, tables)
         }
@@ -115,14 +115,13 @@ struct SendableUnits {
         while true {
             let rows = try first(count, of: groups, tables, "l.generation & 1 = 1", "ASC")
             let units = try cycles.units(of: rows, in: groups).filter { !$0.contains(where: isPostponed) }
-            // A cycle with a postponed row does not hold up the units behind it.
             if !units.isEmpty || rows.count < count { return units.map(inOrder) }
             count *= 4
         }
     }
 
-    /// The first sendable rows of some groups, table by table. Within one group, the index of ``SendingOrder`` yields
-    /// each table's rows by place, without reading others.
+    /// The first sendable rows of some groups, table by table. For one group, the index of ``SendingOrder`` yields
+    /// exactly these rows in order.
     private func first(
         _ limit: Int, of groups: [Int64], _ tables: [Int64], _ condition: String, _ direction: String
     ) throws -> [RowEntry] {

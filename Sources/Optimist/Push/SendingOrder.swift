@@ -14,27 +14,25 @@ struct SendingOrder {
 
     init(_ db: Database) { self.db = db }
 
-    /// Creates the index if more than ``few`` rows are pending.
     func prepare() throws {
         guard try isMissing else { return }
         try db.execute(sql: "CREATE INDEX \(Self.name) ON optimist_edit(grp, tbl, place)")
     }
 
-    /// Drops the index below half of ``few``, so that a fluctuating number does not recreate it each time.
+    /// Waits for half of ``few``, so that a fluctuating number does not recreate the index each time.
     func release() throws {
         if try index == nil || hasPending(moreThan: Self.few / 2) { return }
         try db.execute(sql: "DROP INDEX \(Self.name)")
     }
 
-    /// Whether the index is needed but does not exist.
     var isMissing: Bool {
         get throws { try index == nil && hasPending(moreThan: Self.few) }
     }
 
     private static let name = "optimist_edit_group"
 
-    /// The name of the index, if it exists. Queries name it because SQLite, which does not know the number of pending
-    /// rows, would sort them.
+    /// The index's name, if it exists. Queries name it, because SQLite does not know the number of pending rows and
+    /// would sort them.
     var index: String? {
         get throws {
             let index = try db.cachedStatement(sql: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = ?")

@@ -4,7 +4,7 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// A push that is ready to be sent, and the data to apply its verdicts.
+/// A push to be sent, and the data to apply its verdicts.
 struct PushBatch: Sendable {
     let push: RemotePush
     let sent: [SentRow]
@@ -40,8 +40,8 @@ extension Store {
         return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
     }
 
-    /// Assembles the next push from the current values of the pending rows (S1), group by group (S2), and durably notes
-    /// which columns it sends.
+    /// Assembles the next push from the pending rows' current values (S1), group by group (S2), and durably notes what
+    /// it sends.
     ///
     /// - Returns: Nil if none of the examined rows can be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
@@ -55,7 +55,7 @@ extension Store {
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
-            // Units that must wait are postponed, and do not hold up the units behind them.
+            // Units that must wait are postponed, and do not hold up those behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
                 // Limits the postponements of one transaction.
@@ -86,13 +86,12 @@ extension Store {
         }
     }
 
-    /// The tables that the app withholds on this network, and those that are paused.
+    /// The tables that the app withholds on this network, and paused ones.
     func withheld(_ paused: Set<String>) -> [TableLayout] {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Takes back the note that a push was sent, because it certainly never left. A row created and deleted since
-    /// leaves no trace.
+    /// Takes back the note of a push that certainly never left. A row created and deleted since leaves no trace.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
@@ -108,7 +107,7 @@ extension Store {
         }
     }
 
-    /// Notes that a push is no longer in flight and that its outcome is unknown. Nil: any push in flight.
+    /// Notes that a push ended with an unknown outcome. Nil: any push in flight.
     func pushEnded(_ batch: PushBatch? = nil) async throws {
         try await apply { db in
             guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
@@ -152,8 +151,8 @@ private struct UnitReading {
         try entries.save(entry)
     }
 
-    /// Holds a row whose id is not a UUID, so the server cannot know it. The app wrote it before the store checked ids.
-    /// It stays pending, with its counts.
+    /// Holds a row whose id is not a UUID, written before the store checked ids. The server cannot know it. It stays
+    /// pending, with its counts.
     private mutating func hold(_ entry: RowEntry) throws {
         var entry = try entries.counting(entry)
         let due = now + PushResults.heldMilliseconds

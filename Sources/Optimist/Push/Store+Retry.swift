@@ -35,11 +35,11 @@ extension Store {
         if unknown.isEmpty { return }
         throw OptimistError(
             .unknownColumn,
-            "The table \(table) has no column \(unknown.joined(separator: ", ")) that syncs. The rejection stays: retry it with columns of the table."
+            "The table \(table) has no synced column \(unknown.joined(separator: ", ")). The rejection stays. Retry it with existing columns."
         )
     }
 
-    /// Writes rows together. If they exchange values of a unique index, those values are emptied first.
+    /// Rows that exchange unique values are written with those values emptied first.
     private func write(_ rows: [Rejection.Dependent], in db: Database) throws {
         var door = try Door(layouts, db, at: milliseconds)
         let work = { (door: inout Door) in for row in rows { try self.write(row, &door) } }
@@ -65,14 +65,13 @@ extension Store {
         }
     }
 
-    /// The server's values of a parked row. Nil if the row is not parked.
     private func waiting(_ ref: RowRef, in db: Database) throws -> JSONObject? {
         guard case .row(let patch)? = try ParkedRows(db).content(ref), patch.seq != nil else { return nil }
         return patch.values
     }
 
-    /// Deletes a row that the server has and this device lacks, which no trigger can capture. Such a row exists after a
-    /// refused deletion is undone, until pages bring the row back.
+    /// Deletes a row that the server has and this device lacks, which no trigger can capture: one whose refused
+    /// deletion was undone, until pages bring it back.
     private func deleteUnseen(_ ref: RowRef, _ door: inout Door) throws {
         let known = try door.entries.entry(ref)
         guard known?.isAlive != false,
@@ -90,7 +89,7 @@ extension Store {
     private func place(of row: Rejection.Dependent, in tables: AppTables) throws -> (table: AppTable, ref: RowRef) {
         guard let table = tables[row.table], let id = table.layout.idForm.stored(row.rowID) else {
             throw OptimistError(
-                .unknownRejection, "The table \(row.table) is not synced any more. The rejection stays.")
+                .unknownRejection, "The table \(row.table) is no longer synced. The rejection stays.")
         }
         return (table, RowRef(table: table.layout.number, id: id))
     }

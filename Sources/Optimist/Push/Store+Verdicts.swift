@@ -7,11 +7,10 @@ import OptimistCore
 extension Store {
     /// Applies the verdicts of a push in one transaction, so that the app sees all of them together (V).
     ///
-    /// Ignores the verdicts of a push that is no longer in flight, for example because a later push, which carries
-    /// everything, was assembled.
+    /// Ignores the verdicts of a push that is no longer in flight. A later push carries everything.
     ///
-    /// - Parameter epoch: The epoch of the remote's database at the time of the verdicts, if the remote has epochs.
-    /// - Returns: Whether pages are needed, because they release held deletions or bring rows again.
+    /// - Parameter epoch: The remote database's epoch at the time of the verdicts, if the remote has epochs.
+    /// - Returns: Whether pages are needed, to release held deletions or to bring rows again.
     /// - Throws: `DatabaseError`, with no change, if this device could not apply the verdicts. The push is repeated
     ///   (V4).
     @discardableResult
@@ -41,9 +40,7 @@ extension Store {
     }
 
     /// Refuses every row of a push of one unit, after the push itself has failed. The server's rows are unknown, so
-    /// deleted rows are received again.
-    ///
-    /// - Returns: Whether pages are needed, as for verdicts.
+    /// deleted rows are received again. Returns whether pages are needed.
     @discardableResult
     func refuse(_ refusal: RemotePush.Refusal, _ batch: PushBatch) async throws -> Bool {
         let now = milliseconds
@@ -74,9 +71,8 @@ extension Store {
 
     /// The verdicts, with a retry in place of each from an epoch that this device does not know yet.
     ///
-    /// A database that went back may have lost a row that is edited here rather than deleted it. It may also lose what
-    /// it accepts now, before the device pulls that. So these verdicts count only once the device knows how both epochs
-    /// are related, and the device sends the row again.
+    /// A database that went back may have lost a row, not deleted it, and may lose what it accepts now before the
+    /// device pulls that. So the device sends the row again once it knows how both epochs are related.
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in
@@ -89,6 +85,6 @@ extension Store {
         }
     }
 
-    /// How long such a row waits at most. The next page releases it.
+    /// The longest such wait. The next page ends it.
     private static let pauseForPull = Duration.seconds(1)
 }

@@ -2,19 +2,18 @@
 
 import OptimistWire
 
-/// Gathers sendable rows into units. The pending rows arrive in the order of their groups. Pure.
+/// Gathers sendable rows into units, from pending rows in the order of their groups. Pure.
 ///
-/// A unit is sent whole or not at all. It has the rows of one group, or of groups that are joined into one. If any row of a
-/// group is postponed, the whole group waits (S8). A group with more than ``UnitScan/maxRows`` rows is sent row by row.
+/// A unit is sent as a whole or not at all. It has the rows of one group, or of joined groups. If any row of a group is
+/// postponed, the entire group waits (S8). A group with more than ``maxRows`` rows is sent row by row.
 ///
-/// `run` has the rows of the present group so far. It is empty if the group is held up, is too large, or is joined with
-/// others and so is read separately.
+/// Invariant: `run` has the present group's rows so far, or none if the group is held up, too large, or joined with
+/// others.
 struct UnitScan {
     enum Unit: Equatable {
         case rows([RowEntry])
-        /// Joined groups. Their rows are not adjacent, so they must be read separately.
+        /// Joined groups, to be read separately because their rows are not adjacent.
         case united([Int64])
-        /// A group that is too large to go whole.
         case large([Int64])
     }
 
@@ -33,16 +32,14 @@ struct UnitScan {
     private var isHeldUp = false
     private var met: Set<Int64> = []
 
-    /// - Parameters:
-    ///   - limit: About how many rows to gather. The last unit may exceed it.
-    ///   - isPostponed: Whether a row may not be sent yet.
+    /// - Parameter limit: About how many rows to gather. The last unit may exceed it.
     init(_ groups: UnitedGroups, limit: Int, isPostponed: @escaping (RowEntry) -> Bool) {
         self.groups = groups
         self.limit = limit
         self.isPostponed = isPostponed
     }
 
-    /// Takes the next pending row. Returns whether more are wanted.
+    /// Returns whether more rows are wanted.
     mutating func take(_ entry: RowEntry) -> Bool {
         guard let group = entry.local?.group.rawValue else { return true }
         if group != self.group {
@@ -60,9 +57,8 @@ struct UnitScan {
         return false
     }
 
-    /// Ends the scan for now. A later scan continues after the returned group, which is nil if no group was found.
-    ///
-    /// - Returns: The units that were gathered since the last call, and the last group.
+    /// - Returns: The units gathered since the last call, and the last group, after which a later scan continues. Nil
+    ///   if no group was found.
     mutating func end() -> (units: [Unit], after: Int64?) {
         endRun()
         defer { (units, count, group) = ([], 0, nil) }

@@ -2,15 +2,15 @@
 
 import OptimistWire
 
-/// Finds rows that refer to each other in a cycle, in a group that is too large to go whole. If they were sent one by one, each
-/// would wait for the other, and the server would take none of them (S2).
+/// Finds cycles of rows in a group that is too large to be sent as a unit. Sent one by one, these rows would wait for
+/// each other forever (S2).
 struct UnsentCycles {
     private let entries: RowEntryTable
     private let tables: AppTables
-    /// The tables whose rows may refer to each other in a cycle.
+    /// The tables whose rows may form cycles.
     private let circular: Set<Int64>
 
-    /// How many more rows are examined. This limits how far chains are followed.
+    /// How many more rows are examined, which limits how far chains are followed.
     private static let reach = 4 * UnitScan.maxRows
 
     init(_ entries: RowEntryTable, _ layouts: [TableLayout]) {
@@ -22,10 +22,9 @@ struct UnsentCycles {
         circular = Set(cycles.joined().map { layouts[$0].number })
     }
 
-    /// Makes units of some rows. Each row is a unit of its own, but the rows of a cycle form one unit, including those that are
-    /// not among `rows`.
+    /// Makes a unit of each row, or of its cycle, including rows of the cycle that are not among `rows`.
     ///
-    /// - Parameter groups: The groups that the rows belong to.
+    /// - Parameter groups: The groups of these rows.
     func units(of rows: [RowEntry], in groups: [Int64]) throws -> [[RowEntry]] {
         guard rows.contains(where: { circular.contains($0.ref.table) }) else { return rows.map { [$0] } }
         let groups = Set(groups)
@@ -56,7 +55,7 @@ struct UnsentCycles {
                 units.append([rows[place]])
                 continue
             }
-            // The first row of a cycle adds the unit for the whole cycle.
+            // The first row of a cycle adds its unit.
             if cycle.min() == place { units.append(cycle.map { found[$0] }) }
         }
         return units

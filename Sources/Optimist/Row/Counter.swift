@@ -5,16 +5,15 @@ import OptimistWire
 /// The totals that this device has counted in one column of a row, under each of its ids (M3).
 ///
 /// Invariant: the app's column shows the other devices' count plus the totals here. The other devices' count is never
-/// stored. It is the server's sum minus this device's part of that sum, both from the same answer or page, so no total
-/// is lost or counted twice, whatever the order of answers, echoes and older pages.
+/// stored. It is the server's sum minus this device's part in the same answer or page, so no count is lost or added
+/// twice, in any order of answers and pages.
 struct Counter: Equatable, Sendable {
     struct Total: Equatable, Sendable {
-        /// The total as included in the app's column.
         var value: Int64
         var stamp: Stamp
-        /// The part of ``value`` that the server is known to have. The rest is unsent.
+        /// The part of ``value`` that the server is known to have.
         var confirmed: Int64 = 0
-        /// The server's transaction of the answer or page that reported ``confirmed``. Older ones do not change it.
+        /// The transaction that reported ``confirmed``. Earlier ones do not change it.
         var seq: Int64 = 0
     }
 
@@ -31,13 +30,11 @@ struct Counter: Equatable, Sendable {
 
     /// Takes the server's sum from a page or an answer.
     ///
-    /// A dirty column keeps its totals. In a clean one, a total takes the server's value unless a later answer or page
-    /// has already reported that total, so a device whose database went back learns what it counted in between.
+    /// A dirty column keeps its totals. In a clean one, a total takes the server's value unless a later transaction
+    /// reported it, so a device whose database went back learns what it counted in between.
     ///
-    /// - Parameters:
-    ///   - mine: This device's part of the sum, by each of its ids.
-    ///   - clock: The column's clock.
-    /// - Returns: The server's sum, with this device's part replaced by its confirmed totals.
+    /// - Parameter mine: This device's part of the sum, by each of its ids.
+    /// - Returns: The sum, with this device's part replaced by its confirmed totals.
     mutating func take(_ sum: Int64, mine: [String: Int64], seq: Int64, clock: WriteClock?, isDirty: Bool) -> Int64 {
         let others = mine.values.reduce(sum, &-)
         for (device, value) in mine {
@@ -57,11 +54,10 @@ struct Counter: Equatable, Sendable {
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 
-    /// The totals to carry over into another life of the row.
+    /// The totals to carry over into another life. If the server has no total of an id there, only its unsent part is
+    /// carried over.
     ///
-    /// If the server has no total for an id in that life, only the unsent part of that total is carried over.
-    ///
-    /// - Parameter mine: This device's part of the server's sum in that life, by each of its ids.
+    /// - Parameter mine: This device's part of the server's sum in that life, by id.
     func goingOn(with mine: [String: Int64]) -> Counter? {
         let totals = totals.compactMap { device, total -> (String, Total)? in
             if mine[device] != nil { return (device, total) }
@@ -78,9 +74,7 @@ struct Counter: Equatable, Sendable {
         }
     }
 
-    /// Takes back a refused count. Each total returns to the server's value plus the counts since the push.
-    ///
-    /// - Returns: The refused amount.
+    /// Takes back a refused count, but not the counts since the push. Returns the refused amount.
     mutating func takeBack(_ sent: [CounterTotal]) -> Int64 {
         var refused: Int64 = 0
         for sent in sent {
@@ -94,7 +88,7 @@ struct Counter: Equatable, Sendable {
 }
 
 extension [CounterTotal] {
-    /// The value of a counter in a push. A single total omits its clock, which is sent as the column's clock.
+    /// The value in a push. A single total omits its clock, which is the column's.
     var json: JSON {
         if count == 1 { return CounterPatch.totals([.init(self[0].total)]).json }
         return CounterPatch.totals(map { .init($0.total, origin: $0.clock.device, clock: $0.clock) }).json

@@ -4,12 +4,12 @@ import OptimistWire
 
 /// When an unsent value was written, and by which device.
 enum EditClock: Hashable, Sendable {
-    /// By this device, under the id that it has when it sends the value.
+    /// By this device, under its id at the time of sending.
     case own(Stamp)
-    /// By the device named in the clock. The server had this value and lost it, and gets it back unchanged (L3).
+    /// By the device in the clock. The server had this value and lost it, and gets it back unchanged (L3).
     case original(WriteClock)
 
-    /// The clock of rows inserted by the app's migrations: the same on every device, and earlier than any user's write.
+    /// Rows inserted by the app's migrations: the same on every device, and earlier than any user's write.
     static let ofMigrations = EditClock.own(Stamp(rawValue: 1))
 
     /// - Parameter device: The current id of this device.
@@ -27,8 +27,6 @@ enum EditClock: Hashable, Sendable {
         }
     }
 
-    /// The stamp of this device's own edit.
     var ownStamp: Stamp? { if case .own(let stamp) = self { stamp } else { nil } }
-    /// The clock of a value that the server had and lost.
     var original: WriteClock? { if case .original(let clock) = self { clock } else { nil } }
 }

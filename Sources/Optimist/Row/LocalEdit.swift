@@ -5,33 +5,30 @@ import OptimistWire
 /// The changes to one row that the server has not accepted yet: an entry of `optimist_edit`. It never holds an unsent
 /// value.
 ///
-/// Clocks, base values and a lost life belong to unsent columns only. Columns in `sent` may be clean again until the
-/// server answers. `unread` keeps its columns when the user deletes the row, because the deletion reports what the user
-/// had read.
-///
-/// The triggers write the entry while the app writes. The engine changes it only by the moves below.
+/// Clocks, base values and a lost life belong to unsent columns only. `sent` may include clean columns until the server
+/// answers, and `unread` survives the user's deletion, which reports what the user had read. Only the app's triggers
+/// and the moves below change it.
 struct LocalEdit: Equatable, Sendable {
     /// The stamp of the transaction that made the row unsent, or of the first transaction in its group (S2).
     private(set) var group: Stamp
-    /// Orders the rows of a group by when they became unsent. Greater than every earlier place, and never less than the
+    /// Orders a group's rows by when they became unsent. Greater than every earlier place, and never less than the
     /// clock.
     private(set) var place: Int64 = 0
-    /// The stamp of the row's life, and of each dirty column without an entry in ``clocks``.
+    /// The stamp of the life, and of each dirty column that ``clocks`` omits.
     private(set) var stamp: Stamp
     private(set) var clocks: [String: EditClock] = [:]
-    /// The clock of the row's life if the server had this life and lost it. The device then sends the full row.
+    /// The clock of a life that the server had and lost. The device then sends the full row.
     private(set) var lostLife: WriteClock?
     /// Mask of the unsent columns. Bit 0 is the row's life.
     private(set) var dirty: Int64 = 0
-    /// Mask of the columns that were sent and not answered yet. The server may have them, or may have had and lost
-    /// them.
+    /// Mask of sent and unanswered columns. The server may have them, or may have had and lost them.
     private(set) var sent: Int64 = 0
-    /// Mask of the columns that changed on the server under the edit, so the user has not read the server's value.
+    /// Mask of the columns that changed on the server under the edit, unread by the user.
     private(set) var unread: Int64 = 0
-    /// The server's values of dirty columns, as SQL literals. Kept only if the server knows this life, or had and lost
-    /// it.
+    /// The server's values of dirty columns, as SQL literals. Kept only for a life that the server knows, or had and
+    /// lost.
     private(set) var base: [String: String] = [:]
-    /// The row is not sent before this time, in milliseconds since 1970.
+    /// Not sent before this time, in milliseconds since 1970.
     private(set) var due: Int64?
     /// The row that this one waits for, as `Type:id`.
     private(set) var blocked: String?
@@ -48,19 +45,18 @@ struct LocalEdit: Equatable, Sendable {
 extension LocalEdit {
     mutating func answer(_ mask: Int64) { sent &= ~mask }
 
-    /// The server did not take a push. Columns that an earlier push may have delivered still count as sent.
+    /// Columns that an earlier push may have delivered still count as sent.
     mutating func takeBack(_ push: SentRow) { sent = (sent & ~push.mask) | push.sentBefore }
 
-    /// Counts the life as sent: the server may have it, whatever it answers.
+    /// The server may have the life, whatever it answers.
     mutating func keepLifeSent() { sent |= TableLayout.lifeMask }
 
-    /// Earlier pushes no longer concern this edit.
     mutating func forgetPushes() { sent = 0 }
 
     /// - Parameter due: Milliseconds since 1970.
     mutating func wait(until due: Int64) { self.due = due }
 
-    /// - Parameter row: The row to wait for, as `Type:id`. Nil if the server has no name for it.
+    /// - Parameter row: `Type:id`. Nil if the server has no name for the row.
     mutating func wait(until due: Int64, for row: String?) {
         wait(until: due)
         blocked = row
@@ -68,7 +64,6 @@ extension LocalEdit {
 
     mutating func countRetry() { retries += 1 }
 
-    /// Lets the row be sent immediately.
     mutating func stopWaiting() {
         due = nil
         blocked = nil
@@ -83,7 +78,6 @@ extension LocalEdit {
 
     mutating func noteUnread(_ mask: Int64) { unread |= mask }
 
-    /// The user wrote the server's present values, and so has read them.
     mutating func noteRead(_ mask: Int64) { unread &= ~mask }
 
     mutating func stamp(_ column: TableLayout.Column, _ stamp: Stamp) { clocks[column.name] = .own(stamp) }
@@ -102,7 +96,7 @@ extension LocalEdit {
         if mask & TableLayout.lifeMask != 0 { lostLife = nil }
     }
 
-    /// Drops everything except the end of the row's life.
+    /// Drops everything except the end of the life.
     mutating func end() {
         dirty = TableLayout.lifeMask
         clocks = [:]
@@ -128,7 +122,6 @@ extension LocalEdit {
     /// An empty edit, to continue this one in another life.
     var continued: LocalEdit { LocalEdit(group: group, place: place, stamp: stamp) }
 
-    /// Takes over a column's edit from a former life.
     mutating func `continue`(_ column: TableLayout.Column, of former: LocalEdit) {
         dirty |= column.mask
         sent |= former.sent & column.mask
@@ -136,10 +129,7 @@ extension LocalEdit {
         if !column.isCounter { unread |= former.unread & column.mask }
     }
 
-    /// Marks the row's life as lost by the server.
-    ///
-    /// - Parameter clock: The clock of the life. Nil if the user has since made an edit of the life, which is sent
-    ///   instead.
+    /// - Parameter clock: The clock of the lost life. Nil if the user's later deletion is sent instead.
     mutating func restoreLife(at clock: WriteClock?) {
         if let clock { lostLife = clock }
         dirty |= TableLayout.lifeMask
@@ -147,19 +137,17 @@ extension LocalEdit {
         stopWaiting()
     }
 
-    /// Marks a column as lost by the server, which had a value with this clock.
     mutating func restore(_ column: TableLayout.Column, at clock: WriteClock) {
         clocks[column.name] = .original(clock)
         dirty |= column.mask
         sent |= column.mask
     }
 
-    /// Sets the clock of an unsent column to the clock of another device's write.
     mutating func stamp(_ column: TableLayout.Column, as clock: WriteClock?) {
         clocks[column.name] = clock.map(EditClock.original)
     }
 
-    /// Gives the edit a new place, and replaces stamps that came from a wrong clock.
+    /// Replaces stamps that came from a wrong clock.
     mutating func renew(_ stamps: [Stamp: Stamp], place: Int64) {
         self.place = place
         group = stamps[group] ?? group

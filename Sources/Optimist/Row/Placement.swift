@@ -2,23 +2,21 @@
 
 import GRDB
 
-/// Whether the app's table shows the server's row, merged with unsent edits, or the row waits for a reason.
+/// Whether the app's table shows the server's row, merged with unsent edits, or the row waits and why.
 enum Placement: Equatable, Sendable {
     case shown
-    /// The table shows the row's previous state, or no row. The server's row is in `optimist_parked`.
+    /// The table shows the previous state, or no row. The server's row is in `optimist_parked`.
     case waiting(ParkedReason)
 }
 
-/// Why a received row is not in the app's table yet. `optimist_parked` stores the kind's number, so numbers keep their
-/// meaning.
+/// Why a received row is not in the app's table yet. `optimist_parked` stores the kind's number.
 struct ParkedReason: Equatable, Sendable {
     enum Kind: Int64, Sendable {
         /// The row breaks one of the app's constraints, or refers to a missing row.
         case constraint = 1
-        /// Another row has the same value in a unique index.
         case valueTaken = 2
-        /// The deletion waits until the device has caught up with the server, because rows that refer to the deleted
-        /// row may have another owner on the server.
+        /// A deletion waits until the device has caught up, because rows that refer to the deleted row may have another
+        /// owner on the server.
         case deletionTooSoon = 3
         // 4 was for rows that refer to each other. Do not reuse it.
         /// An unsent life or deletion of the row must be settled first.
@@ -26,7 +24,7 @@ struct ParkedReason: Equatable, Sendable {
     }
 
     let kind: Kind
-    /// SQLite's message, if SQLite refused the row.
+    /// SQLite's message, if it refused the row.
     var message: String?
 
     static let deletionTooSoon = ParkedReason(kind: .deletionTooSoon)

@@ -6,17 +6,14 @@ import OptimistWire
 struct Rendering: Equatable, Sendable {
     var placement = Placement.shown
     var change = RowChange.none
-    /// Mask of the columns that keep their values when the full row is put: unsent ones, and those that the server
-    /// accepted after the received row was made.
+    /// Mask of the columns that a put row keeps: unsent ones, and those that the server accepted after it read the row.
     var kept: Int64 = 0
-    /// Mask of the columns whose values the user loses. The journal keeps these values before the change is made.
+    /// Mask of the values that the user loses. The journal keeps them first.
     var lost: Int64 = 0
-    /// Whether the life that the table showed has ended.
     var endsLife = false
 }
 
 extension Rendering {
-    /// Mask of the columns whose values change or disappear.
     fileprivate func replaced(in layout: TableLayout) -> Int64 {
         switch change {
         case .none: 0
@@ -30,16 +27,12 @@ extension Rendering {
 extension RowEntry {
     /// Decides what the app's table must show after an event.
     ///
-    /// - A row whose life is over is deleted, and so is a clean row that enters another life without any values of that
+    /// - A row whose life is over is deleted, and so is a clean row that enters another life without values of that
     ///   life.
     /// - A full row is put, except for unsent columns.
     /// - Single values are set.
     ///
     /// The user loses an unsent edit that ends unsettled, and a value that another device replaced or ended unread.
-    ///
-    /// - Parameters:
-    ///   - news: The values that the event reported.
-    ///   - before: The entry before the event.
     func rendering(of news: News, since before: RowEntry, in layout: TableLayout) -> Rendering {
         var rendering = Rendering()
         let isOver = !isAlive || (generation != before.generation && !isPending && !news.isWhole)

@@ -3,10 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// What pages and verdicts do to the counters of a row (M3).
+/// Pages, verdicts and the counters of a row (M3).
 extension RowEntry {
-    /// Takes a counter from the server.
-    ///
     /// - Returns: The value that the app's column must show.
     mutating func takeCounter(_ column: TableLayout.Column, from patch: RowPatch, seq: Int64?, isDirty: Bool) -> JSON {
         var counter = counters[column.bit] ?? Counter()
@@ -18,7 +16,7 @@ extension RowEntry {
         return .int(confirmed &+ counter.unsent)
     }
 
-    /// Takes the counters of a new life: the totals that the server names, and no others.
+    /// Takes the counters of a new life, with the server's totals only.
     ///
     /// - Returns: The row's values as the app's table must show them.
     mutating func beginCounters(of patch: RowPatch, in layout: TableLayout) -> JSONObject {
@@ -30,16 +28,15 @@ extension RowEntry {
         return values
     }
 
-    /// Confirms the totals that were sent (S4). Later counts stay unsent.
+    /// Confirms the sent totals (S4). Later counts stay unsent.
     ///
     /// - Parameter isInOrder: Whether no page has brought a later version of the row.
-    /// - Returns: The value that the app's column must show. Nil to leave the column unchanged.
+    /// - Returns: The value that the app's column must show. Nil to leave it unchanged.
     mutating func settleCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, isDirty: Bool
     ) -> JSON? {
         if !isInOrder, won.values[column.name] != nil {
-            // The server took the total of another copy of this file instead of the sent one, and a page has already
-            // brought it.
+            // The server took the total of another copy of this file instead, and a page has already brought it.
             if isDirty { return nil }
             takeBackCounters(in: column.mask)
             return .int(baseCount(of: column))
@@ -55,13 +52,13 @@ extension RowEntry {
         return nil
     }
 
-    /// Takes back a refused count. Counts since the push stay.
+    /// Takes back a refused count, but not the counts since the push.
     ///
     /// - Returns: The refused amount, and the value that the app's column must show.
     mutating func rejectCounter(
         _ column: TableLayout.Column, _ sent: SentRow, _ current: RowPatch?
     ) -> (refused: Int64, shown: JSON) {
-        // Ignore the refusal's count if a page has brought a later one.
+        // A page may have brought a later count.
         if let current, current.values[column.name] != nil, current.seq ?? .max >= remote.seq {
             _ = takeCounter(column, from: current, seq: current.seq, isDirty: true)
         }
@@ -80,7 +77,6 @@ extension RowEntry {
         }
     }
 
-    /// Marks all totals as unsent, because the server has none of them.
     mutating func forgetConfirmedCounters() {
         counters = counters.mapValues { counter in
             var counter = counter
@@ -89,12 +85,12 @@ extension RowEntry {
         }
     }
 
-    /// The server's value of a dirty counter. Zero if unknown.
+    /// Zero if unknown.
     private func baseCount(of column: TableLayout.Column) -> Int64 {
         local?.base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0
     }
 
-    /// The totals as a push carries them. Leaves out counters in which this device has not counted.
+    /// Leaves out counters in which this device has not counted.
     func pushedTotals(of columns: [TableLayout.Column]) -> [String: [CounterTotal]] {
         let pushed = columns.filter(\.isCounter).compactMap { column in
             counters[column.bit].map { (column.name, $0.pushed) }
@@ -102,7 +98,7 @@ extension RowEntry {
         return Dictionary(uniqueKeysWithValues: pushed)
     }
 
-    /// The user's values for the journal. A counter's value is the amount that the server does not have.
+    /// The user's values for the journal. A counter's value is the amount that the server lacks.
     func kept(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
         var values = values
         for column in layout.counters where values[column.name] != nil {
@@ -113,7 +109,7 @@ extension RowEntry {
 }
 
 extension SentRow {
-    /// The values for a rejection. A counter's value is the amount that the server does not have.
+    /// The values for a rejection. A counter's value is the amount that the server lacks.
     func kept(against current: RowPatch?) -> JSONObject {
         var values = values
         for (name, totals) in totals {

@@ -4,24 +4,21 @@ import OptimistWire
 
 /// Rows in a life that this device knows and the server has forgotten (L4).
 extension RowEntry {
-    /// Whether a later server transaction has the row in an earlier life than the confirmed one.
-    ///
-    /// The server forgets deleted rows after a while. If it has forgotten the end of the confirmed life, another device
-    /// may have created the row again in an earlier life.
+    /// Whether a later transaction has the row in an earlier life. The server has then forgotten the confirmed life's
+    /// end, and another device created the row again.
     func isForgotten(in life: Int, at seq: Int64?) -> Bool {
         life < generation && isKnownToServer && (seq ?? 0) > remote.seq
     }
 
-    /// Whether an incoming row must wait, because this device has an unsent life or deletion above the row's life.
+    /// Whether an incoming row must wait below an unsent life or deletion.
     ///
-    /// The row waits only if it is later than the known one, or if the app's table has nothing of the row. The device
-    /// needs it if the server refuses the unsent life, since the refusal may report an earlier state, or if the app
-    /// gives that life up.
+    /// It waits only if it is later than the known row, or if the table has nothing of the row. The device needs it if
+    /// the app gives up the unsent life, or if the server refuses it, since the refusal may report an earlier state.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
         isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
 
-    /// Marks a row with unsent edits to be sent in full, because a snapshot did not bring it.
+    /// Sends a pending row in full, because a snapshot did not bring it.
     ///
     /// - Parameter isResync: Whether the server may have forgotten the row's deletion. If not, its answer ends the
     ///   edits (M2).
@@ -29,19 +26,19 @@ extension RowEntry {
         if isResync { goOnForgotten(in: layout) } else { sendWhole(in: layout) }
     }
 
-    /// Marks a row with unsent edits to be sent in full. The server answers "gone" if it remembers the deletion, and
-    /// takes the row otherwise.
+    /// Sends a pending row in full. The server answers "gone" if it remembers the deletion, and takes the row
+    /// otherwise.
     ///
-    /// In a table with counters, the row begins a new life. Other devices' counts may be from a forgotten life, and
-    /// only a new life ends them everywhere.
+    /// With counters, the row begins a new life. Other devices' counts may be from a forgotten life, and only a new
+    /// life ends them everywhere.
     mutating func goOnForgotten(in layout: TableLayout) {
         if layout.counters.isEmpty { sendWhole(in: layout) } else { beginAnew(in: layout) }
     }
 
     /// Marks the full row as unsent, because the server may remember nothing of it, not even a deletion.
     ///
-    /// The device sends confirmed values along with the edits, as if the server had lost them. If there are no clocks,
-    /// or if the row was elsewhere, it sends all values as they are here.
+    /// Confirmed values are restored along with the edits. Without clocks, or if the row was elsewhere, all values are
+    /// sent as they are here.
     mutating func sendWhole(in layout: TableLayout) {
         local?.stopWaiting()
         guard isKnownToServer else { return }
@@ -52,10 +49,10 @@ extension RowEntry {
         }
     }
 
-    /// Begins a new life of the row, which wins over any remains of the old one on other devices.
+    /// Begins a new life, which wins over any remains of the old one on other devices.
     ///
-    /// Columns without an edit keep the clock of their last write (W4), so a later edit by another device continues in
-    /// the new life. A value that no user wrote, such as a migration's default, yields to any other.
+    /// Unedited columns keep the clock of their last write (W4), so another device's later edit continues in the new
+    /// life. A value that no user wrote, such as a migration's default, yields to any other.
     mutating func beginAnew(in layout: TableLayout) {
         let written = remote.clocks.common?.stamp ?? Stamp(rawValue: 1)
         var edit = local ?? LocalEdit(group: written, place: written.rawValue, stamp: written)
@@ -69,7 +66,6 @@ extension RowEntry {
         forgetServer(in: layout)
     }
 
-    /// Marks the full row as unsent, with nothing confirmed by the server.
     private mutating func forgetServer(in layout: TableLayout) {
         remote.forget()
         local?.becomeWhole(in: layout)

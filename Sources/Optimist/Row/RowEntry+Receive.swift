@@ -5,12 +5,10 @@ import OptimistWire
 extension RowEntry {
     /// Takes a row from a page (R2, R5).
     ///
-    /// Within one life, a column is taken if its clock is later than the confirmed one, so pages and verdicts may
-    /// arrive in any order. An unsent column keeps the user's value, and the received value becomes its base. Without
-    /// clocks, the order of the server's transactions decides.
+    /// Within one life, the later clock wins in each column, so pages and verdicts may arrive in any order. Without
+    /// clocks, the order of the server's transactions decides. A value received for an unsent column becomes its base.
     ///
-    /// - Parameter head: The server's last transaction when it made the page. The row is as of that transaction. Nil if
-    ///   unknown.
+    /// - Parameter head: The server's last transaction when it read the row. Nil if unknown.
     mutating func receive(_ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout)
         -> Rendering
     {
@@ -33,7 +31,7 @@ extension RowEntry {
             return nil
         }
         let isInOrder = (patch.seq ?? .max) >= remote.seq
-        // `remote.seq` may be from an answer that did not change the row, so the page's head counts as well.
+        // `remote.seq` may be from an answer that changed nothing, so the page's head counts as well.
         let isLater = !isRestored && patch.seq.map { max($0, head ?? $0) >= remote.seq } ?? false
         if isForgotten(in: life, at: patch.seq) {
             if isPending { return moveUnsent(to: life, patch, device: device, in: layout) }
@@ -43,7 +41,6 @@ extension RowEntry {
         remote.hear(seq: patch.seq)
         let isFirst = remote.generation < life && life == generation
         if isFirst {
-            // Clocks of an earlier life no longer count.
             remote.begin(life)
         }
         remote.hear(life: life)
@@ -66,8 +63,7 @@ extension RowEntry {
         return news
     }
 
-    /// Takes a row's deletion from a page. If the tombstone means that the row is missing, the entry is forgotten once
-    /// the row is gone.
+    /// Takes a deletion from a page. The entry of a missing row is forgotten once the row is gone.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let before = self
         hear(tombstone, device: device, in: layout)
@@ -96,17 +92,14 @@ extension RowEntry {
         if tombstone.isMissing, !isAlive, !isPending { generation = 0 }
     }
 
-    /// Whether the device is restoring a later deletion, by another device, than the reported one.
-    ///
-    /// The server has lost that deletion and must get it back. Two clocks from one device mean the same deletion, whose
-    /// clock the server may have set back (M4).
+    /// Whether the device restores a later deletion, by another device, which the server has lost. Two clocks from one
+    /// device mean the same deletion, whose clock the server may have set back (M4).
     private func isLaterEnd(than told: WriteClock) -> Bool {
         local?.lostLife.map { $0 > told && $0.device != told.device } ?? false
     }
 
-    /// Whether the user deleted the row after every write of its next life.
-    ///
-    /// With `editWins`, an edit before this deletion can only have revived the row from an earlier deletion.
+    /// Whether the user deleted the row after every write of its next life. With `editWins`, an earlier edit can only
+    /// have revived the row from an earlier deletion.
     func isDeletedLater(than patch: RowPatch, device: String, in layout: TableLayout) -> Bool {
         guard layout.rules.editWins, isPending, !isAlive, let latest = patch.clocks?.latest,
             let deletion = deletionClock(device)
@@ -120,7 +113,6 @@ extension RowEntry {
     ) -> News {
         generation = life
         remote.begin(life)
-        // Answers to pushes of the former life do not concern this one.
         local?.forgetPushes()
         for column in layout.counters {
             counters[column.bit] = counters[column.bit]?.goingOn(with: patch.mine[column.name] ?? [:])
@@ -128,7 +120,7 @@ extension RowEntry {
         return putAnew(patch, device: device, in: layout)
     }
 
-    /// Ends the row and its edits, because the server has deleted it in a later life.
+    /// Ends the row and its edits, because the server deleted it.
     mutating func end(_ life: Int, clock: WriteClock?) {
         generation = life
         remote.end(life, at: clock)
@@ -145,8 +137,8 @@ extension RowEntry {
         return News(values: beginCounters(of: patch, in: layout), isWhole: true, unread: patch.unread)
     }
 
-    /// Whether the server has lost a column that it had: it forgot the row, and got it back from a device that knew
-    /// less. A server that does not know a column's new name yet sends it under a former name.
+    /// Whether the server forgot the row, and got it back without a column that it had. A server without a column's new
+    /// name sends a former name.
     private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
         layout.columns.contains { column in
             !column.isCounter && patch.values[column.name] == nil && remote.clock(of: column) != nil
@@ -154,9 +146,9 @@ extension RowEntry {
         }
     }
 
-    /// Puts the full row over an earlier life, or over a state that the server no longer has.
+    /// Puts the full row over an earlier life, or over a state that the server lost.
     ///
-    /// - Parameter isLater: Whether the received row includes everything that this device sent and the server answered.
+    /// - Parameter isLater: Whether the row includes everything that this device sent and the server answered.
     private mutating func putAnew(
         _ patch: RowPatch, isLater: Bool = false, device: String, in layout: TableLayout
     ) -> News {
@@ -182,9 +174,9 @@ extension RowEntry {
 
     /// Takes the columns of a patch in the row's present life.
     ///
-    /// - Parameter isLater: Whether the patch is the server's row as of the latest transaction that the device knows.
-    ///   An older clock is then not an echo of an earlier value: the server forgot the row and got it back from a
-    ///   device that knew less. Always false for an answer, which has only some columns.
+    /// - Parameter isLater: Whether the patch is the row as of the latest known transaction. An older clock is then not
+    ///   an echo: the server forgot the row and got it back from a device that knew less. Always false for an answer,
+    ///   which has only some columns.
     mutating func mergeColumns(
         of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout
     ) -> News {
@@ -212,25 +204,23 @@ extension RowEntry {
         return news
     }
 
-    /// Notes the server's value of an unsent column, as unread if the server's clock has changed.
+    /// Notes the server's value of an unsent column, as unread if its clock has changed.
     mutating func cover(_ column: TableLayout.Column, _ server: JSON, since former: RemoteRow, device: String) {
         local?.cover(column, column.literal(server))
         if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
     }
 
-    /// Whether to take a received value.
-    ///
-    /// - Parameter isAnswer: Whether the value is from an answer, where it counts even under a known clock. In a page
-    ///   such a value is nearly always an echo. But a server that went back may merge two rows that one transaction
-    ///   wrote, and its answer then has the other row's value under the same clock.
+    /// - Parameter isAnswer: Accepts a value under a known clock. In a page this is nearly always an echo. But if a
+    ///   server that went back merges two rows of one transaction, its answer has the other row's value under the same
+    ///   clock.
     private func isNews(_ clock: WriteClock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
         remote.clock(of: column).map { clock > $0 || (isLater && clock < $0) || (isAnswer && clock == $0) } ?? true
     }
 }
 
 extension RemoteRow {
-    /// The clock of a value that the server took from this device after it made the received row. Nil if the row has
-    /// the value.
+    /// The clock of a value that the server accepted from this device after reading the row. Nil if the row has the
+    /// value.
     fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> WriteClock? {
         guard let clock = clock(of: column) else { return nil }
         if patch.values[column.name] == nil { return clock }

@@ -4,7 +4,7 @@ import OptimistWire
 
 /// Rows that the server did not take: it merged them into other rows, reported them as gone, or refused them.
 extension RowEntry {
-    /// Ends the row, because the server has merged it into another one. Edits since the push are lost.
+    /// Ends a row that the server merged into another one. Edits since the push are lost.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> News {
         local?.answer(sentRow.mask)
         guard generation == sentRow.generation else {
@@ -16,22 +16,20 @@ extension RowEntry {
         return News(settled: settled)
     }
 
-    /// Mask of the unsent columns that the user has edited since the row was sent.
+    /// Mask of the columns edited since the row was sent.
     private func edited(since sentRow: SentRow, in layout: TableLayout) -> Int64 {
         layout.columns(in: dirty).reduce(0) { mask, column in
             unsentClock(of: column.name) == sentRow.clocks[column.name] ? mask : mask | column.mask
         }
     }
 
-    /// Whether a page has brought the row again, in the same life, after the server reported it as gone. The server
-    /// then forgot the deletion, and another device sent the row again (L4).
+    /// Whether a page has brought the row's life again since the server reported it as gone. The server forgot the
+    /// deletion, and another device sent the row (L4).
     func isThereAgain(since seq: Int64, in life: Int) -> Bool {
         isAlive && generation == life && remote.generation == life && !isRestored && seq > 0 && remote.seq > seq
     }
 
-    /// Gives up a row that the server reports as gone.
-    ///
-    /// - Parameter deletion: The deletion, if the server reported it.
+    /// - Parameter deletion: Nil if the server did not report it.
     mutating func giveUp(_ sentRow: SentRow, _ deletion: Tombstone?, in layout: TableLayout) {
         local?.answer(sentRow.mask)
         let life = sentRow.generation + sentRow.generation % 2
@@ -45,18 +43,18 @@ extension RowEntry {
         }
         guard generation == sentRow.generation else { return }
         if last == generation { return becomeClean() }
-        // The edit since the push may be later than the deletion. The server decides when it gets the edit.
+        // An edit since the push may be later than the deletion. The server decides.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return }
         end(last, clock: told?.clock)
     }
 
     mutating func reject(_ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> Outcome {
         local?.answer(sentRow.mask)
-        // Other devices may have the life that the server lost, so it stays sent whatever the server answers.
+        // Other devices may have the lost life, so it stays sent.
         if isRestored { local?.keepLifeSent() }
-        // A cascade may have deleted the row since, so that nothing is unsent.
+        // A cascade may have deleted the row since.
         guard generation == sentRow.generation, isPending else { return Outcome() }
-        // The rejection does not keep edits since the push, so they are not settled.
+        // The rejection does not keep edits since the push.
         let settled = sentRow.mask & ~edited(since: sentRow, in: layout)
         var outcome =
             switch sentRow.kind {
@@ -68,14 +66,13 @@ extension RowEntry {
         return outcome
     }
 
-    /// Undoes a refused create. A row edited since the push stays and is sent again, because the server has not refused
+    /// Undoes a refused create. If edited since, the row stays and is sent again, because the server did not refuse
     /// that version.
     private mutating func undoCreate(
         _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout
     ) -> Outcome {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Outcome() }
-        // Another device created the row as well, and a page has brought it, perhaps in a later version than the
-        // refusal's.
+        // Another device created the row as well, and a page has brought it, perhaps later than the refusal's.
         if isKnownToServer, (refusal.current?.seq ?? 0) <= remote.seq {
             return undoUpdate(sentRow, refusal, in: layout)
         }
@@ -100,7 +97,7 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
             life > generation
         {
-            // The rejection also keeps the counts since the push, in one amount.
+            // The rejection also keeps the counts since the push.
             let counters = layout.columns(in: sentRow.mask).filter(\.isCounter)
             var refused = sentRow
             refused.totals = pushedTotals(of: counters)
@@ -110,7 +107,6 @@ extension RowEntry {
             return Outcome(news: news, rejected: rejected)
         }
         let isOvertaken = refusal.current?.seq.map { $0 < remote.seq } ?? false
-        // Values of a former life no longer count.
         let current = refusal.current?.generation ?? generation == generation ? refusal.current : nil
         var mine = JSONObject()
         var restored = JSONObject()

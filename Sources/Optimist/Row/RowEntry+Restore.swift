@@ -4,25 +4,23 @@ import OptimistWire
 
 /// Rows that the server had and lost. The device sends them again, as edits with their original clocks (L3).
 extension RowEntry {
-    /// Whether the server had this life and lost it, so that the row is sent in full.
+    /// Whether the server had and lost this life, so that the row is sent in full.
     var isRestored: Bool { local?.lostLife != nil }
 
-    /// Whether the server has this life of the row, or had and lost it.
     var wasOnServer: Bool { isKnownToServer || isRestored }
 
-    /// Whether the column has a user's unsent edit, rather than a value that the server lost.
+    /// Whether an unsent value is the user's, not one that the server lost.
     func isEdited(_ column: TableLayout.Column) -> Bool {
         dirty & column.mask != 0 && unsentClock(of: column.name).original == nil
     }
 
-    /// Mask of the columns for which ``isEdited(_:)`` is true.
     func edited(in layout: TableLayout) -> Int64 {
         if local?.clocks.isEmpty ?? true { return dirty & ~TableLayout.lifeMask }
         return layout.columns.reduce(0) { isEdited($1) ? $0 | $1.mask : $0 }
     }
 
-    /// Marks everything that the server had of the row as unsent. A column edited since sends the edit, and keeps the
-    /// server's former value as its base.
+    /// Marks everything that the server had as unsent. Columns edited since send the edit, with the server's former
+    /// value as base.
     ///
     /// Restored values count as sent and unanswered, because the server and other devices may have them.
     mutating func restore(in layout: TableLayout) {
@@ -44,13 +42,13 @@ extension RowEntry {
         }
     }
 
-    /// Drops the user's edits of some columns. If the server has lost its own values there, those become unsent.
+    /// Drops the user's edits of some columns. Values that the server has lost become unsent instead.
     mutating func drop(_ mask: Int64, in layout: TableLayout) {
         clear(mask, in: layout)
         if isRestored { restoreColumns(besides: ~mask, in: layout) }
     }
 
-    /// Ends the unsent edits that are earlier than a value which the server had (M1).
+    /// Ends unsent edits that are earlier than a value which the server had (M1).
     mutating func yieldToLater(device: String, in layout: TableLayout) -> Rendering {
         let before = self
         let later = layout.columns(in: dirty).filter { column in
@@ -62,16 +60,14 @@ extension RowEntry {
         return rendering(of: News(values: theirs), since: before, in: layout)
     }
 
-    /// Keeps an unsent edit even though the server's former value is later.
-    ///
-    /// - Returns: The edit's new stamp, which is later than both.
+    /// Keeps an unsent edit although the server's former value is later. Returns its new stamp, later than both.
     mutating func stand(_ column: TableLayout.Column) -> Stamp {
         let stamp = max(unsentClock(of: column.name).stamp, remote.clock(of: column)?.stamp ?? .zero).successor
         local?.stamp(column, stamp)
         return stamp
     }
 
-    /// Stops restoring values that another device has already sent again, or replaced by later ones.
+    /// Stops restoring values that another device has sent again or replaced.
     mutating func yieldOriginals(to patch: RowPatch, in layout: TableLayout) {
         guard isRestored else { return }
         for column in layout.columns(in: dirty) where !column.isCounter && patch.values[column.name] != nil {
@@ -83,7 +79,7 @@ extension RowEntry {
         }
     }
 
-    /// Ends the restoring once the server has every lost value again. The user's later edits stay unsent.
+    /// Ends the restoring once the server has every lost value again. Later edits stay unsent.
     mutating func endRestoring(in layout: TableLayout) {
         guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
             return

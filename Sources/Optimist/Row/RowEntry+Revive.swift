@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// Tables in which an edit later than a deletion brings the row back (`SyncRules.editWins`, M2).
+/// Tables in which an edit later than a deletion revives the row (`SyncRules.editWins`, M2).
 ///
 /// The server decides, and revives the row two generations later with the columns of the ended life. Until then, a
 /// device that received the deletion keeps a row with a later edit, and sends the edit as it is.
@@ -17,32 +17,27 @@ extension RowEntry {
         return layout.columns(in: dirty).contains { unsentClock(of: $0.name).clock(device) > deletion }
     }
 
-    /// Whether an edit has kept the row alive after a deletion that the server reported. The server may have forgotten
-    /// the deleted values, and then needs the full row.
+    /// Whether an edit keeps the row alive after a deletion that the server reported.
     var hasOutlivedItsEnd: Bool { isAlive && remote.generation > generation && remote.generation % 2 == 0 }
 
-    /// Whether the row has outlived its end, and that edit is gone.
     var isOver: Bool { hasOutlivedItsEnd && dirty == 0 }
 
-    /// Whether the row would be over without the edit of a column.
     func isOver(without column: TableLayout.Column, in layout: TableLayout) -> Bool {
         var without = self
         without.clear(column.mask, in: layout)
         return without.isOver
     }
 
-    /// Whether all that the server has of this life is its deletion by another device. The server then needs the full
-    /// row.
+    /// Whether all that the server has of this life is another device's deletion, so that it needs the full row.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
-    /// Whether unsent edits continue in a later life. If the server has lost the row, they may be of any earlier life.
+    /// Whether unsent edits continue in a later life. If the server lost the row, they may be of any earlier life.
     func survives(into life: Int, in layout: TableLayout) -> Bool {
         layout.rules.editWins && isAlive && dirty & ~TableLayout.lifeMask != 0
             && (life == generation + 2 || (isRestored && life > generation))
     }
 
-    /// Enters the life in which an edit revived the row. An unsent column stays unsent if it is later than the
-    /// server's.
+    /// Enters the life in which an edit revived the row. Columns that are later than the server's stay unsent.
     mutating func rejoin(_ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout) -> News {
         guard let former = local else { return begin(life, patch, in: layout) }
         let (counters, told) = (counters, remote)
@@ -50,8 +45,8 @@ extension RowEntry {
         local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
-            // A counter's clock is the time of other devices' counts. So a total is lost only if every column of the
-            // new life is later.
+            // A counter's clock is other devices' last count, so a total is lost only if every column of the new life
+            // is later.
             let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
             let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {
@@ -71,7 +66,7 @@ extension RowEntry {
         return news
     }
 
-    /// Takes the server's row, because the server has ended the edited life and refused the edit.
+    /// The server ended the edited life and refused the edit.
     mutating func undoRevival(_ life: Int, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> News {
         if let current = refusal.current { return begin(life, current, in: layout) }
         end(life, clock: nil)
@@ -83,7 +78,7 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock to send a deletion with: the original one, if the server lost the deletion. Nil if that is unknown.
+    /// The clock to send a deletion with: the original one if the server lost it. Nil if unknown.
     func deletionClock(_ device: String) -> WriteClock? {
         let clock = local?.lifeClock.clock(device)
         return clock == RemoteRow.noClock ? nil : clock

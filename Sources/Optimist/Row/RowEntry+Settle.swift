@@ -2,29 +2,27 @@
 
 import OptimistWire
 
-/// What a verdict means for a row and its sent values.
+/// A verdict's effect on a row and its sent values.
 struct Outcome: Equatable, Sendable {
     var news = News()
     /// The user's values that the server refused. Nil if it refused nothing.
     var rejected: JSONObject?
     /// The user's values that lost to newer ones.
     var overwritten = JSONObject()
-    /// Whether the answer came too late to decide anything, so that the row is sent again.
+    /// Whether the answer was too late to decide anything, so the row is sent again.
     var isUndecided = false
 }
 
 extension RowEntry {
-    /// Applies a verdict (V, S4). It clears exactly the versions that were sent, and no edit made since.
+    /// Applies a verdict (V, S4). Clears exactly the versions that were sent, and no edit made since.
     ///
-    /// - Parameters:
-    ///   - push: The number of the push that the verdict answers.
-    ///   - device: The id of the device that stamped the sent values.
+    /// - Parameter device: The id of the device that stamped the sent values.
     mutating func settle(
         _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout
     ) -> (rendering: Rendering, outcome: Outcome) {
         let before = self
         let outcome = apply(verdict, to: sent, push: push, device: device, in: layout)
-        // A row that was removed during its push is in the server's life.
+        // A row removed during its push is in the server's life.
         if !isPending { generation = remote.generation }
         return (rendering(of: outcome.news, since: before, in: layout), outcome)
     }
@@ -74,19 +72,16 @@ extension RowEntry {
         return Outcome()
     }
 
-    /// Marks the push as the row's last answered one, if nothing is pending. Otherwise a later push decides (Q4).
+    /// Otherwise a later push decides (Q4).
     private mutating func settleUnlessPending(_ push: Int64) { if !isPending { remote.answer(push) } }
 
-    /// Notes the server's transaction, unless the answer is about an earlier life.
-    ///
-    /// That life ended before the server took this push, so the server may have forgotten the end, and a page that
-    /// reports this must still count as later (L4).
+    /// Skips answers about an earlier life. The server may have forgotten its end, and a page that reports this must
+    /// still count as later (L4).
     private mutating func noteSeq(_ seq: Int64, of life: Int) {
         if life >= generation { remote.hear(seq: seq) }
     }
 
-    /// Notes that the server did not apply the push. Columns that an earlier push may have delivered still count as
-    /// sent.
+    /// The server did not apply the push. Columns that an earlier push may have delivered still count as sent.
     private mutating func takeBackSent(_ sentRow: SentRow) {
         // A page has settled the row since.
         guard isPending else { return }
@@ -94,10 +89,10 @@ extension RowEntry {
         endUnsentLife()
     }
 
-    /// Moves the user's deletion to the life that the server knows, because the deleted life never left the device.
+    /// Moves the user's deletion to the server's life, because the deleted life never left the device.
     ///
-    /// If the server's life is over, nothing stays unsent. A deletion of the server's life itself stays even if another
-    /// device has ended that life: an edit between the two deletions may revive the row (M2).
+    /// If the server's life is over, nothing stays unsent. But a deletion of that life itself stays: an edit between
+    /// both deletions may revive the row (M2).
     mutating func endUnsentLife() {
         guard !isAlive, sent == 0, generation != remote.generation || dirty == 0 else { return }
         generation = remote.generation + remote.generation % 2
@@ -106,9 +101,7 @@ extension RowEntry {
 
     // MARK: - Accepted and merged
 
-    /// Confirms the sent values, except in columns where the server's value won.
-    ///
-    /// Values from a later page stay confirmed, and a column that is no longer dirty takes its base value.
+    /// Confirms the sent values, except where the server's value won. Later values from pages stay.
     private mutating func accept(
         _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout
     ) -> Outcome {
@@ -157,10 +150,10 @@ extension RowEntry {
     /// Applies an answer to a column that is still unsent.
     ///
     /// - Parameters:
-    ///   - mine: The value that was sent.
-    ///   - sent: The clock of that value.
+    ///   - mine: The sent value.
+    ///   - sent: Its clock.
     ///   - isDirty: Whether the user has edited the column since.
-    /// - Returns: The server's value, the base of a later edit.
+    /// - Returns: The server's value.
     private mutating func settleColumn(
         _ column: TableLayout.Column, _ mine: JSON, _ sent: WriteClock, _ won: RowPatch, seq: Int64, isFirst: Bool,
         isDirty: Bool
@@ -179,10 +172,9 @@ extension RowEntry {
         return server
     }
 
-    /// Takes columns of an answer that were not sent, or that a page has settled. The answer has such columns if the
-    /// server had more of the row than it had lost.
+    /// Takes columns of an answer that were not sent, or that a page has settled. The answer has them if the server had
+    /// more of the row than it lost.
     ///
-    /// - Parameter mask: The columns that the answer has settled.
     /// - Returns: The values that the app's table must show.
     private mutating func takeOthers(
         of won: RowPatch, besides mask: Int64, isInOrder: Bool, device: String, in layout: TableLayout
@@ -195,10 +187,9 @@ extension RowEntry {
         return mergeColumns(of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout).values
     }
 
-    /// The server's value of a column after an answer: the answer's or, if a page was later, the page's.
+    /// The server's value after an answer: the answer's or, if a page was later, the page's.
     ///
-    /// - Parameter isOvertaken: Whether a page of a later transaction arrived first. This decides if clocks are
-    ///   missing.
+    /// - Parameter isOvertaken: Whether a page of a later transaction arrived first. Decides if clocks are missing.
     mutating func settledValue(
         _ value: JSON, _ clock: WriteClock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
     ) -> JSON {
@@ -212,13 +203,13 @@ extension RowEntry {
         return value
     }
 
-    /// Applies an answer that has the row in a later life than the one sent.
+    /// The answer has the row in a later life than the one sent.
     private mutating func enter(
         _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout
     ) -> News {
         local?.answer(sentRow.mask)
         if life == generation, remote.generation < life {
-            // Clocks of an earlier life no longer count. A page brings those of this life.
+            // Clocks of an earlier life no longer count.
             remote.begin(life)
         }
         remote.hear(life: life)

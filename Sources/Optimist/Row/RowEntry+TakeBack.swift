@@ -6,10 +6,10 @@ extension RowEntry {
     /// Takes back all unsent changes of a row that is not itself at fault.
     ///
     /// - Parameters:
-    ///   - values: The row as it is in the app's table.
+    ///   - values: The row in the app's table.
     ///   - current: The server's row, to restore a deleted row immediately.
     ///   - isLost: Whether to include a row that the server had and lost.
-    /// - Returns: The unsent values, and the rendering that undoes them. Nil, with no change, if they cannot be undone.
+    /// - Returns: The unsent values, and the rendering that undoes them. Nil, with no change, if that is impossible.
     mutating func takeBack(
         _ values: JSONObject, current: RowPatch?, isLost: Bool = false, in layout: TableLayout
     ) -> (kind: SentRow.Kind, rendering: Rendering, mine: JSONObject)? {
@@ -60,15 +60,13 @@ extension RowEntry {
         return JSONObject(restored)
     }
 
-    /// Takes back the user's deletion without knowing the server's row, which the device must receive again.
-    ///
-    /// The entry keeps the life that the server has, so that a new life of the user's follows it. If the server has
-    /// deleted the row too, it stays deleted.
+    /// Takes back the user's deletion without the server's row, which the device must receive again. A new life then
+    /// follows the server's. If the server deleted the row too, it stays deleted.
     mutating func takeBackDeletion() {
         if isKnownToServer { becomeClean() } else { giveUpUnsentLife() }
     }
 
-    /// Returns to the server's life. The app's table has nothing of it, so a page's values are all new.
+    /// Returns to the server's life, of which the app's table has nothing.
     mutating func giveUpUnsentLife() {
         becomeClean()
         counters = [:]
@@ -76,7 +74,7 @@ extension RowEntry {
         if isAlive { remote.withdraw() }
     }
 
-    /// Notes that the user has deleted a row that the app's table does not have.
+    /// The user deletes a row that the app's table lacks.
     mutating func endUnseen(group: Stamp, stamp: Stamp) {
         generation += 1
         if remote.generation == generation { remote.end(generation, at: nil) }
@@ -85,10 +83,9 @@ extension RowEntry {
 
     /// Gives up a life that the server never had, because a deletion takes it.
     ///
-    /// If the server has an earlier life that was here, the entry keeps the user's deletion of that life, unsent. If
-    /// that life was never here, the user has not deleted it: the row waits, or a page brings it. If no value of an
-    /// earlier life is confirmed, for example while its values wait, its deletion is undone as well, and nothing is
-    /// lost.
+    /// If the table had an earlier life of the server's, the entry keeps the user's deletion of that life. Otherwise
+    /// the user has not deleted it, and it waits or a page brings it. If none of its values was confirmed, for example
+    /// while they wait, its deletion is undone too, without a loss.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]
@@ -96,8 +93,8 @@ extension RowEntry {
         local?.end()
     }
 
-    /// Notes that the server had an unsent life and has ended it. All writes of that life count as confirmed, so the
-    /// device can send them again if the server loses the end.
+    /// The server had an unsent life and ended it. Its writes count as confirmed, so the device can send them again if
+    /// the server loses the end.
     mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
         if before.isKnownToServer || before.isRestored { return }
         remote.accept(lifeAt: WriteClock(stamp: before.lifeStamp, device: device), until: seq)
@@ -106,8 +103,8 @@ extension RowEntry {
         }
     }
 
-    /// Restores the server's row, or its end if a page has since reported that. A later version from a page waits, and
-    /// is received afterwards.
+    /// Restores the server's row, or the later end that a page has reported. A later version from a page waits, and is
+    /// received afterwards.
     mutating func bringBack(_ current: RowPatch, in layout: TableLayout) -> News {
         let isOver =
             remote.generation % 2 == 0 && current.generation ?? 1 < remote.generation && current.seq ?? 0 < remote.seq

@@ -5,10 +5,9 @@ import OptimistWire
 /// The values that the user had read before an edit (M7).
 ///
 /// A push reports which server values the user had read. If it replaces an unread one, the server notifies the device
-/// that wrote that value. If that device's table still shows the value, its journal keeps it.
+/// that wrote that value, and if the table there still shows it, its journal keeps it.
 extension RowEntry {
-    /// The clocks of the server's values that the user had read when the edit began. Columns with no value, or an
-    /// unread one, are left out.
+    /// The clocks of the server's values that the user had read when the edit began, without missing and unread values.
     func read(_ columns: some Sequence<TableLayout.Column>) -> ColumnClocks {
         var clocks: [String: WriteClock] = [:]
         var isComplete = true
@@ -22,17 +21,14 @@ extension RowEntry {
         return isComplete ? ColumnClocks(packing: clocks) : ColumnClocks(exceptions: clocks)
     }
 
-    /// The clocks of the values that the user had read in the deleted life. Empty if the server does not have that
-    /// life.
+    /// The clocks of the values read in the deleted life. Empty if the server does not have that life.
     func readBeforeEnd(in layout: TableLayout) -> ColumnClocks {
         remote.isAlive ? read(layout.columns) : ColumnClocks()
     }
 
-    /// Mask of the columns whose server values the edit hides from the user.
     private var unread: Int64 { local?.unread ?? 0 }
 
-    /// Notes that the server's value of an unsent column has changed. The user has read it only if this device wrote
-    /// it.
+    /// The server's value of an unsent column has changed. The user has read it only if this device wrote it.
     mutating func noteCovered(_ column: TableLayout.Column, device: String) {
         if remote.clock(of: column)?.device == device {
             local?.noteRead(column.mask)
@@ -41,7 +37,7 @@ extension RowEntry {
         }
     }
 
-    /// Mask of the columns with a value of this user's that another device replaced or ended unread, and no later edit.
+    /// Mask of this user's values that another device replaced or ended unread, without those edited since.
     ///
     /// - Parameter clocks: This device's clocks of such values.
     func replaced(_ clocks: UnreadClocks, in layout: TableLayout) -> Int64 {
@@ -59,7 +55,7 @@ extension RowEntry {
 }
 
 extension RemoteRow {
-    /// The clocks of all values of a row, for a deletion that does not report what its device had read.
+    /// The clocks of all values, for a deletion that does not report what its device had read.
     func written(in layout: TableLayout) -> UnreadClocks {
         var clocks = UnreadClocks()
         for column in layout.columns where !column.isCounter {

@@ -3,10 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// What the engine knows of one row: the server's word, and the unsent edit above it.
-///
-/// Its functions decide what a page or a verdict does to both, and to the app's table. They are pure; ``RowEntryTable``
-/// reads and writes entries.
+/// What the engine knows of one row: the server's word, and the unsent edit above it. Its functions decide, purely,
+/// what a page or a verdict does to both and to the app's table.
 ///
 /// Invariant: a clean row is in the server's life. A pending row is in the server's life, or
 /// - in a later life, which the server does not have yet or has lost, or
@@ -16,17 +14,16 @@ struct RowEntry: Equatable, Sendable {
     /// The row's life on this device. Odd: alive. Even: deleted. Zero: unknown.
     var generation = 0
     var remote = RemoteRow()
-    /// The edit that the server has not accepted yet. Nil if the row is clean.
+    /// Nil if the row is clean.
     var local: LocalEdit?
-    /// What this device has counted in each counter column, by the column's bit.
+    /// This device's counts, by the column's bit.
     var counters: [Int64: Counter] = [:]
 
     var isAlive: Bool { generation % 2 == 1 }
     var isPending: Bool { local != nil }
-    /// Whether the server has had this life of the row, so a push needs only the changed columns.
+    /// Whether the server has had this life, so a push needs only the changed columns.
     var isKnownToServer: Bool { remote.generation >= generation }
     var dirty: Int64 { local?.dirty ?? 0 }
-    /// Mask of the sent and unanswered columns.
     var sent: Int64 { local?.sent ?? 0 }
 
     /// The stamp of the user's unsent insert or delete.
@@ -34,25 +31,24 @@ struct RowEntry: Equatable, Sendable {
 
     func unsentClock(of column: String) -> EditClock { local?.clock(of: column) ?? .own(.zero) }
 
-    /// The server's value of a dirty column. Nil if unknown.
+    /// Nil if unknown.
     func baseValue(of column: TableLayout.Column) -> JSON? {
         local?.base[column.name].flatMap(SQLLiteral.parse).map(column.form.wire)
     }
 
     mutating func becomeClean() { local = nil }
 
-    /// Drops the edits of some columns. A row without unsent columns becomes clean.
+    /// Drops the edits of some columns. Without unsent columns, the row becomes clean.
     mutating func clear(_ mask: Int64, in layout: TableLayout) {
         local?.clear(mask, in: layout)
         if dirty == 0 { local = nil }
     }
 
-    /// Notes that the server has ended a life. If the life is over on this device too, the entry keeps only the end's
-    /// clock.
+    /// Notes that the server ended a life. If it is over on this device too, the entry keeps only the end's clock.
     ///
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
-    ///   - clock: The clock of the deletion. Nil if the server did not report it.
+    ///   - clock: Nil if the server did not report it.
     mutating func confirmEnd(of life: Int, at clock: WriteClock?) {
         if life <= generation, life > remote.generation || (life == remote.generation && clock != nil) {
             remote.end(life, at: clock)
@@ -61,10 +57,10 @@ struct RowEntry: Equatable, Sendable {
         }
     }
 
-    /// Notes that an answer reports the end of a life, or accepts the end that this device sent.
+    /// Notes that an answer reports a life's end, or accepts the end that this device sent.
     ///
-    /// If two devices ended the life, the later deletion counts. If both clocks are from one device, they mean the same
-    /// deletion, and the page's clock counts, because the server may have set it back (M4).
+    /// The later of two deletions counts. But two clocks from one device mean the same deletion, and the page's clock
+    /// counts, because the server may have set it back (M4).
     mutating func confirmEnd(of life: Int, answeredAt clock: WriteClock?) {
         guard life == remote.generation, let clock, let told = remote.clocks.common else {
             return confirmEnd(of: life, at: clock)
@@ -72,7 +68,7 @@ struct RowEntry: Equatable, Sendable {
         confirmEnd(of: life, at: clock.device == told.device ? told : max(clock, told))
     }
 
-    /// Gives an unsent column a new stamp, because its value is no longer the one sent with the current stamp.
+    /// Gives a column a new stamp, because its value is no longer the one sent with the current stamp.
     mutating func restamp(_ column: TableLayout.Column) -> Stamp {
         let stamp = unsentClock(of: column.name).stamp.successor
         local?.stamp(column, stamp)
@@ -81,9 +77,8 @@ struct RowEntry: Equatable, Sendable {
 
     /// The row as the server has it, without unsent values.
     ///
-    /// Counters stay as the app's table shows them. A column that never had a server value on this device is left out,
-    /// because a migration's default is not one. If the row is elsewhere, the device cannot tell such columns apart and
-    /// keeps them.
+    /// Counters stay as shown. Columns that never had a server value are left out, because a migration's default is not
+    /// one. If the row is elsewhere, the device cannot identify such columns and keeps them.
     ///
     /// - Parameter values: The row as the app's table shows it.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
@@ -96,15 +91,13 @@ struct RowEntry: Equatable, Sendable {
             })
     }
 
-    /// Withdraws the confirmation of server values that could not be written to the app's table.
-    ///
-    /// If they counted as confirmed, a page that repeats them would bring nothing new. They keep their clocks, so later
-    /// values, edited or received, still win.
+    /// Withdraws the confirmation of server values that the app's table could not take, so that a page that repeats
+    /// them brings news. Their clocks stay, so later values still win.
     ///
     /// - Parameters:
     ///   - values: The values as the app's table should show them.
-    ///   - isWhole: Whether the values are the full row, as in a page.
-    /// - Returns: The values as the server has them, to be received again once they fit.
+    ///   - isWhole: Whether they are the full row, as in a page.
+    /// - Returns: The server's values, to be received again once they fit.
     mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
         var patch = RowPatch(
             generation: generation, clocks: remote.clocks, seq: isWhole ? remote.seq : nil, values: values)

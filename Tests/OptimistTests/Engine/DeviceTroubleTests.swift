@@ -30,7 +30,7 @@ struct DeviceTroubleTests {
             for _ in 0..<200 { try Todo(content: String(repeating: "a", count: 400)).insert(db) }
         }
         let full = SyncStatus.Phase.deviceTrouble(
-            message: "This device's disk is full. Free some space: sync then goes on by itself.")
+            message: "This device's disk is full. Free some space, and sync resumes automatically.")
         try await engine.statuses.reach { $0.phase == full }
         await phone.clock.sleepers(atLeast: 2)
         #expect(try await phone.store.todos().isEmpty)

@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Reads and writes `optimist_counter`, the device's own totals (M3). Triggers write it while the app counts.
+/// Reads and writes `optimist_counter`, the device's totals (M3). Triggers write it while the app counts.
 struct CounterTable {
     private let db: Database
     /// The tables with counters. Rows of other tables need no query.
@@ -15,7 +15,7 @@ struct CounterTable {
             db.cachedStatement(sql: "SELECT number FROM optimist_table WHERE counters IS NOT NULL"))
     }
 
-    /// The counters of a row, by the column's bit.
+    /// By the column's bit.
     func counters(of ref: RowRef) throws -> [Int64: Counter] {
         guard tables.contains(ref.table) else { return [:] }
         let rows = try Row.fetchAll(
@@ -32,7 +32,7 @@ struct CounterTable {
         return counters
     }
 
-    /// Replaces all counters of a row. Each total's device must be in `optimist_node`, or the total is dropped.
+    /// Replaces all counters of a row. Totals of a device that `optimist_node` lacks are dropped.
     func save(_ counters: [Int64: Counter], of ref: RowRef) throws {
         guard tables.contains(ref.table) else { return }
         try db.cachedStatement(sql: "DELETE FROM optimist_counter WHERE tbl = ? AND id = ?")

@@ -2,13 +2,12 @@
 
 import GRDB
 
-/// Collects entries of new rows, to be written to `optimist_remote` together.
-///
-/// One statement writes many entries. With one statement each, SQLite took 50% longer.
+/// Collects entries of new rows, to be written to `optimist_remote` by one statement for many. One statement for each
+/// took 50% longer.
 struct FreshEntries {
     private static let columns = ["tbl", "id"] + RowEntryTable.remoteColumns
-    /// How many entries one statement writes. Snapshot rows are applied in batches of this size, so that a write of the
-    /// app waits for one batch at most.
+    /// The entries of one statement. Snapshot rows are applied in batches of this size, so a write of the app waits for
+    /// one batch at most.
     static let together = 20
 
     private static let insertingOne = inserting(1)
@@ -39,7 +38,7 @@ struct FreshEntries {
         defer { entries.removeAll(keepingCapacity: true) }
         var rest = entries[...]
         while rest.count >= Self.together {
-            // Prepared on demand, because few transactions collect this many.
+            // Few transactions collect this many.
             try RowStatement(Self.insertingMany, in: db).execute(Array(rest.prefix(Self.together).joined()))
             rest = rest.dropFirst(Self.together)
         }

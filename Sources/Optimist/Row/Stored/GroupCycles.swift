@@ -3,7 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Joins groups that wait for each other's rows into one group (S2). Otherwise they would wait forever.
+/// Joins groups that wait for each other's rows (S2). Otherwise they would wait forever.
+///
+/// A row that is written again stays in its first group, so that group may come to refer to a later one that refers
+/// back.
 struct GroupCycles {
     private let entries: RowEntryTable
     private let tables: AppTables
@@ -15,9 +18,6 @@ struct GroupCycles {
     }
 
     /// Joins the groups of every cycle, and lets their rows be sent again.
-    ///
-    /// A row that is written again stays in its first group. So a group may come to refer to a later group that refers
-    /// back to it.
     func unite() throws {
         let waits = try waits()
         let cycles = waits.flatMap { group, others in

@@ -13,7 +13,7 @@ struct GroupJoin: Hashable, Sendable {
     }
 }
 
-/// Groups joined into sets. A group's number is the raw value of its first stamp.
+/// A group's number is the raw value of its first stamp.
 struct UnitedGroups: Equatable, Sendable {
     private var leaders: [Int64: Int64] = [:]
     private var members: [Int64: [Int64]] = [:]
@@ -22,7 +22,7 @@ struct UnitedGroups: Equatable, Sendable {
         for join in joins {
             let (one, other) = (leader(of: join.a), leader(of: join.b))
             if one == other { continue }
-            // The smaller set joins the larger one, so each group changes its leader O(log n) times.
+            // Joining the smaller set to the larger changes each group's leader O(log n) times.
             let isLarger = members[one]?.count ?? 1 >= members[other]?.count ?? 1
             let (larger, smaller) = isLarger ? (one, other) : (other, one)
             let joining = members.removeValue(forKey: smaller) ?? [smaller]
@@ -33,7 +33,7 @@ struct UnitedGroups: Equatable, Sendable {
 
     func leader(of group: Int64) -> Int64 { leaders[group] ?? group }
 
-    /// All groups joined with this one, including itself, oldest first. Nil if the group is alone.
+    /// The groups joined with this one, including itself, oldest first. Nil if the group is alone.
     func united(with group: Int64) -> [Int64]? { members[leader(of: group)]?.sorted() }
 }
 

@@ -40,7 +40,7 @@ struct RowEntryTable {
         "unread",
     ]
 
-    /// The columns that ``decode(_:)`` reads. The edit's alias is `l`, the server's word's `r`.
+    /// The columns that ``decode(_:)`` reads, from the edit `l` and the server's word `r`.
     ///
     /// - Parameter key: The alias of the table with the row's key.
     private static func columns(of key: String) -> String {
@@ -48,7 +48,7 @@ struct RowEntryTable {
             .joined(separator: ", ")
     }
 
-    /// A query for the entries of edits. The condition calls the edit `l`.
+    /// A query for the entries of edits, which the condition calls `l`.
     ///
     /// - Parameter index: The index that SQLite must use. Nil lets SQLite choose.
     static func edits(by index: String?, where condition: String) -> String {
@@ -86,7 +86,7 @@ struct RowEntryTable {
         return entry
     }
 
-    /// Writes an entry. An entry of generation zero is removed, because it holds no information.
+    /// Writes an entry, or removes it if its generation is zero.
     mutating func save(_ entry: RowEntry) throws {
         if entry.generation == 0 { return try forget(entry.ref) }
         assert(entry.isPending || entry.generation == entry.remote.generation, "\(entry)")
@@ -114,14 +114,14 @@ struct RowEntryTable {
                     """), arguments: [table, first, last]) ?? false
     }
 
-    /// Adds the entry of a new row as the server has it. Readable after ``writeFresh()``.
+    /// Adds the entry of a new row. Readable after ``writeFresh()``.
     mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
         var remote = RemoteRow(generation: patch.generation ?? 1, seq: patch.seq ?? 0)
         remote.hear(patch, in: layout)
         fresh.add([ref.table.databaseValue, ref.id] + (try encode(remote)))
     }
 
-    /// Writes the added entries. Call this before reading any entry.
+    /// Call this before reading any entry.
     mutating func writeFresh() throws { try fresh.write() }
 
     mutating func forget(_ ref: RowRef) throws {
@@ -189,7 +189,7 @@ struct RowEntryTable {
             case .original(let clock): .string(clock.description)
             }
         }
-        // The triggers add base values only if `base` is not NULL, so an edit without any yet has an empty object.
+        // Triggers add base values only where `base` is not NULL.
         let base = text(edit.base) { .string($0) }
         return [
             Int64(entry.generation).databaseValue, edit.group.rawValue.databaseValue, edit.place.databaseValue,
@@ -200,7 +200,7 @@ struct RowEntryTable {
         ]
     }
 
-    /// The values as a JSON object, or NULL if there are none.
+    /// A JSON object, or NULL if there are no values.
     private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
         if values.isEmpty { return .null }
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }
