@@ -11,7 +11,7 @@ struct DeletionTiming {
     let door: Door
     let context: PageContext
 
-    /// - Parameter seq: The server's transaction that deleted the row. Nil if unknown.
+    /// - Parameter seq: The deletion's server transaction. Nil if unknown.
     func isTooSoon(deletionOf ref: RowRef, at seq: Int64?) throws -> Bool {
         var seen: Set<RowRef> = []
         if try isHeldBack(ref, at: seq, besides: &seen) { return true }
@@ -28,7 +28,7 @@ struct DeletionTiming {
         let isPushUnanswered = try hasMore || Meta.int(.inFlight, in: door.db) != nil
         return try all.contains { child in
             guard !seen.contains(child.ref), let below = try self.below(child) else { return false }
-            // The server has deleted this row too, so the rows below it decide.
+            // The server has also deleted this row, so the rows below it decide.
             if let end = try waitingDeletion(of: below.entry) {
                 return try child.referrer.onDelete == .cascade && isHeldBack(child.ref, at: end.seq, besides: &seen)
             }

@@ -3,11 +3,11 @@
 import GRDB
 import OptimistWire
 
-/// Deletes a row, and handles the rows that the app's foreign keys delete or change with it (R2).
+/// Deletes a row, and handles the rows that the app's foreign keys delete or change with it (R2). The journal keeps
+/// their unsent values.
 ///
-/// Unsent values of those rows go to the journal first. The server applies the same rules to its own rows. But if it
-/// never had the deleted life, it leaves the rows below as they are, and the device parks them until the row above is
-/// there again.
+/// The server applies the same rules to its own rows. But if it never had the deleted life, it leaves the rows below as
+/// they are, and the device parks them until the row above is there again.
 extension Door {
     private struct Fall {
         /// The deleted rows, and whether the server has deleted each.
@@ -68,7 +68,7 @@ extension Door {
         case .returns:
             let owner = tables.owner(by: below.column, entry.baseValue(of: below.column))
             try takeBack(below.column, of: &entry, in: child.table)
-            // The row's owner on the server may be deleted too.
+            // The row's owner on the server may also be deleted.
             if let owner, fall.going[owner] != nil { try go(&entry, child, with: owner, &fall) }
         case .goes: try go(&entry, child, with: parent, &fall)
         }

@@ -3,12 +3,12 @@
 import GRDB
 import OptimistWire
 
-/// Sets aside what the app's tables cannot take yet, so that one row never makes all results of a push fail (S8).
+/// Parks results that the app's tables cannot take yet, so that one row never makes a push's other results fail (S8).
 extension Door {
     /// Parks the server's version of a row, because of a constraint or because its deletion is too early. The app's
     /// table does not count as having it.
     ///
-    /// - Parameter device: The id under which this device stamped the unsent edits.
+    /// - Parameter device: This device's id in the unsent edits.
     mutating func setAside(_ passage: Passage, _ reason: ParkedReason, device: String) throws -> RowEntry {
         guard let table = tables[passage.ref.table] else { return passage.before }
         try record(Journal.Loss(passage.rendering, of: passage.before, in: table), passage)

@@ -8,7 +8,7 @@ extension Door {
     /// Tries all rows together, then again with their unique values freed for an exchange, and then one by one. Server
     /// values that still do not fit are parked.
     ///
-    /// - Parameter device: The id under which this device stamped the unsent edits.
+    /// - Parameter device: This device's id in the unsent edits.
     /// - Returns: The rows that cannot be removed, unchanged, each with the reason.
     mutating func takeBack(_ rows: [TakenBack], device: String) throws -> [(row: TakenBack, reason: DatabaseError)] {
         let rows = references.order(rows)
@@ -49,7 +49,7 @@ extension Door {
         return stuck
     }
 
-    /// A row that does not fit and must be received again stays in the app's table until then.
+    /// A row that does not fit, but will be received again, stays in the app's table.
     private mutating func tryPassOrWait(_ row: TakenBack) throws -> DatabaseError? {
         guard let obstacle = try tryPass(row.passage) else { return nil }
         guard row.mustBeReceived else { return obstacle }

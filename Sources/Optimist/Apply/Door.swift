@@ -9,8 +9,8 @@ import OptimistWire
 /// A row passes as a unit: its table, the rows below a deleted one, the journal, the values of unknown columns, and the
 /// entry change together or not at all.
 ///
-/// Invariant: after each row, its entry describes what the app's table shows of it. Unique values are replaced only
-/// within ``RowWork/exchanging(_:_:)``.
+/// Invariant: after each row, its entry matches the app's table. Unique values are replaced only within
+/// ``RowWork/exchanging(_:_:)``.
 struct Door {
     let db: Database
     let tables: AppTables
@@ -80,8 +80,8 @@ struct Door {
 
     /// Changes the app's table only.
     ///
-    /// - Returns: False if the table lacks the row, for example after a cascade, and the event did not report all of
-    ///   it.
+    /// - Returns: False if the table lacks the row, for example after a cascade, and the event did not report the full
+    ///   row.
     @discardableResult
     mutating func make(_ passage: Passage, in table: AppTable) throws -> Bool {
         let id = passage.ref.id
@@ -128,7 +128,7 @@ struct Door {
                 patch, at: passage.ref, in: table.layout, present: life,
                 isWhole: passage.isWhole && !passage.before.isRestored)
         case .deleted where !passage.entry.isAlive: try unknown.forget(passage.ref)
-        // A row that outlives the deletion keeps these values. A later life drops those of the ended life.
+        // A row that outlives the deletion keeps these values. A later life drops the ended life's values.
         case .deleted(let tombstone):
             if life > tombstone.generation { try unknown.forget(passage.ref, upTo: tombstone.generation) }
         }

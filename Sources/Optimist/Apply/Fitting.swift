@@ -5,9 +5,9 @@ import OptimistWire
 
 /// Applies the received rows that fit the app's tables, and parks the others (R4).
 ///
-/// The server has decided the final state of each row, so their order does not matter. All rows are put together first,
-/// and then the foreign keys are checked. If a parent is missing, the put is undone and repeated without the rows below
-/// that parent. If all rows fit, the deletions follow.
+/// The server has decided the final state of each row, so their order does not matter. First, all rows are put
+/// together, and then the foreign keys are checked. If a parent is missing, this is undone and repeated without the
+/// rows below it. If all rows fit, the deletions follow.
 ///
 /// The remaining rows are tried cycle by cycle, each after the rows that it needs: its parents, the holders of its
 /// unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a moved
@@ -22,7 +22,6 @@ struct Fitting: RowWork {
     private let needs: RowNeeds
     /// The page's rows that are not applied yet. Retries use these, not the parked copies.
     private var received: [RowRef: ReceivedRow] = [:]
-    /// The rows applied since ``received`` was last updated.
     private var applied: [RowRef] = []
     private var hasParked = false
 
@@ -63,7 +62,7 @@ struct Fitting: RowWork {
         }
     }
 
-    /// - Parameter others: Rows about to be tried. Rows that wait for one of them are included.
+    /// - Parameter others: Rows about to be tried. Includes rows that wait for them.
     private mutating func ready(besides others: [RowRef] = []) throws -> [ReceivedRow] {
         for ref in applied { received[ref] = nil }
         applied = []

@@ -39,7 +39,7 @@ struct Journal {
     struct Loss {
         let reason: Conflict.Reason
         let mine: JSONObject
-        /// The values of the next life, or those that replace the user's.
+        /// The replacing values: the next life's, or another device's.
         let theirs: JSONObject?
         /// Nil if the row lives on.
         let whole: JSONObject?

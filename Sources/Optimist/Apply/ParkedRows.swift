@@ -37,7 +37,7 @@ struct ParkedRows {
         ])
     }
 
-    /// Replaces the content, but not what the row waits for.
+    /// Replaces the content, but not the obstacle.
     func replace(with patch: RowPatch, at ref: RowRef) throws {
         try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
             .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
@@ -84,10 +84,10 @@ struct ParkedRows {
     }
 
     /// The rows to retry: rows without a missing parent, by server transaction, then rows whose parent has arrived, and
-    /// rows that wait for one of these.
+    /// rows that wait for these.
     ///
     /// - Parameters:
-    ///   - others: Rows about to be applied. Rows that wait for one of them are included.
+    ///   - others: Rows about to be applied. Includes rows that wait for them.
     ///   - hasMore: Whether deletions are still held back.
     func ready(_ tables: AppTables, besides others: [RowRef], hasMore: Bool) throws -> [ReceivedRow] {
         var ready = try fetch(
@@ -173,7 +173,7 @@ struct ParkedRows {
 }
 
 extension RemotePage.Row.Content {
-    /// The life and the server transaction. Zero means none, for example if the content is only part of the row.
+    /// The life and the server transaction. Zero means none, for example for a partial row.
     var version: (life: Int, seq: Int64) {
         switch self {
         case .row(let patch): (patch.generation ?? 1, patch.seq ?? 0)

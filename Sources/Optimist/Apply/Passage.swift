@@ -20,10 +20,9 @@ struct Passage {
 
     enum Deletion {
         case byServer
-        /// A page reports that the server merged the row into another one, which is here.
+        /// A page reports a merge into another row, which this device has.
         case merged(into: DatabaseValue)
-        /// An answer reports that the server merged the row into another one, for which it stands in until a page
-        /// brings that.
+        /// An answer reports a merge into another row. This row stands in for it until a page brings it.
         case united(with: DatabaseValue)
         /// The user's own row is taken back, which does not delete the server's rows below it.
         case takenBack

@@ -41,7 +41,7 @@ struct ReceivedRow: Sendable {
     /// False for the columns of an answer, and for a value kept until a migration added its column.
     var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
 
-    /// The wire id of the row into which the server merged this one.
+    /// The wire id of the row that this one was merged into.
     var mergedInto: String? {
         if case .deleted(let tombstone) = content { tombstone.mergedInto } else { nil }
     }

@@ -22,8 +22,7 @@ struct RowApplication: RowWork {
     /// Sorts the page's rows of known tables: living rows in page order, then merged rows, then deleted rows.
     ///
     /// Merged and deleted rows are sorted children first. Within a table, the server lists a row before the rows
-    /// deleted with it, so the order is reversed. SQLite then has no cascades to follow, which would be slow for many
-    /// levels.
+    /// deleted with it, so the order is reversed. This spares SQLite its cascades, which are slow for many levels.
     func inOrder(_ rows: some Collection<RemotePage.Row>) -> [ReceivedRow] {
         var put: [ReceivedRow] = []
         var merged: [ReceivedRow] = []
@@ -44,7 +43,7 @@ struct RowApplication: RowWork {
 
     func rank(_ row: ReceivedRow) -> Int { door.references.ranks[row.ref.table] ?? 0 }
 
-    /// Finds the tables without any row of a page. In a first sync that is all of them, and lookups would take a third
+    /// Finds the tables without any row of a page. In a first sync these are all tables, and lookups would take a third
     /// of the time. A table with a repeated row is not fresh.
     mutating func lookAhead(_ rows: [RemotePage.Row]) throws {
         var spans: [Span] = []
@@ -87,7 +86,7 @@ struct RowApplication: RowWork {
         return rows.contains { $0.table == table && !ids.insert($0.id).inserted }
     }
 
-    /// Applies rows, and parks those that must wait. Call this only while no other row is parked.
+    /// Applies rows, and parks any that must wait. Call this only while no other row is parked.
     ///
     /// - Throws: `DatabaseError` of a constraint. All rows before the misfit are then applied.
     mutating func apply(_ rows: [ReceivedRow]) throws {

@@ -17,7 +17,7 @@ struct RowBelow {
     /// Whether the deletion is too early for this row.
     ///
     /// - Parameters:
-    ///   - seq: The server's transaction that deleted the row above. Nil if unknown.
+    ///   - seq: The deletion's server transaction. Nil if unknown.
     ///   - isPushUnanswered: Whether the outcome of a push is still unknown.
     ///   - mayMove: Whether a later page may bring the row above again, or move this one.
     func holdsBack(deletionAt seq: Int64?, isPushUnanswered: Bool, mayMove: Bool) -> Bool {
@@ -25,7 +25,7 @@ struct RowBelow {
         // above.
         if isPushUnanswered, entry.isPending, entry.sent & column.mask != 0 { return true }
         guard entry.isKnownToServer, !isMoved else { return false }
-        // Written after the deletion, so it refers to the next life too.
+        // Written after the deletion, so it also refers to the next life.
         if entry.remote.seq > seq ?? .max { return true }
         return onDelete == .cascade && mayMove
     }

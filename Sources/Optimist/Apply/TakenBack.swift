@@ -58,8 +58,8 @@ struct TakenBack {
 }
 
 extension ReferenceGraph {
-    /// Rows that stay come first, parents before children, so that no cascade deletes them. Removed rows follow,
-    /// children before parents.
+    /// Rows that stay precede removed ones, parents before children, so that no cascade deletes them. Removed rows
+    /// follow, children before parents.
     ///
     /// - Parameter rows: Within a table, each after the rows that it refers to, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {

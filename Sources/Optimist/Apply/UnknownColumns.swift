@@ -18,8 +18,8 @@ struct UnknownColumns {
         }
     }
 
-    /// Keeps a received row's values of unknown columns. A later life replaces an earlier one, and an earlier life one
-    /// that the server has forgotten.
+    /// Keeps a received row's values of unknown columns. A later life replaces an earlier one. If the server has
+    /// forgotten the later life, the earlier one replaces it.
     ///
     /// - Parameters:
     ///   - present: The row's life on this device.
@@ -36,7 +36,7 @@ struct UnknownColumns {
         }
         for (name, value) in unknown {
             let clock = patch.clocks?[name]
-            // A counter's sum has no clock, so a changed sum may arrive under an equal clock.
+            // Counter sums do not have clocks, so a changed sum may arrive under an equal clock.
             if let clock, let known = kept.clocks?[name], known > clock { continue }
             kept.values[name] = value
             if let clock { kept.clocks = (kept.clocks ?? ColumnClocks()).setting(name, clock) }

@@ -7,7 +7,7 @@ import OptimistWire
 /// Reads and writes `optimist_wait`: the code of the reason why each row waits.
 ///
 /// Invariant: a reason is valid only while its `due` equals the row's. So anything that releases the row, such as an
-/// edit, ends the reason too. The next push results delete it.
+/// edit, also ends the reason. The next push results delete it.
 struct WaitTable {
     private let db: Database
 

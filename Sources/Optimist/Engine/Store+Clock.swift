@@ -9,8 +9,8 @@ extension Store {
     /// In milliseconds.
     private static let coarseness: Int64 = 10
 
-    /// Measures the offset of this device's time from the server's (M4). The server read its clock at some time between
-    /// request and answer, and a known offset that is consistent with this stays.
+    /// Measures the offset of this device's time from the server's (M4). A known offset stays if the server may have
+    /// read its clock between request and answer.
     ///
     /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set since
     ///   the request, so that the offset cannot be measured.
@@ -91,7 +91,7 @@ private struct Restamping {
         }
         if ahead.isEmpty { return last }
         for (place, entry) in pending.enumerated() {
-            // Places follow the clock too, so all of them are renumbered.
+            // Places follow the clock, so all are renumbered.
             var entry = entry
             entry.local?.renew(renewed, place: Int64(place))
             try entries.save(entry)

@@ -9,7 +9,7 @@ extension Store {
     /// Gives a file from another installation, such as a backup or a copy on a second device, a new device id, so that
     /// two devices never give the same clock (L3). The outbox does not change.
     ///
-    /// - Returns: Whether the file came from another installation.
+    /// - Returns: Whether the id is new.
     @discardableResult
     func recognise(install: UUID) async throws -> Bool {
         let name = install.uuidString.lowercased()
@@ -34,7 +34,7 @@ extension Store {
         }
     }
 
-    /// Call this once the file is known not to have gone back, or has a new id.
+    /// Call this once the server has confirmed the file, or once it has a new id.
     func countUnderOwnID() {
         capture.count(under: nil)
         capture.settleInherited()

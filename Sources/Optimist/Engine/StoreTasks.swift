@@ -4,8 +4,8 @@ import OptimistCore
 
 /// The tasks of an engine that use its store.
 ///
-/// At the end of a run, they are cancelled and awaited, so that none holds a lock on the file afterwards. The wait is
-/// short: a cancelled task may be within a transaction, but never waits for the network (``PromptRemote``).
+/// At the end of a run, they are cancelled and awaited, so that none holds a lock on the file afterwards. A cancelled
+/// task may be within a transaction, but never waits for the network (``PromptRemote``).
 final class StoreTasks: Sendable {
     private struct State {
         var lastID = 0

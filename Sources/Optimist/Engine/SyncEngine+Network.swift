@@ -3,10 +3,10 @@
 public import OptimistSession
 
 extension SyncEngine {
-    /// Sets which tables sync while the network is expensive or constrained. Default: all tables sync on every network.
+    /// Sets which tables sync while the network is expensive or constrained. Default: all tables on every network.
     ///
     /// The engine neither sends nor receives a withheld table until the network is better. New writes to the table stay
-    /// pending, and so do all rows written together with them. A request under way continues.
+    /// pending, with all rows written together with them. A request under way continues.
     ///
     /// ```swift
     /// sync.setNetworkPolicy { table, path in table != "photo" || !path.isExpensive }

@@ -10,8 +10,8 @@ extension SyncEngine {
     /// unless the server demanded the wait. If ``run()`` is under way, that run does the work. A call of ``run()``
     /// during this one begins when this one has ended.
     ///
-    /// - Parameter timeout: The longest time it may take. Default: 25 seconds, of the about 30 that the system gives a
-    ///   background refresh. The next call repeats unanswered requests, so no change is lost.
+    /// - Parameter timeout: Default: 25 seconds, because the system gives a background refresh about 30. The next call
+    ///   repeats unanswered requests, so no change is lost.
     /// - Returns: What remains, and why.
     /// - Throws: `CancellationError` if the task was cancelled; `DatabaseError` if the counts cannot be read.
     public func syncOnce(timeout: Duration = .seconds(25)) async throws -> SyncOutcome {

@@ -133,8 +133,7 @@ extension SyncEngine {
         try await store.rewind(tables, at: cursor, to: epochs)
     }
 
-    /// If the first answer is from another epoch than the one that confirmed this device's rows, asks about the former
-    /// epoch (L3). The first answer is then void.
+    /// Asks about the last known epoch (L3), if the first answer is from another one. The first answer is then void.
     private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
@@ -170,7 +169,7 @@ extension SyncEngine {
             try pause(withheld, insteadOf: [request.table])
             return true
         } catch RemoteFailure.cursorLost {
-            // Every table that noted this cursor has lost it too.
+            // Every table with this cursor has lost it.
             try await startResync(
                 of: plan.tableProgress.filter { !$0.isComplete && $0.latest == request.at }.map(\.table))
             throw RemoteFailure.cursorLost
@@ -214,8 +213,9 @@ extension SyncEngine {
         statuses.show(withheld: pausedTables)
     }
 
-    /// - Parameter asked: The requested tables, for which the remote sent only withheld ones.
-    /// - Throws: ``RemoteFailure/protocolError(_:)`` if none of them is withheld, because asking again would never end.
+    /// - Parameter asked: The requested tables. The remote only listed withheld ones.
+    /// - Throws: ``RemoteFailure/protocolError(_:)`` if no requested table is withheld, because asking again would
+    ///   never end.
     private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
         guard asked.contains(where: { withheld[$0] != nil }) else {
             throw RemoteFailure.protocolError("The remote neither answered nor withheld any requested table.")

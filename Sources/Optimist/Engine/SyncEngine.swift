@@ -68,9 +68,9 @@ public actor SyncEngine {
     ///   - reachability: Hints at when an attempt may succeed. Default: the system's.
     ///   - schemaVersion: The version of the schema that the app was built with.
     ///   - logger: Receives errors that could not be thrown, without any user content.
-    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
-    ///     device because the server no longer has those rows. Sync continues during the call. The engine asks once in
-    ///     each run until there is an answer, and again if the removal has grown by then. Default: the rows are kept.
+    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, because the
+    ///     server no longer has them. Sync continues during the call. The engine asks once in each run until there is an
+    ///     answer, and again if the removal has grown by then. Default: the rows stay on this device.
     public init(
         store: Store, session: Session, reachability: (any Reachability)? = nil, schemaVersion: Int = 1,
         logger: Logger = Logger(label: "optimist.sync"),
@@ -90,9 +90,9 @@ public actor SyncEngine {
     ///   - installID: An id of this installation of the app, kept outside backups, to recognise a restored or copied
     ///     file. Default: nil, so that only the remote's push numbers reveal such a file.
     ///   - logger: Receives errors that could not be thrown, without any user content.
-    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, from this
-    ///     device because the server no longer has those rows. Sync continues during the call. The engine asks once in
-    ///     each run until there is an answer, and again if the removal has grown by then. Default: the rows are kept.
+    ///   - onMassRemoval: Called before the engine removes more than half of a table, and more than 100 rows, because the
+    ///     server no longer has them. Sync continues during the call. The engine asks once in each run until there is an
+    ///     answer, and again if the removal has grown by then. Default: the rows stay on this device.
     public init(
         store: Store, remote: any Remote, reachability: (any Reachability)? = nil, installID: UUID? = nil,
         logger: Logger = Logger(label: "optimist.sync"),
@@ -127,8 +127,8 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. The next run repeats unfinished work, so no change is lost.
     ///
-    /// A cancelled run waits for a transaction under way, but not for a request. After it has returned, sync holds no
-    /// lock on the file.
+    /// A cancelled run waits for a transaction under way, but not for a request. When it has returned, sync does not
+    /// lock the file.
     ///
     /// A second call returns immediately while the first one runs. If several processes open the same file, one of them
     /// syncs and the others are paused. When that process stops, another one takes over within two seconds. They take
@@ -151,7 +151,7 @@ public actor SyncEngine {
         }
         await run(events)
         await end(turn)
-        // If the app is suspended after this, it holds no lock on the file.
+        // The app may be suspended after this without a lock on the file.
         await store.untilCheckpointed()
     }
 
@@ -351,7 +351,7 @@ public actor SyncEngine {
             "The server has not answered for 15 minutes. The request was cancelled and will be sent again.",
             metadata: ["sync.lane": "\(lane)"])
         if let work = works.removeValue(forKey: lane) { tasks.removeValue(forKey: work)?.cancel() }
-        // A caller that joins a hanging connection attempt would hang too.
+        // A caller that joins a hanging connection attempt would also hang.
         if account == nil { connecting = SharedWork() }
         guard lane == .pull else { return }
         pulls.ahead?.cancel()

@@ -3,7 +3,7 @@
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// Decides what the sync engine does next. Pure: no clock, no disk, no network.
+/// Decides the sync engine's next actions. Pure: no clock, no disk, no network.
 ///
 /// Push, pull and the stream of pokes are three lanes that do not wait for each other (S8). Each event returns the
 /// effects to start, and their outcomes arrive as further events.
@@ -13,15 +13,15 @@ import OptimistCore
 struct SyncMachine: Sendable {
     /// How often the engine looks for pending rows without another cause, and polls while no stream is open (S6).
     static let watchdogInterval = Duration.seconds(60)
-    /// The watchdog ticks after which a request is given up. A session gives up much sooner; this is for other remotes.
+    /// A request is given up after this many watchdog ticks. A session gives up much sooner; this is for other remotes.
     static let silentTicks = 15
-    /// The ticks after which the engine polls despite an open stream, because a poke may have been lost (R7).
+    /// After this many ticks, the engine polls despite an open stream, because a poke may have been lost (R7).
     static let quietTicks = 15
     static let maxRows = 1_000
     static let maxPageRows = RowSync.Limit.pageRows
     /// A push or pull that fails after this time may have been too large for the network.
     static let longRequest = Duration.seconds(10)
-    /// A stream that ends sooner counts as failed: whatever cut it, such as a proxy, will cut the next one too.
+    /// A stream that ends sooner counts as failed: whatever cut it, such as a proxy, will also cut the next one.
     static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped

@@ -5,7 +5,7 @@ import OptimistWire
 
 /// Rows that a snapshot lacks although, as a late answer reports, the server had them before.
 ///
-/// Another device deleted them in between. Snapshots have no deleted rows, so the device would never learn of the
+/// Another device deleted them in between. Snapshots omit deleted rows, so the device would never learn of the
 /// deletion.
 struct MissedRows {
     private let layouts: [TableLayout]

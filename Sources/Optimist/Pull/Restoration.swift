@@ -14,7 +14,7 @@ struct Restoration {
     }
 
     /// Marks all rows of a table as unsent that the remote confirmed after a transaction, in their original groups as
-    /// far as the stamps show. Where this device has no copy of a life, as for a parked row, another device sends it.
+    /// far as the stamps show. If this device lacks a copy of a life, as for a parked row, another device sends it.
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
@@ -69,7 +69,7 @@ extension RowEntry {
             || (isAlive && remote.generation == generation + 1 && dirty & TableLayout.lifeMask == 0)
     }
 
-    /// Whether this device and another one both began the life, so that all of it is unsent.
+    /// Whether this device and another one both began the life, so that the full row is unsent.
     fileprivate func isWhollyUnsent(in layout: TableLayout) -> Bool {
         remote.generation == generation && dirty & layout.fullMask == layout.fullMask
     }

@@ -2,8 +2,8 @@
 
 import OptimistCore
 
-/// Requests the next part of a snapshot while the engine applies the last one, so that network and JSON parsing take no
-/// extra time.
+/// Requests the next part of a snapshot while the engine applies the last one, to hide the time of network and JSON
+/// parsing.
 final class SnapshotAhead: Sendable {
     let request: RemoteSnapshot.Request
     private let result: Result

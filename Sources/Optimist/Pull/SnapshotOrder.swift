@@ -1,8 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 enum SnapshotOrder {
-    /// Sorts tables by priority, each after those that it refers to (R6). Tables in a cycle are sorted by priority
-    /// only.
+    /// Sorts tables by priority, parents first (R6). Tables in a cycle are sorted by priority only.
     static func sorted(_ layouts: [TableLayout]) -> [TableLayout] {
         let byName = Dictionary(layouts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var sorted: [TableLayout] = []

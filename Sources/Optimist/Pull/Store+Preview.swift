@@ -4,11 +4,8 @@ package import GRDB
 import OptimistWire
 
 extension Store {
-    /// Fills a new store for a preview.
+    /// Fills a new store for a preview, and rejects the first row if `refusesFirst`.
     ///
-    /// - Parameters:
-    ///   - refusesFirst: Whether to reject the first row.
-    ///   - seed: Writes the rows.
     /// - Throws: Errors of the closure; `DatabaseError`.
     package func fillPreview(refusesFirst: Bool, _ seed: (Database) throws -> Void) throws {
         try transact(as: .user, seed)

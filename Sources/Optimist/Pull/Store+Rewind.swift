@@ -10,7 +10,7 @@ extension Store {
     /// - Parameters:
     ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
     ///     are noted for all tables.
-    ///   - cursor: The request's cursor. Nil if it had none that is known here.
+    ///   - cursor: The request's cursor, if the device knows it.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
         try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
         writes.send()
@@ -69,8 +69,8 @@ extension Store {
         return wentBack
     }
 
-    /// A cursor in the last epoch that the device knows, for the request after the first answer. Having no cursor, the
-    /// first request does not report epochs. Nil if that epoch is the present one, or if the device knows none.
+    /// A cursor in the last epoch that the device knows, for the request after the first answer. The first request has
+    /// no cursor, so its answer does not report epochs. Nil if that epoch is unknown, or is the present one.
     func cursorOfFormerLife(than state: String) async throws -> String? {
         let (guarantees, last) = try await read { db in
             (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)

@@ -10,13 +10,13 @@ extension Store {
     /// Forgets rows that were deleted long ago (L5).
     ///
     /// While the server remembers a deleted row, the device must know its generation, because a row created again under
-    /// the same id begins the next life. The server counts the days from when it stored the deletion, which may have
-    /// waited on a device for any time. So the device notes one of the server's transactions with the time. After twice
-    /// the server's days, it forgets the rows deleted up to that transaction, and notes the next one.
+    /// the same id begins the next life. The server counts the days from when it stored the deletion, perhaps long
+    /// after the device. So the device notes a server transaction with the time. After twice the server's days, it
+    /// forgets the rows deleted up to that transaction, and notes the next one.
     ///
     /// - Parameters:
     ///   - days: How long the server remembers deleted rows.
-    ///   - seq: The server's latest transaction up to which the device knows everything.
+    ///   - seq: The device knows everything up to this transaction of the server.
     func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
         let now = Int64(serverTime.timeIntervalSince1970 * 1000)
         let noted = try await read { db in
@@ -32,8 +32,7 @@ extension Store {
         }
     }
 
-    /// Lowers the noted transaction after the remote's database went back to `seq`, because new transactions get later
-    /// numbers.
+    /// Lowers the noted transaction after a rewind of the remote to `seq`, because new transactions get later numbers.
     static func rememberDeletedRows(after seq: Int64, in db: Database) throws {
         guard let noted = try Meta.int(.deletedSeq, in: db), noted > seq else { return }
         try Meta.set(.deletedSeq, to: seq, in: db)
@@ -60,8 +59,7 @@ extension Store {
                 guard let row = try Row.fetchOne(forget, arguments: [ref.table, ref.id, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
-            // If the server goes back to before these deletions, the rows exist again, and no device remembers their
-            // deletion.
+            // After a rewind to before these deletions, the rows exist again, and no device remembers their deletion.
             for (table, seq) in latest {
                 try db.execute(
                     sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])

@@ -7,7 +7,6 @@ extension Store {
     /// Limits a transaction, so that the app's writes get their turn.
     private static let rowsAtOnce = 1_000
 
-    /// The rows that the server no longer has, after a resync.
     func massRemoval() async throws -> MassRemoval {
         try await read { db in
             var removal = MassRemoval(rows: [:], total: [:])

@@ -15,7 +15,7 @@ package struct TableProgress: Equatable, Sendable {
     package let table: String
     /// Everything up to this cursor was received. Nil until the snapshot is complete.
     package var cursor: String?
-    /// The snapshot's cursor, or an empty string if it had none. Kept until missing rows are settled.
+    /// The snapshot's cursor, or an empty string for a snapshot without cursor. Kept until missing rows are settled.
     var at: String?
     /// The last id received of the snapshot.
     var place: String?
@@ -26,7 +26,7 @@ package struct TableProgress: Equatable, Sendable {
     var total: Int?
     /// Whether the server may have forgotten deletions since the table was last received.
     var isResync = false
-    /// The server's transaction from which on deletions were received too. Nil if unknown.
+    /// Deletions after this server transaction were received. Nil if unknown.
     var since: Int64?
     /// While more pages are due: the remote's last transaction when it made a page. Rows changed again by that
     /// transaction are missing, even if they also changed before the cursor. Nil: the device has exactly the state at
@@ -56,12 +56,11 @@ enum PullStep: Equatable, Sendable {
     case snapshot(RemoteSnapshot.Request)
     /// Without a cursor: from the remote's first one.
     case changes(tables: [String], cursor: String?)
-    /// Remove the rows that the server no longer has (L4).
     case removal
     case nothing
 }
 
-/// Decides what the engine asks for next (R6). Pure.
+/// Decides the engine's next request (R6). Pure.
 struct PullPlan: Sendable {
     /// In snapshot order.
     var tableProgress: [TableProgress]
@@ -103,7 +102,7 @@ struct PullPlan: Sendable {
     /// All tables of a first sync share this cursor, and so one tail.
     private var notedCursor: String? { tableProgress.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables without a cursor, or else those furthest behind. With opaque cursors, those that have waited longest.
+    /// The tables without a cursor, or else those furthest behind. With opaque cursors, the longest waiting.
     private func changes(of tableProgress: [TableProgress]) -> PullStep {
         let cursor =
             tableProgress.contains { $0.cursor == nil }

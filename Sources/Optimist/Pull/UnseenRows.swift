@@ -6,7 +6,7 @@ import OptimistWire
 /// The rows that a snapshot is expected to bring and has not brought so far: `optimist_unseen`.
 ///
 /// Before a resync, these are all rows that the server is known to have had. Before a first sync, they are the rows
-/// that this device has sent. Snapshots have no deleted rows, so an expected row that is missing was deleted.
+/// that this device has sent. Snapshots omit deleted rows, so an expected row that is missing was deleted.
 struct UnseenRows {
     private let layouts: [TableLayout]
     private let removing: RowStatement

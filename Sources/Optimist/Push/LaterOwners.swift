@@ -9,7 +9,6 @@ struct LaterOwners {
     private var entries: RowEntryTable
     private let tables: AppTables
     private let now: Int64
-    /// Whether a new life is unsent, for each checked row.
     private var isUnsent: [RowRef: Bool] = [:]
     private(set) var heldCount = 0
 

@@ -12,7 +12,7 @@ struct PushAssembly {
         var unknown = RowPatch()
     }
 
-    /// The largest estimated size, in bytes of values, of a group that is sent as a unit (S2).
+    /// The size limit of a group that is sent as a unit (S2). An estimate, in bytes of values.
     static let maxGroupBytes = 5_000_000
 
     let device: String

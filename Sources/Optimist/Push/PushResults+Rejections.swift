@@ -61,7 +61,7 @@ extension PushResults {
         var next = [ref]
         while let parent = next.popLast() {
             for child in try door.tables.children(of: parent, door.references) {
-                // A row that the server lost is removed too, unless only an edit makes it refer to its parent.
+                // A row that the server lost is also removed, unless only an edit makes it refer to its parent.
                 guard met.insert(child.ref).inserted, let entry = try door.entries.entry(child.ref), entry.isPending,
                     let undone = try TakenBack(
                         entry, current: current(of: child.ref), isLost: !entry.isEdited(child.referrer.column), in: door
@@ -74,8 +74,8 @@ extension PushResults {
         return found
     }
 
-    /// The owners that these rows left when their group deleted them, with the rows deleted along. As the moves are
-    /// undone, the deletions must be undone too, or the server would delete the moved rows.
+    /// The owners that these rows left when their group deleted them, with the rows deleted along. The deletions must
+    /// be undone with the moves, or the server would delete the moved rows.
     private func formerOwners(of rows: [TakenBack], in group: Range<Int>) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<Int> = []

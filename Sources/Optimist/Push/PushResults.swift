@@ -5,7 +5,7 @@ import OptimistWire
 
 /// Applies the verdicts of one push within one transaction.
 ///
-/// Invariant: after ``apply()``, each value that the user sent is accepted, kept in a rejection or in the journal, or
+/// Invariant: after ``apply()``, each of the user's sent values is accepted, kept in a rejection or in the journal, or
 /// still pending.
 struct PushResults {
     /// The first pause of a row that the server postpones without a time.
@@ -145,7 +145,7 @@ struct PushResults {
         try WaitTable(door.db).note(reason, of: entry.ref, until: due)
     }
 
-    /// - Parameter wait: At most ``ServerDemand/ofRow``. Nil if the server names none.
+    /// - Parameter wait: At most ``ServerDemand/ofRow``. Nil if unspecified.
     private func putOff(_ entry: inout RowEntry, for wait: Duration?) {
         guard let edit = entry.local else { return }
         let demanded = wait.map { min(max($0, .zero), ServerDemand.ofRow).milliseconds }
@@ -159,7 +159,6 @@ struct PushResults {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }
 
-    /// Releases the rows that waited for a row that is now settled.
     private func release() throws {
         let awaited = try String.fetchSet(
             door.db.cachedStatement(sql: "SELECT DISTINCT blocked FROM optimist_edit WHERE blocked IS NOT NULL"))

@@ -10,7 +10,7 @@ extension RemotePush.Verdict {
         return .merged(seq: seq, won)
     }
 
-    /// The server's values that won over the sent ones.
+    /// The server's winning values.
     var won: RowPatch? { if case .merged(_, let won) = self { won } else { nil } }
     var refusal: RemotePush.Refusal? { if case .rejected(let refusal) = self { refusal } else { nil } }
 

@@ -10,7 +10,7 @@ struct SendableUnits {
     private let milliseconds: Int64
     private let layouts: [TableLayout]
     private let withheld: Set<Int64>
-    /// Parents have lower ranks than their children.
+    /// Parents first.
     private let ranks: [Int64: Int]
     private let index: String?
 
@@ -89,7 +89,6 @@ struct SendableUnits {
         }
     }
 
-    /// Parents before children, and then by place.
     private func inOrder(_ rows: [RowEntry]) -> [RowEntry] {
         rows.sorted {
             (ranks[$0.ref.table] ?? 0, $0.local?.place ?? 0) < (ranks[$1.ref.table] ?? 0, $1.local?.place ?? 0)

@@ -40,8 +40,8 @@ extension Store {
         return (false, try units.nextDue().map { .milliseconds(max($0 - now, 1)) })
     }
 
-    /// Assembles the next push from the pending rows' current values (S1), group by group (S2), and durably notes what
-    /// it sends.
+    /// Assembles the next push from the pending rows' current values (S1), group by group (S2), and durably notes the
+    /// sent columns.
     ///
     /// - Returns: Nil if none of the examined rows can be sent now.
     func nextPush(_ limit: PushLimit, without paused: Set<String> = []) async throws -> PushBatch? {
@@ -86,12 +86,11 @@ extension Store {
         }
     }
 
-    /// The tables that the app withholds on this network, and paused ones.
     func withheld(_ paused: Set<String>) -> [TableLayout] {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Takes back the note of a push that certainly never left. A row created and deleted since leaves no trace.
+    /// Takes back the note of a push that certainly never left. A row created and deleted since is forgotten.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }

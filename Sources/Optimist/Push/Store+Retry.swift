@@ -5,14 +5,14 @@ import OptimistCore
 public import OptimistWire
 
 extension Store {
-    /// Writes the rejected values and those of the rejection's dependents again, as a new write of the user, and
-    /// forgets the rejection.
+    /// Writes the rejected values again, including the rejection's dependents, as a new write of the user, and forgets
+    /// the rejection.
     ///
     /// - Parameters:
     ///   - rejection: A rejection of this store.
     ///   - edits: Values that replace rejected ones, by column. Default: none.
     /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or
-    ///   `unknownColumn` if the table has no column of an edit's name; `DatabaseError` if the row cannot be written;
+    ///   `unknownColumn` if the table lacks a column of the edits; `DatabaseError` if the row cannot be written;
     ///   otherwise as ``Store/write(allOrNothing:_:)``. The rejection then stays.
     public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async throws {
         let id = rejection.id

@@ -71,8 +71,8 @@ extension Store {
 
     /// The verdicts, with a retry in place of each from an epoch that this device does not know yet.
     ///
-    /// A database that went back may have lost a row, not deleted it, and may lose what it accepts now before the
-    /// device pulls that. So the device sends the row again once it knows how both epochs are related.
+    /// A database that went back may have lost a row, not deleted it, and may lose an accepted change before the device
+    /// pulls it. So the device sends the row again once it knows how both epochs are related.
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in

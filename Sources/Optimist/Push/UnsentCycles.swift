@@ -7,7 +7,6 @@ import OptimistWire
 struct UnsentCycles {
     private let entries: RowEntryTable
     private let tables: AppTables
-    /// The tables whose rows may form cycles.
     private let circular: Set<Int64>
 
     /// How many more rows are examined, which limits how far chains are followed.
@@ -23,8 +22,6 @@ struct UnsentCycles {
     }
 
     /// Makes a unit of each row, or of its cycle, including rows of the cycle that are not among `rows`.
-    ///
-    /// - Parameter groups: The groups of these rows.
     func units(of rows: [RowEntry], in groups: [Int64]) throws -> [[RowEntry]] {
         guard rows.contains(where: { circular.contains($0.ref.table) }) else { return rows.map { [$0] } }
         let groups = Set(groups)
@@ -55,7 +52,6 @@ struct UnsentCycles {
                 units.append([rows[place]])
                 continue
             }
-            // The first row of a cycle adds its unit.
             if cycle.min() == place { units.append(cycle.map { found[$0] }) }
         }
         return units

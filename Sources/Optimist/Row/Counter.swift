@@ -21,7 +21,7 @@ struct Counter: Equatable, Sendable {
 
     var unsent: Int64 { totals.values.reduce(0) { $0 &+ $1.value &- $1.confirmed } }
 
-    /// The bytes that the totals add to a push beyond the column's value.
+    /// The bytes that the totals add to a push.
     var size: Int { totals.count == 1 ? 12 : totals.count * 90 }
 
     var pushed: [CounterTotal] {
@@ -31,7 +31,7 @@ struct Counter: Equatable, Sendable {
     /// Takes the server's sum from a page or an answer.
     ///
     /// A dirty column keeps its totals. In a clean one, a total takes the server's value unless a later transaction
-    /// reported it, so a device whose database went back learns what it counted in between.
+    /// reported it, so a device whose database went back learns its later counts.
     ///
     /// - Parameter mine: This device's part of the sum, by each of its ids.
     /// - Returns: The sum, with this device's part replaced by its confirmed totals.
@@ -54,10 +54,10 @@ struct Counter: Equatable, Sendable {
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 
-    /// The totals to carry over into another life. If the server has no total of an id there, only its unsent part is
-    /// carried over.
+    /// The totals to carry over into another life. If the server lacks a total there, only its unsent part is carried
+    /// over.
     ///
-    /// - Parameter mine: This device's part of the server's sum in that life, by id.
+    /// - Parameter mine: This device's totals in that life, by id.
     func goingOn(with mine: [String: Int64]) -> Counter? {
         let totals = totals.compactMap { device, total -> (String, Total)? in
             if mine[device] != nil { return (device, total) }

@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// When an unsent value was written, and by which device.
+/// The time and the device of an unsent write.
 enum EditClock: Hashable, Sendable {
     /// By this device, under its id at the time of sending.
     case own(Stamp)

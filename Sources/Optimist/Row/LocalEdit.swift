@@ -6,8 +6,8 @@ import OptimistWire
 /// value.
 ///
 /// Clocks, base values and a lost life belong to unsent columns only. `sent` may include clean columns until the server
-/// answers, and `unread` survives the user's deletion, which reports what the user had read. Only the app's triggers
-/// and the moves below change it.
+/// answers, and `unread` survives the user's deletion, which reports the values that the user had read. Only the app's
+/// triggers and the moves below change it.
 struct LocalEdit: Equatable, Sendable {
     /// The stamp of the transaction that made the row unsent, or of the first transaction in its group (S2).
     private(set) var group: Stamp
@@ -23,16 +23,16 @@ struct LocalEdit: Equatable, Sendable {
     private(set) var dirty: Int64 = 0
     /// Mask of sent and unanswered columns. The server may have them, or may have had and lost them.
     private(set) var sent: Int64 = 0
-    /// Mask of the columns that changed on the server under the edit, unread by the user.
+    /// Mask of the columns that changed on the server under the edit.
     private(set) var unread: Int64 = 0
     /// The server's values of dirty columns, as SQL literals. Kept only for a life that the server knows, or had and
     /// lost.
     private(set) var base: [String: String] = [:]
     /// Not sent before this time, in milliseconds since 1970.
     private(set) var due: Int64?
-    /// The row that this one waits for, as `Type:id`.
+    /// As `Type:id`.
     private(set) var blocked: String?
-    /// How often the server has postponed the row.
+    /// The server's postponements so far.
     private(set) var retries = 0
 
     func clock(of column: String) -> EditClock { clocks[column] ?? .own(stamp) }
@@ -56,7 +56,7 @@ extension LocalEdit {
     /// - Parameter due: Milliseconds since 1970.
     mutating func wait(until due: Int64) { self.due = due }
 
-    /// - Parameter row: `Type:id`. Nil if the server has no name for the row.
+    /// - Parameter row: `Type:id`. Nil if the row does not have a wire id.
     mutating func wait(until due: Int64, for row: String?) {
         wait(until: due)
         blocked = row
@@ -110,7 +110,7 @@ extension LocalEdit {
 // MARK: - Other lives, and values that the server lost
 
 extension LocalEdit {
-    /// Marks every column as unsent, because the server has nothing of this life.
+    /// Marks every column as unsent, because the server does not know this life.
     mutating func becomeWhole(in layout: TableLayout) {
         dirty = layout.fullMask
         sent = 0
@@ -147,7 +147,7 @@ extension LocalEdit {
         clocks[column.name] = clock.map(EditClock.original)
     }
 
-    /// Replaces stamps that came from a wrong clock.
+    /// Replaces stamps of a wrong clock.
     mutating func renew(_ stamps: [Stamp: Stamp], place: Int64) {
         self.place = place
         group = stamps[group] ?? group

@@ -7,7 +7,7 @@ struct News: Equatable, Sendable {
     /// The row's new or restored values. Values of unsent columns count only as the server's.
     var values = JSONObject()
     var isWhole = false
-    /// Mask of the columns for which the server has a later value than the received row.
+    /// Mask of the columns that are later on the server than in the received row.
     var later: Int64 = 0
     /// Mask of the unsent columns that end without a loss, because the server or a rejection has them.
     var settled: Int64 = 0

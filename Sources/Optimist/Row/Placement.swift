@@ -12,7 +12,7 @@ enum Placement: Equatable, Sendable {
 /// Why a received row is not in the app's table yet. `optimist_parked` stores the kind's number.
 struct ParkedReason: Equatable, Sendable {
     enum Kind: Int64, Sendable {
-        /// The row breaks one of the app's constraints, or refers to a missing row.
+        /// The row breaks an app constraint, or refers to a missing row.
         case constraint = 1
         case valueTaken = 2
         /// A deletion waits until the device has caught up, because rows that refer to the deleted row may have another
@@ -24,7 +24,7 @@ struct ParkedReason: Equatable, Sendable {
     }
 
     let kind: Kind
-    /// SQLite's message, if it refused the row.
+    /// Set if SQLite refused the row.
     var message: String?
 
     static let deletionTooSoon = ParkedReason(kind: .deletionTooSoon)
@@ -34,7 +34,6 @@ struct ParkedReason: Equatable, Sendable {
 }
 
 extension ParkedReason {
-    /// - Parameter error: An error for which ``DatabaseError/isConstraint`` is true.
     init(_ error: DatabaseError) {
         let isTaken = [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY].contains(error.extendedResultCode)
         self.init(kind: isTaken ? .valueTaken : .constraint, message: error.message)

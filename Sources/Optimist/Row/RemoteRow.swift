@@ -7,7 +7,7 @@ import OptimistWire
 /// The values are in the app's table, unless an unsent edit covers them or the row waits. Fields change only by the
 /// moves below. A deleted row keeps only the clock of its end, and a lost row the clocks of the lost values.
 struct RemoteRow: Equatable, Sendable {
-    /// The server's latest life. Odd: alive. Even: deleted. Zero: the server never had the row, or lost it.
+    /// The server's latest life: odd if alive, even if deleted, zero if the server never had the row or lost it.
     private(set) var generation = 0
     /// The last server transaction known to have touched the row.
     private(set) var seq: Int64 = 0
@@ -45,7 +45,6 @@ extension RemoteRow {
     /// Nil, or an earlier transaction than the known one, changes nothing.
     mutating func hear(seq: Int64?) { self.seq = max(self.seq, seq ?? 0) }
 
-    /// - Parameter clock: Nil if the value arrived without one.
     mutating func hear(_ column: TableLayout.Column, at clock: WriteClock?) {
         let clock = clock ?? Self.noClock
         if clocks[column.name] != clock { clocks.exceptions[column.name] = clock }
@@ -66,7 +65,6 @@ extension RemoteRow {
         presence = .absent
     }
 
-    /// - Parameter clock: The clock of the deletion, if the server reported it.
     mutating func end(_ life: Int, at clock: WriteClock?) {
         hear(life: life)
         clocks = ColumnClocks(common: clock)
@@ -112,7 +110,7 @@ extension RemoteRow {
         case shown(Int64)
         /// The table has an earlier life, and of this one only these columns, which the server took from this device.
         case partly(Int64)
-        /// The table has nothing of this life, for example because the row is parked.
+        /// The table lacks this life, for example because the row is parked.
         case absent
 
         static let unsaid = Presence.shown(-1)

@@ -6,7 +6,7 @@ import OptimistWire
 struct Rendering: Equatable, Sendable {
     var placement = Placement.shown
     var change = RowChange.none
-    /// Mask of the columns that a put row keeps: unsent ones, and those that the server accepted after it read the row.
+    /// Mask of the columns that a put row keeps: unsent ones, and values accepted after the server read the row.
     var kept: Int64 = 0
     /// Mask of the values that the user loses. The journal keeps them first.
     var lost: Int64 = 0
@@ -25,7 +25,7 @@ extension Rendering {
 }
 
 extension RowEntry {
-    /// Decides what the app's table must show after an event.
+    /// Decides the change of the app's table after an event.
     ///
     /// - A row whose life is over is deleted, and so is a clean row that enters another life without values of that
     ///   life.

@@ -3,7 +3,6 @@
 import GRDB
 import OptimistWire
 
-/// Pages, verdicts and the counters of a row (M3).
 extension RowEntry {
     /// - Returns: The value that the app's column must show.
     mutating func takeCounter(_ column: TableLayout.Column, from patch: RowPatch, seq: Int64?, isDirty: Bool) -> JSON {
@@ -90,7 +89,7 @@ extension RowEntry {
         local?.base[column.name].flatMap(SQLLiteral.parse).flatMap { Int64.fromDatabaseValue($0) } ?? 0
     }
 
-    /// Leaves out counters in which this device has not counted.
+    /// Leaves out counters that this device has not changed.
     func pushedTotals(of columns: [TableLayout.Column]) -> [String: [CounterTotal]] {
         let pushed = columns.filter(\.isCounter).compactMap { column in
             counters[column.bit].map { (column.name, $0.pushed) }
@@ -98,7 +97,7 @@ extension RowEntry {
         return Dictionary(uniqueKeysWithValues: pushed)
     }
 
-    /// The user's values for the journal. A counter's value is the amount that the server lacks.
+    /// For the journal. A counter's value is the amount that the server lacks.
     func kept(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
         var values = values
         for column in layout.counters where values[column.name] != nil {
@@ -109,7 +108,7 @@ extension RowEntry {
 }
 
 extension SentRow {
-    /// The values for a rejection. A counter's value is the amount that the server lacks.
+    /// For a rejection. A counter's value is the amount that the server lacks.
     func kept(against current: RowPatch?) -> JSONObject {
         var values = values
         for (name, totals) in totals {

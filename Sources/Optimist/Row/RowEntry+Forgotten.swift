@@ -12,8 +12,8 @@ extension RowEntry {
 
     /// Whether an incoming row must wait below an unsent life or deletion.
     ///
-    /// It waits only if it is later than the known row, or if the table has nothing of the row. The device needs it if
-    /// the app gives up the unsent life, or if the server refuses it, since the refusal may report an earlier state.
+    /// It waits only if it is later than the known row, or if the table lacks the row. The device needs it if the app
+    /// gives up the unsent life, or if the server refuses it, since the refusal may report an earlier state.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
         isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
@@ -35,10 +35,10 @@ extension RowEntry {
         if layout.counters.isEmpty { sendWhole(in: layout) } else { beginAnew(in: layout) }
     }
 
-    /// Marks the full row as unsent, because the server may remember nothing of it, not even a deletion.
+    /// Marks the full row as unsent, because the server may have forgotten even its deletion.
     ///
-    /// Confirmed values are restored along with the edits. Without clocks, or if the row was elsewhere, all values are
-    /// sent as they are here.
+    /// Confirmed values are restored along with the edits. Without clocks, or if the row was elsewhere, all of the
+    /// table's values are sent.
     mutating func sendWhole(in layout: TableLayout) {
         local?.stopWaiting()
         guard isKnownToServer else { return }

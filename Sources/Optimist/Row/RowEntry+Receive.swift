@@ -120,7 +120,7 @@ extension RowEntry {
         return putAnew(patch, device: device, in: layout)
     }
 
-    /// Ends the row and its edits, because the server deleted it.
+    /// Ends the row and its edits.
     mutating func end(_ life: Int, clock: WriteClock?) {
         generation = life
         remote.end(life, at: clock)
@@ -181,7 +181,7 @@ extension RowEntry {
         of patch: RowPatch, isInOrder: Bool, isLater: Bool, device: String, in layout: TableLayout
     ) -> News {
         var news = News(unread: patch.unread)
-        // A page omits the counters of a row in which no device has counted.
+        // A page omits counters that no device has changed.
         for column in layout.counters where patch.seq != nil || patch.values[column.name] != nil {
             let isDirty = dirty & column.mask != 0
             news.values.append(column.name, takeCounter(column, from: patch, seq: patch.seq, isDirty: isDirty))

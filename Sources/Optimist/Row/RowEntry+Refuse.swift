@@ -16,7 +16,6 @@ extension RowEntry {
         return News(settled: settled)
     }
 
-    /// Mask of the columns edited since the row was sent.
     private func edited(since sentRow: SentRow, in layout: TableLayout) -> Int64 {
         layout.columns(in: dirty).reduce(0) { mask, column in
             unsentClock(of: column.name) == sentRow.clocks[column.name] ? mask : mask | column.mask

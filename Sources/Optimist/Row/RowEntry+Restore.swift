@@ -9,7 +9,7 @@ extension RowEntry {
 
     var wasOnServer: Bool { isKnownToServer || isRestored }
 
-    /// Whether an unsent value is the user's, not one that the server lost.
+    /// Whether an unsent value is the user's, not lost by the server.
     func isEdited(_ column: TableLayout.Column) -> Bool {
         dirty & column.mask != 0 && unsentClock(of: column.name).original == nil
     }

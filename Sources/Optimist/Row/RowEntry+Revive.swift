@@ -2,7 +2,7 @@
 
 import OptimistWire
 
-/// Tables in which an edit later than a deletion revives the row (`SyncRules.editWins`, M2).
+/// Edits that revive a row because they are later than its deletion (`SyncRules.editWins`, M2).
 ///
 /// The server decides, and revives the row two generations later with the columns of the ended life. Until then, a
 /// device that received the deletion keeps a row with a later edit, and sends the edit as it is.
@@ -37,7 +37,7 @@ extension RowEntry {
             && (life == generation + 2 || (isRestored && life > generation))
     }
 
-    /// Enters the life in which an edit revived the row. Columns that are later than the server's stay unsent.
+    /// Enters the revived row's life. Columns that are later than the server's stay unsent.
     mutating func rejoin(_ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout) -> News {
         guard let former = local else { return begin(life, patch, in: layout) }
         let (counters, told) = (counters, remote)

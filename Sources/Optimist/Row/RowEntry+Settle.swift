@@ -15,8 +15,6 @@ struct Outcome: Equatable, Sendable {
 
 extension RowEntry {
     /// Applies a verdict (V, S4). Clears exactly the versions that were sent, and no edit made since.
-    ///
-    /// - Parameter device: The id of the device that stamped the sent values.
     mutating func settle(
         _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout
     ) -> (rendering: Rendering, outcome: Outcome) {
@@ -173,7 +171,7 @@ extension RowEntry {
     }
 
     /// Takes columns of an answer that were not sent, or that a page has settled. The answer has them if the server had
-    /// more of the row than it lost.
+    /// lost only a part.
     ///
     /// - Returns: The values that the app's table must show.
     private mutating func takeOthers(
@@ -203,7 +201,6 @@ extension RowEntry {
         return value
     }
 
-    /// The answer has the row in a later life than the one sent.
     private mutating func enter(
         _ life: Int, _ won: RowPatch, after sentRow: SentRow, device: String, in layout: TableLayout
     ) -> News {

@@ -61,12 +61,12 @@ extension RowEntry {
     }
 
     /// Takes back the user's deletion without the server's row, which the device must receive again. A new life then
-    /// follows the server's. If the server deleted the row too, it stays deleted.
+    /// follows the server's. A row that the server also deleted stays deleted.
     mutating func takeBackDeletion() {
         if isKnownToServer { becomeClean() } else { giveUpUnsentLife() }
     }
 
-    /// Returns to the server's life, of which the app's table has nothing.
+    /// Returns to the server's life, which the app's table lacks.
     mutating func giveUpUnsentLife() {
         becomeClean()
         counters = [:]
@@ -83,9 +83,9 @@ extension RowEntry {
 
     /// Gives up a life that the server never had, because a deletion takes it.
     ///
-    /// If the table had an earlier life of the server's, the entry keeps the user's deletion of that life. Otherwise
-    /// the user has not deleted it, and it waits or a page brings it. If none of its values was confirmed, for example
-    /// while they wait, its deletion is undone too, without a loss.
+    /// If the table had an earlier life of the server's, the user's deletion of that life stays unsent. Otherwise the
+    /// user has not deleted it, and it waits or a page brings it. If none of its values was confirmed, for example
+    /// while they wait, its deletion is undone as well, without a loss.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]

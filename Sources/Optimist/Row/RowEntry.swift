@@ -3,15 +3,15 @@
 import GRDB
 import OptimistWire
 
-/// What the engine knows of one row: the server's word, and the unsent edit above it. Its functions decide, purely,
-/// what a page or a verdict does to both and to the app's table.
+/// What the engine knows of one row: the server's word, and the unsent edit above it. Its functions decide the effects
+/// of pages and verdicts on both and on the app's table. Pure.
 ///
 /// Invariant: a clean row is in the server's life. A pending row is in the server's life, or
 /// - in a later life, which the server does not have yet or has lost, or
 /// - in an earlier life, because an unsent edit outlives the end that the server reported (``hasOutlivedItsEnd``).
 struct RowEntry: Equatable, Sendable {
     let ref: RowRef
-    /// The row's life on this device. Odd: alive. Even: deleted. Zero: unknown.
+    /// The life on this device: odd if alive, even if deleted, zero if unknown.
     var generation = 0
     var remote = RemoteRow()
     /// Nil if the row is clean.
@@ -44,7 +44,7 @@ struct RowEntry: Equatable, Sendable {
         if dirty == 0 { local = nil }
     }
 
-    /// Notes that the server ended a life. If it is over on this device too, the entry keeps only the end's clock.
+    /// Notes that the server ended a life. If it is also over on this device, the entry keeps only the end's clock.
     ///
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
@@ -78,7 +78,7 @@ struct RowEntry: Equatable, Sendable {
     /// The row as the server has it, without unsent values.
     ///
     /// Counters stay as shown. Columns that never had a server value are left out, because a migration's default is not
-    /// one. If the row is elsewhere, the device cannot identify such columns and keeps them.
+    /// one. For a row that is elsewhere, such columns are unknown and stay.
     ///
     /// - Parameter values: The row as the app's table shows it.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
@@ -97,7 +97,7 @@ struct RowEntry: Equatable, Sendable {
     /// - Parameters:
     ///   - values: The values as the app's table should show them.
     ///   - isWhole: Whether they are the full row, as in a page.
-    /// - Returns: The server's values, to be received again once they fit.
+    /// - Returns: The server's values, to be received once they fit.
     mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
         var patch = RowPatch(
             generation: generation, clocks: remote.clocks, seq: isWhole ? remote.seq : nil, values: values)

@@ -22,8 +22,6 @@ struct SentRow: Sendable, Equatable {
     var restores = false
 
     /// The clocks of the server's row if it took everything. For a new row, a clock that the server set back counts.
-    ///
-    /// - Parameter won: The server's values that won over the sent ones.
     func confirmed(with won: RowPatch, device: String) -> ColumnClocks {
         if kind == .create, !restores {
             let mine = WriteClock(stamp: lifeStamp, device: device)

@@ -6,7 +6,7 @@ import OptimistWire
 /// Reads and writes `optimist_counter`, the device's totals (M3). Triggers write it while the app counts.
 struct CounterTable {
     private let db: Database
-    /// The tables with counters. Rows of other tables need no query.
+    /// The tables with counters. Other tables are not queried.
     private let tables: Set<Int64>
 
     init(_ db: Database) throws {

@@ -5,8 +5,7 @@ import OptimistWire
 
 /// Joins groups that wait for each other's rows (S2). Otherwise they would wait forever.
 ///
-/// A row that is written again stays in its first group, so that group may come to refer to a later one that refers
-/// back.
+/// A row that is written again stays in its first group. So two groups may end up with references to each other.
 struct GroupCycles {
     private let entries: RowEntryTable
     private let tables: AppTables
@@ -33,7 +32,7 @@ struct GroupCycles {
         }
     }
 
-    /// For each group, the other unsent groups that it waits for.
+    /// The unsent groups that each group waits for.
     private func waits() throws -> [Int64: Set<Int64>] {
         let united = try GroupJoins(db).united()
         let blocked = try Row.fetchAll(

@@ -65,7 +65,6 @@ struct GroupJoins {
         return groups.contains { wholes.contains($0) }
     }
 
-    /// Forgets groups without pending rows.
     func forgetSettled() throws {
         func isGone(_ group: String) -> String { "\(group) NOT IN (SELECT grp FROM optimist_edit)" }
         try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) OR \(isGone("b"))").execute()

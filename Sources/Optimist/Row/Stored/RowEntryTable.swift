@@ -42,7 +42,7 @@ struct RowEntryTable {
 
     /// The columns that ``decode(_:)`` reads, from the edit `l` and the server's word `r`.
     ///
-    /// - Parameter key: The alias of the table with the row's key.
+    /// The alias `key` has the row's key.
     private static func columns(of key: String) -> String {
         (["\(key).tbl", "\(key).id"] + editColumns.map { "l.\($0)" } + remoteColumns.map { "r.\($0)" })
             .joined(separator: ", ")
@@ -104,7 +104,7 @@ struct RowEntryTable {
         }
     }
 
-    /// Whether the device knows no row with an id in a closed range.
+    /// Whether a closed range of ids is unknown to the device.
     func isEmpty(_ table: Int64, from first: DatabaseValue, to last: DatabaseValue) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -200,7 +200,7 @@ struct RowEntryTable {
         ]
     }
 
-    /// A JSON object, or NULL if there are no values.
+    /// A JSON object, or NULL if it would be empty.
     private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
         if values.isEmpty { return .null }
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }
