@@ -5,8 +5,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// The limits of a run's first requests. Half of the rows of an earlier run's last push or pull if the server did
-    /// not answer it, because the network may be too slow.
+    /// The limits of a run's first requests. If the server did not answer an earlier run's last push or pull, the limit is
+    /// half of its rows, because the network may be too slow.
     func firstLimits() async throws -> SyncMachine.Limits {
         try await read { db in
             var limits = SyncMachine.Limits()

@@ -34,7 +34,7 @@ final class StoreTasks: Sendable {
         return task
     }
 
-    /// A task may start another one before it ends.
+    /// A task may start another one.
     func untilDone() async {
         while let task = state.withLock({ $0.tasks.values.compactMap(\.self).first }) { await task.value }
     }

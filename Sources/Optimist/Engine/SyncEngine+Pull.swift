@@ -6,7 +6,6 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 
 extension SyncEngine {
-    /// The state of one run's pulls.
     struct Pulls {
         /// Assumed until the remote denies it.
         var hasSnapshots = true
@@ -14,7 +13,6 @@ extension SyncEngine {
         /// The tables that the remote withholds, and when to ask for them again.
         var paused: [String: (reason: WithheldReason, until: Duration)] = [:]
 
-        /// The requested next part of a snapshot.
         var ahead: SnapshotAhead?
         var hasPage = false
         var hasForgottenDeleted = false
@@ -37,7 +35,6 @@ extension SyncEngine {
         }
     }
 
-    /// - Parameter rowLimit: The most rows to ask for.
     func pull(_ rowLimit: Int) async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()

@@ -100,7 +100,7 @@ extension SyncEngine {
                 code: "tooLarge",
                 message: batch.sent.count == 1
                     ? "The change is larger than the server accepts, or too much work for it."
-                    : "The changes that were written together are larger than the server accepts, or too much work for it.")
+                    : "Changes that were written together are larger than the server accepts, or too much work for it.")
             if try await store.refuse(refusal, batch) { poke() }
         } else {
             try await store.hold(batch)

@@ -48,7 +48,7 @@ public actor SyncEngine {
     private var tasks: [Int: Task<Void, Never>] = [:]
     private var timers: [SyncMachine.Timer: Task<Void, Never>] = [:]
     let storeTasks: StoreTasks
-    /// The end of an earlier run, which waits for its last transactions.
+    /// An earlier run's wait for its last transactions.
     private var ending: Task<Void, Never>?
     private var lastTask = 0
     /// The call of ``syncOnce(timeout:)`` that runs the engine.
@@ -57,7 +57,7 @@ public actor SyncEngine {
     private var waiters: [Inbox.Waiter] = []
     var lastBatch: PushBatch?
     var asksForRewind = true
-    /// The deferred rows that this run has already logged, by table and reason.
+    /// Deferred rows that this run has logged.
     var toldWaits: Set<DeferralReason.Place> = []
 
     /// Creates an engine for a server that speaks JMAP, through a session.
@@ -127,13 +127,13 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. The next run repeats unfinished work, so no change is lost.
     ///
-    /// A cancelled run waits for a transaction under way, but not for a request. When it has returned, sync does not
-    /// lock the file.
+    /// A cancelled run waits for a transaction under way, but not for a request. After it returns, sync holds no lock
+    /// on the file.
     ///
     /// A second call returns immediately while the first one runs. If several processes open the same file, one of them
-    /// syncs and the others are paused. When that process stops, another one takes over within two seconds. They take
-    /// turns with a lock on a file beside the database. If the database is in a shared container, the app must cancel
-    /// this call before the system suspends it.
+    /// syncs and the others are paused. When that process stops or crashes, another one takes over within two seconds.
+    /// They take turns with a lock on a file beside the database. If the database is in a shared container, the app
+    /// must cancel this call before the system suspends it.
     public func run() async {
         while let cycle { await cycle.value }
         guard let events = inbox.open() else { return }

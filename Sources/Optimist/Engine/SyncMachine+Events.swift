@@ -50,7 +50,6 @@ extension SyncMachine {
         case fatal(String)
     }
 
-    /// The most rows of a run's first requests.
     struct Limits: Sendable, Equatable {
         var push = SyncMachine.maxRows
         var page = SyncMachine.maxPageRows
@@ -73,7 +72,6 @@ extension SyncMachine {
         case openStream
         /// Forget all running work, whose outcome no longer counts.
         case abandon
-        /// Forget this lane's unanswered work.
         case giveUp(Lane)
         case wait(Timer, Duration, token: Int)
         case cancelWait(Timer)

@@ -13,7 +13,8 @@ import OptimistCore
 struct SyncMachine: Sendable {
     /// How often the engine looks for pending rows without another cause, and polls while no stream is open (S6).
     static let watchdogInterval = Duration.seconds(60)
-    /// A request is given up after this many watchdog ticks. A session gives up much sooner; this is for other remotes.
+    /// A request is given up after this many ticks of the watchdog. A session gives up much sooner; this is for other
+    /// remotes.
     static let silentTicks = 15
     /// After this many ticks, the engine polls despite an open stream, because a poke may have been lost (R7).
     static let quietTicks = 15
@@ -37,7 +38,6 @@ struct SyncMachine: Sendable {
     private var isSignedIn: Bool?
     private var pause: PauseReason?
     private var failure: String?
-    /// The disk error of each lane's last attempt.
     private var deviceTroubles: [Lane: String] = [:]
     /// Nil if the stream is not open.
     private var streamOpened: Duration?
@@ -49,9 +49,7 @@ struct SyncMachine: Sendable {
     /// Whether rows wait for a page before they are sent again. The engine checks them after each pull until no pages
     /// are left.
     private var pushAwaitsPages = false
-    /// When each lane's latest work began.
     private var began: [Lane: Duration] = [:]
-    /// Watchdog ticks since the latest pull began.
     private var ticksSincePull = 0
     /// Watchdog ticks without an outcome, by lane.
     private var ticks: [Lane: Int] = [:]

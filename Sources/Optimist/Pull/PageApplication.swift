@@ -91,7 +91,7 @@ struct PageApplication {
     }
 
     /// Retries the parked rows, after a row is gone that may have kept them out. Call
-    /// ``UnseenSettling/keepEdited(_:_:)`` before, in the same transaction.
+    /// ``UnseenSettling/keepEdited(_:_:)`` first, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }
         var fitting = Fitting(try anew(), db)

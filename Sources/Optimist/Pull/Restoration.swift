@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Marks rows that the remote has lost as unsent again, because its database went back (L3).
+/// Marks rows as unsent again after the remote lost them, because its database went back (L3).
 struct Restoration {
     private var door: Door
     private let device: String

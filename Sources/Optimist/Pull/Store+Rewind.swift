@@ -10,7 +10,7 @@ extension Store {
     /// - Parameters:
     ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
     ///     are noted for all tables.
-    ///   - cursor: The request's cursor, if the device knows it.
+    ///   - cursor: The request's cursor, if any.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
         try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
         writes.send()

@@ -26,7 +26,7 @@ package struct TableProgress: Equatable, Sendable {
     var total: Int?
     /// Whether the server may have forgotten deletions since the table was last received.
     var isResync = false
-    /// Deletions after this server transaction were received. Nil if unknown.
+    /// The device has received all deletions since this server transaction. Nil if unknown.
     var since: Int64?
     /// While more pages are due: the remote's last transaction when it made a page. Rows changed again by that
     /// transaction are missing, even if they also changed before the cursor. Nil: the device has exactly the state at

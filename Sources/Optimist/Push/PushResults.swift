@@ -42,7 +42,7 @@ struct PushResults {
             else { return verdict }
             // The server no longer knows the owner, and would block the row forever.
             return .rejected(
-                RemotePush.Refusal(code: "invalidProperties", message: "The row refers to another one that was deleted."))
+                RemotePush.Refusal(code: "invalidProperties", message: "The row refers to a deleted row."))
         }
     }
 

@@ -95,8 +95,7 @@ struct SendableUnits {
         }
     }
 
-    /// Splits a group that is too large to be sent as a unit into rows and cycles, parents first. Deletions come last,
-    /// children first.
+    /// Splits an oversized group into rows and cycles, parents first. Deletions come last, children first.
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }

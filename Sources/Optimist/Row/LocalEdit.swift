@@ -96,7 +96,6 @@ extension LocalEdit {
         if mask & TableLayout.lifeMask != 0 { lostLife = nil }
     }
 
-    /// Drops everything except the end of the life.
     mutating func end() {
         dirty = TableLayout.lifeMask
         clocks = [:]

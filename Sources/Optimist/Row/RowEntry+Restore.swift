@@ -79,7 +79,7 @@ extension RowEntry {
         }
     }
 
-    /// Ends the restoring once the server has every lost value again. Later edits stay unsent.
+    /// Stops restoring once the server has every lost value again. Later edits stay unsent.
     mutating func endRestoring(in layout: TableLayout) {
         guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
             return

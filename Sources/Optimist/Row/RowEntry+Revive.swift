@@ -66,7 +66,6 @@ extension RowEntry {
         return news
     }
 
-    /// The server ended the edited life and refused the edit.
     mutating func undoRevival(_ life: Int, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> News {
         if let current = refusal.current { return begin(life, current, in: layout) }
         end(life, clock: nil)

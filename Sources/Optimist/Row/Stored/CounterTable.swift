@@ -15,7 +15,6 @@ struct CounterTable {
             db.cachedStatement(sql: "SELECT number FROM optimist_table WHERE counters IS NOT NULL"))
     }
 
-    /// By the column's bit.
     func counters(of ref: RowRef) throws -> [Int64: Counter] {
         guard tables.contains(ref.table) else { return [:] }
         let rows = try Row.fetchAll(

@@ -30,7 +30,6 @@ struct FreshEntries {
             """
     }
 
-    /// - Parameter entry: A value for each column.
     mutating func add(_ entry: [DatabaseValue]) { entries.append(entry) }
 
     mutating func write() throws {

@@ -200,7 +200,6 @@ struct RowEntryTable {
         ]
     }
 
-    /// A JSON object, or NULL if it would be empty.
     private static func text<Value>(_ values: [String: Value], _ json: (Value) -> JSON) -> DatabaseValue {
         if values.isEmpty { return .null }
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, json($0.value)) }
