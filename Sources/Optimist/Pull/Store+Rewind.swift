@@ -16,7 +16,7 @@ extension Store {
         writes.send()
     }
 
-    /// - Returns: Whether a requested table went back, so that the answer is void.
+    /// - Returns: Whether a requested table was rewound, so that the answer is void.
     func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
         let guarantees = try Meta.guarantees(in: db)
         guard guarantees.hasOrderedCursors else {
