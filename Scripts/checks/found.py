@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Finds the tests of the project by reading its files. Nothing is built or run."""
+"""Finds the files, tests and commits of the project without building anything."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ LEADING_NUMBERS = re.compile(r"((?:[A-Z]\d{1,2},? )*[A-Z]\d{1,2})(?=:? )")
 
 @dataclass(frozen=True)
 class Test:
-    """A test: the file it is in, what it claims, and the name of its function if the claim stands elsewhere."""
+    """A test: its file, its claim, and the name of its function if the claim is its docstring."""
 
     file: str
     claim: str
@@ -25,22 +25,35 @@ class Test:
 
     @property
     def rules(self):
-        """The numbers of the rules that the test proves: those with which its claim begins."""
+        """The numbers of the rules that the test proves, which its claim begins with."""
         leading = LEADING_NUMBERS.match(self.claim)
         return leading[1].replace(",", "").split() if leading else []
 
     @property
+    def plain(self):
+        """The claim without the numbers of the rules."""
+        leading = LEADING_NUMBERS.match(self.claim)
+        return self.claim[leading.end() if leading else 0 :].lstrip(": ")
+
+    @property
     def names(self):
-        """What a document may call the test."""
+        """The names that documents may use for the test."""
         return {self.claim, self.function.replace("_", " ")} - {""}
 
 
 def files(*endings, root=ROOT):
-    """The files of the project with these endings, whether or not they are committed yet, in order."""
+    """The files of the project with these endings, sorted, including untracked files that git does not ignore."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, stdout=subprocess.PIPE,
         text=True, check=True).stdout.split("\0")
     return sorted(name for name in set(listed) if name.endswith(endings) and (root / name).is_file())
+
+
+def subjects(after, root=ROOT):
+    """The subjects of the commits after a commit, by their hashes. None if this clone does not have that commit."""
+    log = subprocess.run(
+        ["git", "log", "--no-merges", "--format=%h %s", f"{after}..HEAD"], cwd=root, capture_output=True, text=True)
+    return None if log.returncode else dict(line.split(" ", 1) for line in log.stdout.splitlines())
 
 
 def tests_in(file, text):

@@ -6,7 +6,6 @@ import re
 from pathlib import PurePath
 
 from checks import swift_text
-from checks.found import LEADING_NUMBERS
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -82,7 +81,6 @@ def problems(sources):
 def name_problems(tests):
     """Tests whose names have too many words after the numbers of their rules, as sentences."""
     for test in tests:
-        numbers = LEADING_NUMBERS.match(test.claim)
-        words = len(test.claim[numbers.end() if numbers else 0:].lstrip(": ").split())
+        words = len(test.plain.split())
         if words > NAME_WORDS:
             yield f"{test.file}: a test's name has {words} words, at most {NAME_WORDS}: {test.claim}"

@@ -1,7 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Tells the code of a Swift file from its comments and its string literals, without a compiler."""
+"""Separates the code of a Swift file from its comments and string literals, without a compiler."""
 
 import re
+from functools import cache
 
 TOKEN = re.compile(
     r"""
@@ -37,7 +38,7 @@ def end_of_interpolation(text, start):
 
 
 def end_of_string(text, token):
-    """The end of the string literal that a token begins, with its interpolations."""
+    """The end of the string literal that begins with a token, including its interpolations."""
     closing, escape, at = token["quotes"] + token["raw"], "\\" + token["raw"], token.end()
     while at < len(text):
         if text.startswith(closing, at):
@@ -53,24 +54,50 @@ def end_of_string(text, token):
 
 
 def blank(text):
-    """Spaces in place of a text, with its line breaks."""
+    """Replaces a text by spaces, and keeps its line breaks."""
     return re.sub(r"[^\n]", " ", text)
 
 
-def split(text):
-    """The code with blank comments and strings, and the comments, each with its first line."""
-    code, comments, at = [], [], 0
+def tokens(text):
+    """The comments and string literals of a text, each as its match and the index of its end."""
+    at = 0
     while token := TOKEN.search(text, at):
-        code.append(text[at : token.start()])
         if token["line"]:
-            end = token.end()
+            at = token.end()
         elif token["block"]:
-            end = end_of_block(text, token.start())
+            at = end_of_block(text, token.start())
         else:
-            end = end_of_string(text, token)
+            at = end_of_string(text, token)
+        yield token, at
+
+
+@cache
+def split(text):
+    """The code with comments and strings replaced by spaces, and the comments, each with its line number."""
+    code, comments, at = [], [], 0
+    for token, end in tokens(text):
         literal = text[token.start() : end]
         if not token["string"]:
             comments.append((text.count("\n", 0, token.start()) + 1, literal))
-        code.append(blank(literal))
+        code += [text[at : token.start()], blank(literal)]
         at = end
     return "".join(code) + text[at:], comments
+
+
+def strings(text):
+    """The string literals, each with its index and its words. An interpolation is an "x"."""
+    for token, end in tokens(text):
+        if token["string"]:
+            yield token.start(), words(text[token.end() : end].removesuffix(token["quotes"] + token["raw"]), token)
+
+
+def words(body, token):
+    """The words of the text between a literal's quotation marks."""
+    escape, kept, at = "\\" + token["raw"], [], 0
+    while (mark := body.find(escape, at)) >= 0:
+        kept.append(body[at:mark])
+        after = mark + len(escape)
+        is_interpolation = body.startswith("(", after)
+        kept.append("x" if is_interpolation else "" if body[after : after + 1] in ('"', "\n") else " ")
+        at = end_of_interpolation(body, after + 1) if is_interpolation else after + 1
+    return " ".join("".join([*kept, body[at:]]).split())

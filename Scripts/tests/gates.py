@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Tests of Scripts/rules, Scripts/tidy and Scripts/test: good text passes, the fault in bad text is found, stages are counted."""
+"""Tests of Scripts/rules, Scripts/tidy and Scripts/test on small texts."""
 
 import contextlib
 import io
@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "Server" / "Tests")]
-from checks import documents, found, heart, public_types, rules, sizes, swift_text, systems, tutorial, voice  # noqa: E402
+from checks import documents, found, heart, prose, public_types, rules, sizes, swift_text, systems  # noqa: E402
+from checks import turns, tutorial, voice  # noqa: E402
 from claims import Claims  # noqa: E402
 from testing.run import Run  # noqa: E402
 from testing.stages import Stage  # noqa: E402
@@ -26,7 +27,7 @@ def check(tests, promises=PROMISES, texts=None):
 
 @claims
 def finds_tests():
-    """Tests are found in Swift and Python, with their numbers and the names that a document may use."""
+    """Swift and Python tests are found, with their rules and the names that documents may use."""
     swift, python = found.tests_in("A.swift", SWIFT), found.tests_in("a.py", PYTHON)
     assert [test.claim for test in swift] == ["W1 a write is durable", "plain"], swift
     assert [test.rules for test in swift] == [["W1"], []], swift
@@ -47,7 +48,7 @@ def each_rule_has_a_test():
 
 @claims
 def rules_are_short():
-    """A rule with two sentences passes, and one with three is reported by its number; notes in italics do not count."""
+    """A rule may have two sentences; a third is reported. Notes in italics do not count."""
     tests = found.tests_in("A.swift", SWIFT)
     two = "It takes 0.5 s (M4). `a. B` may, e.g. In a [list](B. C.md), stay (M4)."
     assert check(tests, PROMISES.replace("A write is durable.", f"{two} *[A note](#b). Another.*")) == [], rules.sentences(two)
@@ -58,7 +59,7 @@ def rules_are_short():
 
 @claims
 def each_number_is_a_rule():
-    """A number in the name of a test, a comment or a document must be one of a rule."""
+    """A rule number in a test's name, a comment or a document must exist."""
     tests = found.tests_in("A.swift", SWIFT)
     assert "A.swift: W2 is no rule" in check(tests + [found.Test("A.swift", "W1 W2 a write")])[0]
     for file, text in {"B.swift": "let a = 1  // See S9.", "b.py": "a = 1  # See S9."}.items():
@@ -69,7 +70,7 @@ def each_number_is_a_rule():
 
 @claims
 def reads_swift():
-    """Comments and strings, also with interpolations and raw ones, are told from code."""
+    """Comments and strings, including raw ones and ones with interpolations, are separated from code."""
     text = 'let a = "{ \\(b("}")) // no" // yes {\nlet c = #"\\"{"# /* { /* { */ */ + """\n{ " }\n"""\nfunc d() {}\n'
     code, comments = swift_text.split(text)
     assert [comment for _, comment in comments] == ["// yes {", "/* { /* { */ */"], comments
@@ -78,7 +79,7 @@ def reads_swift():
 
 @claims
 def finds_what_older_systems_lack():
-    """What iOS 17 lacks is reported with its line, unless the file marks it; comments and tests do not count."""
+    """An API that iOS 17 lacks is reported with its line, unless the file marks it. Comments and tests do not count."""
     text = "let a = 1  // TaskExecutor\nfinal class B: TaskExecutor {}\n"
     found = list(systems.problems({"Sources/A/B.swift": text, "Tests/A/B.swift": text}))
     assert len(found) == 1 and found[0].startswith("Sources/A/B.swift:2 uses a task executor"), found
@@ -88,7 +89,7 @@ def finds_what_older_systems_lack():
 
 @claims
 def finds_long_functions():
-    """A function of 60 lines passes and one of 61 does not, in Swift and in Python; so with files of 400 lines."""
+    """A Swift or Python function may have 60 lines and not 61, and a file 400 and not 401."""
     def swift(lines, head="func long(a: Int = { 1 }()) -> Int"):
         return f"protocol P {{\n    func short()\n    init()\n}}\n{head} {{\n" + "    a()\n" * (lines - 2) + "}\n"
 
@@ -107,7 +108,7 @@ def finds_long_functions():
 
 @claims
 def finds_long_names():
-    """A test's name of 20 words passes, and one of 21 does not; the numbers of its rules do not count."""
+    """A test's name may have 20 words and not 21, without the numbers of its rules."""
     def problems(numbers, words):
         return list(sizes.name_problems([found.Test("A.swift", f"{numbers}{'word ' * words}".strip())]))
 
@@ -118,7 +119,7 @@ def finds_long_names():
 
 @claims
 def finds_types_of_one_name():
-    """Two public types of one name in two modules are found; nested and internal ones are told apart."""
+    """Two modules with a public type of the same name are found. Nested and internal types may share a name."""
     one = "public struct A {\n    public enum Kind {}\n    class func f() {}\n}\nstruct B {}\n"
     one += "extension D { public struct C {} }\n"
     other = "@MainActor\npublic final class X {\n    public enum Kind {}\n}\npublic struct B {}\npublic struct C {}\n"
@@ -132,7 +133,7 @@ def finds_types_of_one_name():
 
 @claims
 def checks_the_glossary():
-    """A word of the glossary must be in a name of the code, and there must be fewer than 30."""
+    """The glossary has fewer than 30 words, and the code uses each in a name."""
     def page(*words):
         rows = "".join(f"| {word} | x |\n" for word in words)
         return f"## Words\n| word | meaning |\n|---|---|\n{rows}\n## After\n| no | x |\n"
@@ -147,14 +148,14 @@ def checks_the_glossary():
 
 @claims
 def checks_table_cells():
-    """A cell of 800 characters passes, and one of 801 does not; text outside of tables may be longer."""
+    """A table cell may have 800 characters and not 801. Other text may be longer."""
     assert list(documents.table_problems({"a.md": f"| a | {'x' * 798} |\n{'x' * 900}\n"})) == []
     assert "a.md:1: a table cell has 801" in list(documents.table_problems({"a.md": f"| a | {'x' * 799} |\n"}))[0]
 
 
 @claims
 def compares_the_tutorial():
-    """The tutorial's last step is compared with an example, file by file; code that no step shows is found."""
+    """The tutorial's last step is compared with an example, file by file, and a file that no step shows is found."""
     page = '@Code(name: "A.swift", file: "A-1.swift")\n@Code(name: "A.swift", file: "A-2.swift")\n'
     code = {"A-1.swift": "a", "A-2.swift": "ab"}
     assert list(tutorial.steps(page)) == [{"A.swift": "A-1.swift"}, {"A.swift": "A-2.swift"}]
@@ -166,53 +167,84 @@ def compares_the_tutorial():
 
 @claims
 def finds_turns():
-    """Every turn is found in a sentence that has it, and plain sentences have none."""
-    sentences = (
-        "Of a remote that does not say so, the id serves.", "A row of which nothing is here.", "Tell whoever asks.",
-        "Who writes without a store is refused.", "It is nobody's any more.", "What is not said may be anything.",
-        "It is read anew.", "All but for one.", "It is to be sent.", "It is not held any more.", "It goes along.",
-        "A date that is none has passed.", "It was seen to what is old.", "It hears what he has.", "So is a row.",
-        "A row which is in a page which came.", "It is to be had.", "One waits for the latter.",
-    )
-    for turn, sentence in zip(voice.TURNS, sentences, strict=True):
-        assert turn in [found for found, _ in voice.turns_in(sentence)], (turn.name, sentence)
-    plain = "The server refuses the row. What does it say? Of course it is sent again, in the order in which rows came."
-    assert voice.turns_in(plain) == [], voice.turns_in(plain)
+    """Each turn is found in its example, and plain sentences have none."""
+    for turn in turns.TURNS:
+        assert turn in [found for found, _ in turns.turns_in(turn.example)], turn
+    for plain in (
+            "The server refuses the row. What does it contain? Of course it is sent again, in the order in which rows arrive.",
+            "There is no such row, so nothing has been written. Nothing was changed. You cannot tell which it was.",
+            "One of them is no longer needed, and there are no more than two of these. It stands for any more data.",
+            "The value comes from the cache. If there is nothing to do, this does nothing. All of these are sent together."):
+        assert turns.turns_in(plain) == [], turns.turns_in(plain)
 
 
 @claims
 def reads_prose():
-    """Prose is what comments, docstrings and documents say, without code; a sentence may go over lines."""
+    """Prose is the text of comments, docstrings and documents without code. A sentence may span several lines."""
     swift = "/// A row of\n/// which `whoever` is.\n///\n/// - Returns: Of two, one.\nlet a = \"anew\"  // Sent anew.\n"
-    assert (read := voice.prose("A.swift", swift)) == ["A row of which x is.", "Of two, one.", "Sent anew."], read
+    assert (read := prose.prose("A.swift", swift)) == ["A row of which x is.", "Of two, one.", "Sent anew."], read
     python = '#!/usr/bin/env python3\n"""Reads\nanew."""\na = "anew"  # noqa: E402\n\n# Of two,\n# one.\n'
-    assert (read := voice.prose("a.py", python)) == ["Of two, one.", "Reads anew."], read
+    assert (read := prose.prose("a.py", python)) == ["Of two, one.", "Reads anew."], read
     page = "# Of a page\nIt is **read\nanew**.\n```\nanew\n```\n| a | Of two |\n|---|---|\n"
-    assert (read := voice.prose("a.md", page)) == ["Of a page", "It is read anew.", "a", "Of two"], read
+    assert (read := prose.prose("a.md", page)) == ["Of a page", "It is read anew.", "a", "Of two"], read
+
+
+@claims
+def reads_errors():
+    """The texts of errors are read from calls of error types and from the types themselves, but not from other code."""
+    text = """
+    struct Fault: Error { var text: String { "The \\(name("a")) is full." } }
+    enum Other: Sendable { case one; var text: String { "This is no error." } }
+    func f() { throw Fault(.full, "Two parts " + "of a text.", [#"A \\ in it."#], "code"); g("No error at all.") }
+    func h() { throw Fault.later(\"\"\"
+        Three lines \\
+        of it.
+        \"\"\") }
+    """
+    types = prose.error_types({"A.swift": text})
+    assert types == {"Fault", "ValidationError"}, types
+    assert (read := prose.error_texts(text, types)) == [
+        "The x is full.", "Two parts of a text.", "A \\ in it.", "Three lines of it."], read
+
+
+@claims
+def counts_each_part():
+    """Folders, names of tests, texts of errors and subjects of commits are counted apart."""
+    texts = {"Sources/A/B/a.swift": '// Sent anew.\nstruct Fault: Error { let text = "It is sent anew." }\n'}
+    tests = [found.Test("Tests/a.swift", "W1 L2: nothing waits for the server"), found.Test("Tests/a.py", "W1 anew")]
+    counts = voice.count(voice.parts(texts, tests, {"1a2b3c": "Send it anew, and not once"}))
+    assert counts == {"Sources/A/B": voice.Count(2, 1), voice.ERRORS: voice.Count(4, 1), voice.NAMES: voice.Count(5, 1),
+                      voice.SUBJECTS: voice.Count(6, 1)}, counts
+    assert voice.total(counts) == voice.Count(17, 4)
+    assert found.subjects("HEAD") == {} and found.subjects("0" * 40) is None
 
 
 @claims
 def lowers_and_never_raises():
-    """A folder may have fewer turns than before, not more; the baseline follows down and never up."""
-    def texts(turns, words=100):
-        return {"Sources/A/a.md": "anew\n\n" * turns + "word " * (words - turns)}
+    """A folder may have one turn more than was noted, but not two; the noted numbers follow down and never up."""
+    def counts(turns, words=100, name="Sources/A"):
+        return {"Sources/Large": voice.Count(10_000, 1), name: voice.Count(words, turns)}
 
-    counts = {turns: voice.count(texts(turns)) for turns in (1, 2, 3)}
-    baseline = {"Sources/A": {"turns": 2, "words": 100}}
-    assert list(voice.problems(counts[2], baseline)) == []
-    (problem,) = voice.problems(counts[1], baseline)
-    assert problem == "Sources/A: 1 turns, fewer than 2. Scripts/tidy --lower notes that.", problem
-    (problem,) = voice.problems(counts[3], baseline)
-    assert "Sources/A: 3 turns in 100 words, 30.0 in 1,000; at most 20.0" in problem, problem
-    assert list(voice.problems(voice.count(texts(2, words=50)), baseline)) == [], "plain text may be deleted"
-    assert list(voice.problems(voice.count(texts(3, words=200)), baseline)) == [], "much new text may have a turn"
-    assert voice.lowered(counts[1], baseline) == {"Sources/A": {"turns": 1, "words": 100}}
-    assert voice.lowered(counts[3], baseline) == baseline
-    moved = {"Sources/B": counts[2]["Sources/A"]}
-    assert list(voice.problems(moved, baseline)) == []
-    assert voice.lowered(moved, baseline) == {"Sources/B": {"turns": 2, "words": 100}}
-    assert voice.lowered(counts[2] | moved, baseline) == baseline
-    assert "Sources/B" in list(voice.problems({"Sources/B": counts[3]["Sources/A"]}, baseline))[0]
+    noted = counts(2)
+    for turns, words in ((1, 100), (2, 100), (3, 100), (2, 50), (4, 200)):
+        assert list(voice.problems(counts(turns, words), noted)) == [], (turns, words)
+    (problem,) = voice.problems(counts(4), noted)
+    assert "Sources/A: 4 turns in 100 words; at most 3. Scripts/tidy --turns 'Sources/A' shows them" in problem, problem
+    (problem,) = voice.problems(counts(0), noted)
+    assert problem == "Sources/A: 0 turns, fewer than 2. Scripts/tidy --lower notes that.", problem
+    assert voice.lowered(counts(1), noted) == counts(1) and voice.lowered(counts(3), noted) == noted
+
+
+@claims
+def limits_what_is_new():
+    """A new folder may have 6 turns in 1,000 words and one more, and all parts together 4. Commits are never noted."""
+    large = {"Sources/Large": voice.Count(10_000, 1)}
+    few, many = ({"Sources/B": voice.Count(1000, turns)} for turns in (7, 8))
+    assert list(voice.problems(large | few, large)) == [] and voice.lowered(large | few, large) == large | few
+    (problem,) = voice.problems(large | many, large)
+    assert "at most 7" in problem and voice.lowered(large | many, large) == large, problem
+    assert list(voice.problems(few, {})) == ["all parts: 7.0 turns in 1,000 words; at most 4."]
+    assert list(voice.problems(few, few)) == [] and voice.lowered({voice.SUBJECTS: voice.Count(9)}, {}) == {}
 
 
 HALVES = """
@@ -246,7 +278,7 @@ def lines_of(code, measure):
 
 @claims
 def finds_who_changes_a_half():
-    """An assignment to a field of a half is found in every form; reads, comparisons, comments and strings do not count."""
+    """An assignment to a field of a half is found in every form. Reads, comparisons, comments and strings do not count."""
     planted = (
         "mutating func f() { remote.seq = 1 }", "func f(_ a: inout RowEntry) { a.remote\n    .seq\n    += 1 }",
         "mutating func f() { (generation, remote.generation) = (1, 1) }", "mutating func f() { self.remote.seq |= 1 }",
@@ -273,7 +305,7 @@ def finds_who_changes_a_half():
 
 @claims
 def finds_who_builds_a_change():
-    """A function that builds the change of a row counts once; patterns, comparisons and other enums do not count."""
+    """A function that builds the change of a row counts once. Patterns, comparisons and other enums do not count."""
     built = (
         "func f() { table.make(.delete, at: id) }", "func f() -> Rendering { Rendering(change: is ? .put(a) : .none) }",
         "func f() -> (kind: Sent.Kind, change: RowChange)? { return (.delete, .delete) }",
@@ -293,7 +325,7 @@ def finds_who_builds_a_change():
 
 @claims
 def counts_the_doors_and_the_rooms():
-    """Files that put rows into tables count in any folder; folders that use each other's types are found."""
+    """Files that put rows into tables count in any folder, and folders that use each other's types are found."""
     plain = measured("").numbers
     for code in ("func f() { db.attempt(deferring: true) { b() } }", "func f() { try Vacancy(of: rows, in: a) }"):
         assert measured(code).hits["fit"] == [f"{heart.CLIENT}Pull/A.swift"], code
@@ -312,7 +344,7 @@ def counts_the_doors_and_the_rooms():
 
 @claims
 def ceilings_go_down_only():
-    """A number above its ceiling is reported, and so is a missing name; a ceiling only gets lower."""
+    """A number above its ceiling and a missing name are reported. A ceiling is never raised."""
     now = measured("mutating func f() { remote.seq = 1 }")
     numbers = heart.lowered(now, {})
     assert numbers["word"] == 1 and numbers["heart"] > now.numbers["heart"] and "word-moves" not in numbers, numbers
@@ -327,7 +359,7 @@ def ceilings_go_down_only():
 
 @claims
 def a_late_stage_is_skipped():
-    """A stage that would begin too late is skipped with the stages that need it, and both are counted."""
+    """A stage that would begin too late is skipped and counted, as are the stages that need it."""
     late = [Stage("late", ["false"], latest=-1), Stage("trial", ["false"], needs=["late"]), Stage("other", ["true"])]
     run = Run(late)
     with contextlib.redirect_stdout(io.StringIO()) as said:
