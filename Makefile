@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-# `make run` and `make test` are all that a newcomer needs: both install what is missing.
+# Start with `make run` or `make test`: both install missing system packages.
 
 .PHONY: help run quick test ci test-all soak bench docs format install
 
@@ -9,26 +9,26 @@ help:  ## Shows this list.
 install:  ## Installs the system packages that are missing.
 	@Scripts/install
 
-run:  ## Starts the lab, two phones and a server in a web page, and prints its address.
+run:  ## Starts the lab (two phones and a server in a web page) and prints its address.
 	@Scripts/install run
 	@Scripts/run-lab
 
-quick:  ## Builds, and runs the unit tests of client and server.
+quick:  ## Builds client and server, and runs their unit tests.
 	@Scripts/test quick
 
-test:  ## Builds client and server and runs every test, the long ones in a short form.
+test:  ## Builds client and server, and runs every test, long ones in a short form.
 	@Scripts/test
 
-ci:  ## The tests of `make test`, the gates, and the release form where time allows: what CI runs.
+ci:  ## Runs the same as CI: `make test`, the gates, and the release build if time allows.
 	@Scripts/test ci
 
-test-all:  ## Every test in its full form, the gates, and the release form: format, documentation, interface, Apple's systems.
+test-all:  ## Runs every test in its full form, the gates (format, documentation, interface, Apple's systems) and the release build.
 	@Scripts/test all
 
-soak:  ## The long campaigns: hundreds of kills, thousands of seeds.
+soak:  ## Runs test-all and the long campaigns: hundreds of kills, thousands of seeds.
 	@Scripts/test soak
 
-bench:  ## Measures, release build, each figure beside what it is compared with.
+bench:  ## Runs the benchmarks in release form, each against its baseline.
 	@Scripts/install run
 	@swift run -c release --package-path Benchmarks
 

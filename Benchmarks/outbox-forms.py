@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Compares the forms that an outbox can have, in bare SQLite: what a trigger costs, without any library's cost over it.
+"""Compares ways to store an outbox in plain SQLite, to measure the cost of triggers without the cost of a library.
 
-Each form keeps, for every row of a to-do list, which columns are unsent, since when, and what the server has of them.
-A round makes a fresh file for each form, in turn, and measures four things: inserting rows, changing one column of rows
-that the server has, changing them once more while they are pending, and the size of the file. Each is divided by the
-same without an outbox, within the round; the table shows the medians.
+For each row of a to-do list, every form stores which columns are unsent, since when, and the server's values of them.
+A round creates a new file for each form and measures four things: inserting rows, changing a column of rows that the
+server has, changing the same rows again while they are pending, and the size of the file. The table shows the medians of
+their ratios to the same round without an outbox.
 
-Time is that of the processor: the commits do not wait for the disk (synchronous = NORMAL).
-The stamp is a constant here: the cost of the function that gives it is measured in Swift, by the other benchmarks.
+Times are CPU times: commits do not wait for the disk (synchronous = NORMAL). The timestamp is a constant; the Swift
+benchmarks measure the function that returns it.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def quoted(name):
     return f"CASE WHEN {CHANGED[name]} THEN quote(OLD.{name}) END"
 
 
-# What the server has of the columns that change, by `json_insert` or as text put together.
+# The server's values of the changed columns, by `json_insert` or by concatenation.
 BASE_INSERTED = "json_insert(coalesce(base, '{}'), " + ", ".join(
     f"CASE WHEN {CHANGED[name]} THEN '$.{name}' ELSE '$' END, {quoted(name)}" for name in COLUMNS) + ")"
 BASE_TEXT = "'{' || substr(" + " || ".join(
@@ -49,7 +49,7 @@ BASE_CONCATENATED = f"CASE WHEN base IS NULL THEN {BASE_TEXT} ELSE json_patch({B
 
 
 def row_triggers(base):
-    """Marks in one row of `outbox` for each row of the app's."""
+    """Triggers that keep one row of `outbox` for each row of the app."""
     stamps = ", ".join(f"'{n}', CASE WHEN {CHANGED[n]} THEN {STAMP} ELSE stamps ->> '$.{n}' END" for n in COLUMNS)
     return [
         f"""CREATE TRIGGER inserted AFTER INSERT ON todo BEGIN
@@ -84,7 +84,7 @@ def by_table():
 
 
 def log():
-    """A log of changes, folded into one row each before the commit."""
+    """A log of changes, which is folded into one outbox row per app row before the commit."""
     base = "json_object(" + ", ".join(f"'{name}', {quoted(name)}" for name in COLUMNS) + ")"
     return keyed_by_id() + by_time() + [
         "CREATE TABLE log(number INTEGER PRIMARY KEY, tbl INTEGER, id BLOB, mask INTEGER, stamp INTEGER, base TEXT)",
@@ -116,7 +116,7 @@ FORMS = {
 
 
 class Round:
-    """One form on a fresh file."""
+    """A form in a new file."""
 
     def __init__(self, form, folder, rows):
         self.form = form
@@ -133,7 +133,7 @@ class Round:
             self.db.execute(statement)
 
     def measure(self):
-        """Returns the seconds of an insert, a first and a second update, and the bytes after the insert."""
+        """Returns the seconds for the inserts, the first and the second updates, and the file size after the inserts."""
         text = ("Buy the tickets for the concert on Friday", "2026-11-21")
         inserted = self.timed(
             "INSERT INTO todo VALUES (?, ?, ?, 0, 0, NULL)", [(row, *text) for row in self.ids])
@@ -160,8 +160,8 @@ class Round:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000, help="in each transaction (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=9, help="of all forms in turn (default: %(default)s)")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows per transaction (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds, each over all forms (default: %(default)s)")
     options = parser.parse_args()
 
     results = {form: [] for form in FORMS}
@@ -170,7 +170,7 @@ def main():
             for form in FORMS:
                 results[form].append(Round(form, folder, options.rows).measure())
 
-    print(f"SQLite {sqlite3.sqlite_version}, {options.rows} rows, {options.rounds} rounds; times and sizes by those of \"{NONE}\"")
+    print(f"SQLite {sqlite3.sqlite_version}, {options.rows} rows, {options.rounds} rounds; times and sizes relative to \"{NONE}\"")
     print(f"{'form':38}{'insert':>8}{'update':>8}{'again':>8}{'file':>8}")
     for form, rounds in results.items():
         ratios = [

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Loads the server, embedded and on PostgreSQL, and pgbench beside it, all on this machine and in one run.
+"""Measures the server under load, with its embedded database and on PostgreSQL, and compares it with pgbench.
 
     Benchmarks/Server/load.py [--only singles,batches,delivery,idle] [--seconds 10]
 
-OPTIMIST names the command: build it for release. Needs wrk and PostgreSQL.
+Everything runs on this machine. OPTIMIST is the path of the command, built for release. Needs wrk and PostgreSQL.
 """
 
 import argparse
@@ -27,7 +27,7 @@ CONNECTIONS = 64
 
 
 def singles(server, seconds, accounts=CONNECTIONS):
-    """Durable pushes of one new row each, over 64 connections. Returns how many a second, p50 and p99 in ms."""
+    """Pushes single new rows durably over 64 connections. Returns pushes per second, and p50 and p99 in ms."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         for person in people(server, accounts):
             file.write(f"{person.account} {person.token}\n")
@@ -48,7 +48,7 @@ def milliseconds(said, share):
 
 
 def batches(server, seconds, workers=4):
-    """Pushes of 1,000 new rows each. Returns rows a second."""
+    """Pushes batches of 1,000 new rows. Returns rows per second."""
     rows, end = [0] * workers, time.monotonic() + seconds
 
     def work(number, person):
@@ -79,21 +79,21 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     options = parser.parse_args()
     parts = set(options.only.split(","))
-    print("| what | embedded | PostgreSQL | floor |\n|---|---|---|---|")
+    print("| measure | embedded | PostgreSQL | floor |\n|---|---|---|---|")
     with Server.embedded() as embedded, Cluster() as cluster, Server.shared(cluster) as one, \
             Server.shared(cluster) as two, Server.shared(cluster) as three:
         if "singles" in parts:
             floor = cluster.pgbench(CONNECTIONS, options.seconds)
             (a, a50, a99), (b, b50, b99) = singles(embedded, options.seconds), singles(one, options.seconds)
-            show("single pushes a second, 64 connections", f"{a:,.0f}", f"{b:,.0f} ({b / floor:.2f} of the floor)",
+            show("single pushes per second, 64 connections", f"{a:,.0f}", f"{b:,.0f} ({b / floor:.2f} of the floor)",
                  f"pgbench: {floor:,.0f}")
             show("p50 · p99, ms", f"{a50:.1f} · {a99:.1f}", f"{b50:.1f} · {b99:.1f}", "")
         if "batches" in parts:
             a, b = batches(embedded, options.seconds), batches(one, options.seconds)
-            show("rows a second in batches of 1,000", f"{a:,.0f}", f"{b:,.0f} ({b / a:.2f} of the embedded)", "")
+            show("rows per second in batches of 1,000", f"{a:,.0f}", f"{b:,.0f} ({b / a:.2f} of the embedded)", "")
         if "delivery" in parts:
             a, b = delivery(embedded, embedded, options.seconds), delivery(one, two, options.seconds)
-            show("write to the other device, p50 · p99, ms, 1,000 devices, 200 writes/s",
+            show("from a write to the other device, p50 · p99, ms, 1,000 devices, 200 writes/s",
                  "{:.1f} · {:.1f}".format(*a), "{:.1f} · {:.1f} (through another process)".format(*b), "")
         if "idle" in parts:
             show("10,000 idle streams: MB · share of a core", idle([embedded]), idle([one, two, three]), "")

@@ -1,5 +1,5 @@
 -- This source file is part of the Optimist open source project, under the MIT licence.
--- Each request pushes one new row of one of the people in the file that PEOPLE names.
+-- Each request pushes a new row for one of the people listed in the file PEOPLE.
 
 local people = {}
 for line in io.lines(os.getenv("PEOPLE")) do

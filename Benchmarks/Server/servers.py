@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Servers and people for the loads."""
+"""Servers and accounts for the load tests."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ class Person:
 
 
 class Cluster(Postgres):
-    """A PostgreSQL with the durability that a database has by default, the secret of its servers, and pgbench."""
+    """A PostgreSQL server with default durability, the secret of its Optimist servers, and pgbench."""
 
     def __init__(self):
         super().__init__(is_durable=True, settings=["shared_buffers=256MB", "max_wal_size=4GB"])
@@ -32,7 +32,7 @@ class Cluster(Postgres):
         self.secret.write_text(subprocess.run([OPTIMIST, "secret"], capture_output=True, text=True, check=True).stdout)
 
     def pgbench(self, connections, seconds):
-        """Upserts of the same row as a push stores, one in a transaction. Returns how many a second."""
+        """Upserts rows like those of a push, one per transaction. Returns transactions per second."""
         self.run("psql", self.url, "-qc", """
             CREATE TABLE IF NOT EXISTS bench (account_id text, type text, id text, generation bigint, seq bigint,
             ordinal bigint, born_seq bigint, content text, hidden text, PRIMARY KEY (account_id, type, id))""")
@@ -87,7 +87,7 @@ class Server:
         return answer.status, answer.read()
 
     def usage(self):
-        """Memory in MB, and seconds of the processors so far."""
+        """The memory in MB, and the CPU time so far in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -102,7 +102,7 @@ class Server:
 
 
 def people(server, count):
-    """People with accounts of their own. The server limits attempts by address, so each comes from another one."""
+    """Signs people up. Each uses a different address, because the server limits sign-ups by address."""
     connection, found = server.connect(), []
     run = f"{time.time_ns():x}"
     for number in range(count):

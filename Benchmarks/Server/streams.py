@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Loads of event streams."""
+"""Load tests of event streams."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def stream(server, token, source="127.0.0.1"):
 
 
 class Caller:
-    """One connection on which requests follow each other."""
+    """A connection that sends one request at a time."""
 
     def __init__(self, server):
         self.server, self.lock, self.pair = server, asyncio.Lock(), None
@@ -50,8 +50,9 @@ def call(name, account, arguments):
 
 
 def delivery(writes_to, listens_to, seconds):
-    """From the start of a write at one server until the other device has the row through the other. Each account has two
-    devices. Returns p50 and p99 in ms."""
+    """Measures the time from the start of a write at one server until another device has the row from the other server.
+
+    Each account has two devices. Returns p50 and p99 in ms."""
     return asyncio.run(deliver(people(writes_to, DEVICES // 2), writes_to, listens_to, seconds))
 
 
@@ -85,7 +86,7 @@ async def deliver(persons, writes_to, listens_to, seconds):
     listeners = [asyncio.create_task(listen(*pair)) for pair in enumerate(persons)]
     for _ in listeners:
         await ready.acquire()
-    # The second device of each account listens too, at the server that is written to.
+    # The second device of each account listens at the server that receives the writes.
     others = [await stream(writes_to, person.token) for person in persons]
     await asyncio.sleep(1)
     start, count, tasks = time.monotonic(), 0, []
@@ -118,7 +119,7 @@ async def get(server, path, token):
 
 
 def idle(servers):
-    """Opens idle streams over some servers. Returns their memory in MB, and what they take of a core."""
+    """Opens idle streams at some servers. Returns the servers' memory in MB, and their share of a core, as text."""
     limit = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], IDLE + 1_000)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     return asyncio.run(rest(servers, people(servers[0], 100)))

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The glossary must be short and in use, and no cell of a table may be an essay."""
+"""Checks that the glossary is short and in use, and that table cells are short."""
 
 import re
 
@@ -10,14 +10,14 @@ CELL_CHARACTERS = 800
 
 
 def glossary(architecture):
-    """The words that the table of the section "Words" explains."""
+    """The words in the table of the section "Words"."""
     section = re.search(r"^## Words\n(.*?)(?=^## |\Z)", architecture, re.MULTILINE | re.DOTALL)
     rows = re.findall(r"^\| (?!word \|)(?!-)([^|]+?) \|", section[1] if section else "", re.MULTILINE)
     return [word.strip() for row in rows for word in row.split(",")]
 
 
 def identifiers(sources):
-    """Each identifier of the code as lower-case words, such as "page row" for PageRow, and with a space around it."""
+    """Each identifier of the code as lower-case words between spaces, such as " page row " for PageRow."""
     found = set()
     for text in sources.values():
         code, _ = swift_text.split(text)
@@ -27,11 +27,11 @@ def identifiers(sources):
 
 
 def glossary_problems(architecture, sources):
-    """The faults of the glossary, as sentences."""
+    """The problems of the glossary, as sentences."""
     words = glossary(architecture)
     if not 0 < len(words) < GLOSSARY_WORDS:
         yield (f"Documentation/ARCHITECTURE.md: the glossary has {len(words)} words; at most {GLOSSARY_WORDS - 1}. "
-               "Use the word that the field has, and leave that out.")
+               "Remove a word, and use the standard word of the field.")
     names = "".join(identifiers(sources))
     for word in words:
         if not re.search(rf" {re.escape(word)}(s|es|d|ed|ing)? ", names):
@@ -39,11 +39,11 @@ def glossary_problems(architecture, sources):
 
 
 def table_problems(documents):
-    """Cells of tables that are too long, as sentences. `documents` maps files to their texts."""
+    """The table cells that are too long, as sentences. `documents` maps files to their texts."""
     for file, text in documents.items():
         for number, line in enumerate(text.splitlines(), 1):
             if line.startswith("|"):
                 longest = max(map(len, re.split(r"(?<!\\)\|", line)))
                 if longest > CELL_CHARACTERS:
                     yield (f"{file}:{number}: a table cell has {longest} characters; at most {CELL_CHARACTERS}. "
-                           "Say it below the table.")
+                           "Move the text below the table.")

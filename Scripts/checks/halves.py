@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Finds the code outside their own files that changes the halves of a row: the server's word and the user's edit.
+"""Finds code that changes a half of a row, the server's word or the user's edit, outside the file of that half.
 
-The fields of a half, its mutating functions and the properties that hold it are read from the sources, so a renamed field
-is still found.
+The fields of a half, its mutating functions and the properties that hold it are read from the sources, so renaming them
+does not break the search.
 """
 
 import re
@@ -15,7 +15,7 @@ CHANGING = set(
     "append insert remove removeAll removeValue removeFirst removeLast popFirst popLast merge updateValue subtract toggle "
     "negate formUnion formIntersection formSymmetricDifference sort reverse swapAt reserveCapacity replaceSubrange".split())
 MUTATING = re.compile(r"\bmutating\s+func\s+(\w+)")
-# A variable with the last name of the path that it is a copy of, such as `var edit = entry.local`.
+# A variable and the last name of the path it copies, such as `var edit = entry.local`.
 VARIABLE = re.compile(
     r"\bvar\s+(?P<name>\w+)\s*=\s*(?:(?:try|await)[?!]?\s+)*(?:\w+[?!]*\.)*(?P<last>\w+)[?!]*(?P<next>\s*\(|\.)?")
 
@@ -40,14 +40,14 @@ def hit(file, code, source, index):
 
 @dataclass
 class Half:
-    """A half of a row: its type, the file of the type, and the names by which other files reach it."""
+    """A half of a row: its type, the file of the type, and the names that other files use for it."""
 
     name: str
     file: str = ""
     fields: set = field(default_factory=set)
     # The mutating functions of the type.
     moves: set = field(default_factory=set)
-    # The properties of this type, each with its owner, such as RowEntry and remote.
+    # The properties of this type, each as its owner and its name, such as RowEntry and remote.
     holders: set = field(default_factory=set)
     # The functions that return a value of this type.
     makers: set = field(default_factory=set)
@@ -58,7 +58,7 @@ class Half:
 
 
 def read_half(name, codes):
-    """Reads a half from the sources. Its file is empty if no file declares the type."""
+    """Reads a half from the sources. `file` is empty if no file declares the type."""
     half = Half(name)
     for file, code in codes.items():
         if any(scope.name == name and scope.kind not in ("extension", "typealias") for scope in code.types):

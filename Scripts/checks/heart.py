@@ -1,9 +1,9 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Measures how many places decide what the app's tables show: the places that change a half of a row or build the change
-of an app's row, the files that apply it, and the size of all that. A measure with a goal has a ceiling, which only goes down.
+"""Measures the code that decides what the app's tables show: the places that change a half of a row or build the change
+of an app's row, the files that apply it, and their size. A measure with a goal has a ceiling, which is never raised.
 
-The measures read the sources without a compiler, so they find types and folders by the names below. If a rename or a move
-makes one of these names wrong, `problems` asks for the new name.
+The measures read the sources without a compiler, and find types and folders by the names below. After a rename or a
+move, `problems` asks for the new name.
 """
 
 import math
@@ -16,13 +16,13 @@ from checks.swift_code import Code
 
 CLIENT = "Sources/Optimist/"
 INTERFACE = "Documentation/Interface/"
-# The folders of the heart. If files move from one of these into a new folder, add that folder.
+# If files move from one of these folders into a new folder, add the new folder.
 HEART = ("Row", "Apply", "Capture", "Push", "Pull", "Engine")
 LAW = "Row"
 WORD, EDIT, CHANGE = "RemoteRow", "LocalEdit", "RowChange"
 
-# A file puts rows into the app's tables if it declares or extends one of these types, calls `put` or `set` of `AppTable`
-# (with `at:`) or its `delete`, or calls one of the functions of `FITS`. The rule does not depend on the folder.
+# A file in any folder puts rows into the app's tables if it declares or extends one of these types, calls `AppTable`'s
+# `put` or `set` (with `at:`) or `delete`, or calls a function that `FITS` matches.
 APPLIERS = (
     "DeletionTiming", "Door", "Fitting", "PageApplication", "ParkedRows", "Passage", "PushResults", "Restoration",
     "RowApplication", "TakenBack", "UnknownColumns", "UnseenSettling", "Vacancy")
@@ -31,13 +31,13 @@ DELETES = re.compile(r"\btable\??\s*\.\s*delete\s*\(")
 FITS = re.compile(r"(?<!func )\bdb\s*\.\s*attempt\s*\(\s*deferring\s*:|\bVacancy\s*\(\s*of\s*:")
 DECLARES_FITTING = re.compile(r"\bfunc attempt\(deferring\b")
 
-# The room above the present number of lines or symbols: enough for a fix and its test, too little for a new subsystem.
+# The share by which a ceiling for lines or symbols exceeds the present number: enough for a fix and its test.
 ROOM = 0.01
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number to count, with its goal. A measure without a goal has no ceiling; the table only shows it."""
+    """A number to count, and its goal. A measure without a goal is only shown in the table, without a ceiling."""
 
     name: str
     what: str
@@ -48,10 +48,10 @@ class Measure:
 MEASURES = (
     Measure("word", f"assignments to fields of {WORD} outside its file", 0),
     Measure("word-moves", "– calls of its mutating functions outside"),
-    Measure("word-wholes", "– whole ones built or replaced outside"),
+    Measure("word-wholes", "– values built or replaced outside"),
     Measure("edit", f"assignments to fields of {EDIT} outside its file", 0),
     Measure("edit-moves", "– calls of its mutating functions outside"),
-    Measure("edit-wholes", "– whole ones built, replaced or ended outside"),
+    Measure("edit-wholes", "– values built, replaced or ended outside"),
     Measure("changes", f"functions that build a {CHANGE}", 1),
     Measure("fit", "files that fit, swap or park rows", 1),
     Measure("appliers", f"lines of {LAW}/ and of the files that put rows into the app's tables", 3_500, is_size=True),
@@ -66,7 +66,7 @@ MEASURES = (
 
 @dataclass
 class Result:
-    """The number and the hits of each measure, and the names above that no source file declares."""
+    """The number and the hits of each measure, and the names listed above that no source file declares."""
 
     numbers: dict = field(default_factory=dict)
     hits: dict = field(default_factory=dict)
@@ -94,7 +94,7 @@ def client(sources):
 
 
 def declared(code):
-    """The types that other files can name: the outermost ones of a file, except private ones."""
+    """The types of a file that other files can name: top-level types that are not private."""
     return {scope.name for scope in code.types
             if scope.kind != "extension" and not scope.is_private and code.around(scope.start) is None}
 
@@ -119,7 +119,7 @@ def makes(code):
 
 
 def count_appliers(result, codes, sources):
-    """Counts the files that fit, swap or park rows, and the lines of all files that decide or write the app's rows."""
+    """Counts the files that fit, swap or park rows, and the lines of every file that decides or writes the app's rows."""
     names = set().union(*(declared(code) for code in codes.values()))
     result.missing += [name for name in APPLIERS if name not in names]
     result.note("fit", [file for file, code in codes.items()
@@ -133,9 +133,9 @@ def count_appliers(result, codes, sources):
 
 
 def count_pairs(result, codes):
-    """Counts the pairs of folders that use each other's types. Each file counts once for each type that it uses.
+    """Counts the pairs of folders that use each other's types. A file counts once for each type it uses.
 
-    The back-references of a pair are the uses in the direction that has fewer of them.
+    The back-references of a pair are the uses in the direction with fewer uses.
     """
     homes, named = {}, {}
     for file, code in codes.items():
@@ -154,7 +154,7 @@ def count_pairs(result, codes):
 
 
 def count_sizes(result, sources, interfaces):
-    """Counts the lines of the heart, of all sources and of all tests, and the public symbols."""
+    """Counts the lines of the heart, the sources and the tests, and the public symbols."""
     folders = {}
     for file, text in client(sources).items():
         folders[folder(file)] = folders.get(folder(file), 0) + lines([text])
@@ -171,7 +171,7 @@ def count_sizes(result, sources, interfaces):
 
 
 def count(sources, interfaces):
-    """Counts everything. `sources` maps Swift files to their texts, `interfaces` the files of public declarations."""
+    """Counts every measure. `sources` maps Swift files to their texts, and `interfaces` the lists of public declarations."""
     result = Result()
     codes = {name: Code(text) for name, text in client(sources).items()}
     count_halves(result, codes, sources)
@@ -194,20 +194,20 @@ def table(result):
 
 
 def problems(result, ceilings):
-    """The measures above their ceilings, and the names above that no source file declares, as sentences."""
+    """The measures above their ceilings, and the listed names that no source file declares, as sentences."""
     for name in result.missing:
         yield (f"Scripts/checks/heart.py looks for {name}, which is not in {CLIENT}. "
-               "Replace it there by its new name, or remove it if it is gone.")
+               "Replace it with its new name, or remove it.")
     for measure in MEASURES:
         number, ceiling = result.numbers[measure.name], ceilings.get(measure.name)
         if measure.goal is not None and ceiling is None:
-            yield f"Scripts/heart.json has no ceiling for {measure.name}. Scripts/heart --write notes one."
+            yield f"Scripts/heart.json has no ceiling for {measure.name}. Scripts/heart --write adds it."
         elif measure.goal is not None and number > ceiling:
             yield f"{measure.what}: {number:,}; at most {ceiling:,}. Scripts/heart --where {measure.name} shows each."
 
 
 def lowered(result, ceilings):
-    """The ceilings for the present numbers, none of them higher than before. A size gets the room above."""
+    """The ceilings for the present numbers, none higher than before. `ROOM` is added to a size."""
     found = {}
     for measure in MEASURES:
         if measure.goal is not None:

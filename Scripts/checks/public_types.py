@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""No two public types of different modules may have one name: an app that imports both would have to qualify them."""
+"""Finds public types of the same name in two modules. An app that imports both would have to qualify them."""
 
 import re
 
@@ -12,7 +12,7 @@ MODULE = re.compile(r"(?:^|/)Sources/(\w+)/")
 
 
 def public_types(text):
-    """The names of the public types of a Swift file, with those of the types that they are nested in."""
+    """The names of the public types of a Swift file. A nested type's name begins with the outer types, as in `A.B`."""
     code, _ = swift_text.split(text)
     scopes, pending = [], None
     for match in TYPE.finditer(code):
@@ -34,7 +34,7 @@ def public_types(text):
 
 
 def problems(sources):
-    """Names that two modules use for public types, as sentences."""
+    """The names that several modules use for public types, as sentences."""
     places = {}
     for file, text in sources.items():
         if module := MODULE.search(file):

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Finds the places that build the change of a row, such as `.put(values)`. Patterns and comparisons do not count."""
+"""Finds the code that builds the change of a row, such as `.put(values)`. Patterns and comparisons do not count."""
 
 import re
 
@@ -10,7 +10,7 @@ CASE = re.compile(r"\bcase\s+([^\n{};]*)")
 
 
 class Declarations:
-    """The types of the parameters and properties that the sources declare, by name."""
+    """The types of the declared parameters and properties, by name."""
 
     def __init__(self, codes):
         self.functions, self.properties = {}, {}
@@ -71,7 +71,7 @@ class Places:
                     yield start
 
     def _follows_an_expression(self, start):
-        """Whether the name after a dot is a member of the expression before it, which may be in an earlier line."""
+        """Whether the name after a dot is a member of the expression before it, which may end on an earlier line."""
         before = self.code.text[:start]
         if before[-1:] in ")]}?!\"`":
             return True
@@ -132,7 +132,7 @@ class Places:
 
 
 def built(name, codes, source):
-    """The places that build a value of an enum, and the number of functions that have such a place."""
+    """The places that build a value of an enum, and the number of functions that contain one."""
     found, declarations, hits, places = cases(name, codes), Declarations(codes), [], set()
     for file, code in codes.items() if found else ():
         for index in Places(name, found, code, declarations):

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Holds the rules of Documentation/Promises.md and the names of the tests against each other."""
+"""Compares the rules of Documentation/Promises.md with the names of the tests."""
 
 import re
 
@@ -19,19 +19,19 @@ PYTHON_COMMENT = re.compile(r'(?:^|\s)#(.*)$|"""(.*?)"""', re.MULTILINE | re.DOT
 
 
 def read_rules(promises):
-    """The rules of the document by number, in its order."""
+    """The rules by number, in the order of the document."""
     return dict(match.groups() for match in map(RULE.match, promises.splitlines()) if match)
 
 
 def sentences(rule):
-    """The sentences of a rule, without its notes in italics. Code and links are words, whatever they hold."""
+    """The sentences of a rule, without its notes in italics. Periods in code and links do not end a sentence."""
     plain = ITALICS.sub(" ", LINK_TARGET.sub("", CODE.sub("X", rule)))
     parts = SENTENCE_END.split(ABBREVIATION.sub("as", plain))
     return [part for part in parts if re.search(r"\w", part)]
 
 
 def tests_by_rule(rules, tests):
-    """The tests of each rule, in an order that does not depend on where in a file a test stands."""
+    """The tests of each rule, sorted by file and claim."""
     return {
         rule: sorted((test for test in tests if rule in test.rules), key=lambda test: (test.file, test.claim))
         for rule in rules
@@ -52,16 +52,16 @@ def written(rules, tests):
 
 
 def comments(file, text):
-    """What the text of a source file says in comments."""
+    """The comments of a source file."""
     if file.endswith(".py"):
         return "\n".join(a or b for a, b in PYTHON_COMMENT.findall(text))
     return "\n".join(SWIFT_COMMENT.findall(text))
 
 
 def unknown_numbers(file, text, rules):
-    """The numbers in a text that look like a rule's without a rule of that number, each with its file."""
+    """The rule numbers in a text that do not exist, as sentences."""
     numbers = sorted(set(NUMBER.findall(text)) - set(rules))
-    return [f"{file}: {number} is no rule of Documentation/Promises.md." for number in numbers]
+    return [f"{file}: {number} is not a rule of Documentation/Promises.md." for number in numbers]
 
 
 def problems(rules, tests, texts):
@@ -70,12 +70,12 @@ def problems(rules, tests, texts):
     for rule, proofs in tests_by_rule(rules, tests).items():
         if not proofs and not ITALICS.search(rules[rule]):
             found.append(
-                f"Documentation/Promises.md: no test proves {rule}. Begin a test's name with {rule}, or say in italics "
-                "in the rule why it has none.")
+                f"Documentation/Promises.md: no test proves {rule}. Begin a test's name with {rule}, or explain in "
+                "italics in the rule why none is needed.")
         if len(sentences(rules[rule])) > 2:
             found.append(
-                f"Documentation/Promises.md: {rule} has {len(sentences(rules[rule]))} sentences. Say it in two, or move "
-                "details into a list under the table.")
+                f"Documentation/Promises.md: {rule} has {len(sentences(rules[rule]))} sentences. Shorten it to two, or move "
+                "details into a list below the table.")
     for test in tests:
         found += unknown_numbers(test.file, test.claim, rules)
     for file, text in texts.items():

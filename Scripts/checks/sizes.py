@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Files, functions and the names of tests must be short enough to be read at once."""
+"""Checks the length of files, functions and test names."""
 
 import ast
 import re
@@ -32,7 +32,7 @@ def closing(code, start):
 
 
 def body(code, start):
-    """The index of the brace that opens the body of a declaration, or None if it has no body."""
+    """The index of the brace that opens the body of a declaration, or None without a body."""
     at = start
     while at < len(code):
         if code[at] == "{":
@@ -44,7 +44,7 @@ def body(code, start):
 
 
 def swift_functions(text):
-    """The functions of a Swift file: name, first line, number of lines."""
+    """The functions of a Swift file, each as its name, first line and number of lines."""
     code, _ = swift_text.split(text)
     for match in FUNCTION.finditer(code):
         opening = body(code, match.end())
@@ -54,14 +54,14 @@ def swift_functions(text):
 
 
 def python_functions(text):
-    """The functions of a Python file: name, first line, number of lines."""
+    """The functions of a Python file, each as its name, first line and number of lines."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name, node.lineno, node.end_lineno - node.lineno + 1
 
 
 def functions(file, text):
-    """The functions of a Swift or Python file, whose name may have no ending. Those of other files are not told apart."""
+    """The functions of a Swift or Python file. Empty for other files. A name without an ending is a Python program."""
     if file.endswith(".swift"):
         return swift_functions(text)
     return python_functions(text) if PurePath(file).suffix in ("", ".py") else ()
@@ -72,14 +72,14 @@ def problems(sources):
     for file, text in sources.items():
         lines = text.count("\n")
         if lines > FILE_LINES:
-            yield f"{file}: {lines} lines; at most {FILE_LINES}. Move one idea of it into a file of its own."
+            yield f"{file}: {lines} lines; at most {FILE_LINES}. Move one idea into a separate file."
         for name, line, length in functions(file, text):
             if length > FUNCTION_LINES:
-                yield f"{file}:{line}: {name} has {length} lines; at most {FUNCTION_LINES}. Give a part of it a name."
+                yield f"{file}:{line}: {name} has {length} lines; at most {FUNCTION_LINES}. Extract a part."
 
 
 def name_problems(tests):
-    """Tests whose names have too many words after the numbers of their rules, as sentences."""
+    """The tests whose names are too long without the numbers of their rules, as sentences."""
     for test in tests:
         words = len(test.plain.split())
         if words > NAME_WORDS:

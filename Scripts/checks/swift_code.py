@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Reads the outline of a Swift file without a compiler: its types, its functions, and the statement around a place."""
+"""Reads the outline of a Swift file without a compiler: types, functions, and the statement around a place."""
 
 import re
 from bisect import bisect_right
@@ -21,7 +21,7 @@ OPENING, CLOSING = "([{", ")]}"
 
 @dataclass(frozen=True)
 class Scope:
-    """A type or a function: where it begins, and the braces of its body."""
+    """A type or a function, with its start and the braces of its body."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Scope:
 
 
 def parts(text):
-    """The parts of a list between commas. Commas in brackets do not divide it."""
+    """Splits a list at its commas, except commas in brackets."""
     found, depth, start = [], 0, 0
     for at, mark in enumerate(text):
         if mark in "([{<" or mark in ")]}" or (mark == ">" and text[at - 1] != "-"):
@@ -51,7 +51,7 @@ def parts(text):
 
 
 class Code:
-    """The code of a file with blank comments and strings."""
+    """The code of a file, with spaces in place of comments and strings."""
 
     def __init__(self, text):
         self.text, _ = swift_text.split(text)
@@ -71,7 +71,7 @@ class Code:
 
     @cached_property
     def types(self):
-        """The types and extensions, in order. A `typealias` has an empty body."""
+        """The types and extensions, in order. The body of a `typealias` is empty."""
         found = []
         for match in TYPE.finditer(self.text):
             opening = match.end() if match["kind"] == "typealias" else self.text.find("{", match.end())
@@ -83,7 +83,7 @@ class Code:
 
     @cached_property
     def functions(self):
-        """The functions, initializers, subscripts and computed properties that have a body."""
+        """The functions, initializers, subscripts and computed properties with a body."""
         found = []
         for match in FUNCTION.finditer(self.text):
             opening = body(self.text, match.end())
@@ -98,7 +98,7 @@ class Code:
         return found
 
     def _signature(self, match, head):
-        """The parameters of a function, as label, name and type, and the type of its result."""
+        """The parameters of a function, each as label, name and type, and the type of its result."""
         if match["computed"]:
             return {"result": match[0].split(":", 1)[1].strip()}
         opening = self.text.find("(", match.end() - 1)
@@ -122,7 +122,7 @@ class Code:
         return max((scope for scope in self.functions if scope.holds(index)), key=lambda scope: scope.start, default=None)
 
     def properties(self):
-        """The properties that are stored in a type: the type's scope, and the match of the declaration."""
+        """The stored properties, each as the scope of its type and the match of its declaration."""
         for match in PROPERTY.finditer(self.text):
             owner = self.type_at(match.start())
             modifiers = self.text[self.text.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -148,9 +148,9 @@ class Code:
         return len(self.text) if opening is None else self.partner.get(opening, len(self.text))
 
     def path(self, index):
-        """The start of the path whose last name begins at `index`, and the names before the last one.
+        """The start of the path whose last name begins at `index`, and the names before the last name.
 
-        If a subscript or a call follows a name, the bracket is part of the name, as in `rows[`.
+        A name includes the opening bracket of a subscript or call that follows it, as in `rows[`.
         """
         names = []
         while dot := re.search(r"[?!]*\s*\.\s*$", self.text[max(index - 200, 0) : index]):
@@ -166,7 +166,7 @@ class Code:
         return index, names
 
     def statement(self, index):
-        """The start of the statement around a place, and its text up to that place, with empty brackets.
+        """The start of the statement around a place, and its text up to that place, without the contents of brackets.
 
         The text begins after the innermost bracket around the place, or at the beginning of the statement.
         """

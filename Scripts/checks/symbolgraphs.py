@@ -1,7 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The public symbols of our libraries, from the compiler's symbol graphs.
-
-Scripts/doc-coverage and Scripts/interface make the graphs of the modules that `swift build` left: that takes seconds."""
+"""Reads the public symbols of the project's libraries from symbol graphs, which the compiler makes in seconds from the
+modules of the last build."""
 
 import json
 import platform
@@ -15,7 +14,7 @@ from pathlib import Path
 from checks.found import ROOT
 
 CLIENT, SERVER = ROOT, ROOT / "Server"
-# The server's build has every library, and those of the client with their trait on.
+# The server's build has every library, and builds the client's libraries with their trait.
 BUILD = SERVER / ".build"
 
 
@@ -35,7 +34,7 @@ class Symbol:
         self.file = location["uri"].partition(f"{ROOT}/")[2] or Path(location["uri"]).name if location else ""
         self.line = location["position"]["line"] + 1 if location else 0
         kinds = {relation["kind"] for relation in relations}
-        # It does what a protocol asks for, and is documented there.
+        # It implements a requirement, which the protocol documents.
         self.is_witness = any("sourceOrigin" in relation for relation in relations)
         self.is_requirement = "requirementOf" in kinds
 
@@ -44,14 +43,14 @@ class Symbol:
 
 
 def conditions(constraints):
-    """The end of a declaration that holds only for some types."""
+    """The `where` clause of a declaration, or an empty text."""
     signs = {"conformance": ":", "superclass": ":", "sameType": "=="}
     texts = [f"{one['lhs']} {signs.get(one['kind'], one['kind'])} {one['rhs']}".replace(" :", ":") for one in constraints]
     return f" where {', '.join(sorted(texts))}" if texts else ""
 
 
 class Library:
-    """The public symbols of a module, and what its types conform to, as `Type: Protocol`."""
+    """The public symbols of a module, and the conformances of its types, as `Type: Protocol`."""
 
     def __init__(self, name, graphs):
         self.name = name
@@ -69,7 +68,7 @@ class Library:
         self.symbols = [
             Symbol(graph, relations.get(id, []))
             for id, graph in symbols.items()
-            # What the compiler writes, such as `init(rawValue:)` of an enum, has no place.
+            # A symbol that the compiler synthesizes, such as `init(rawValue:)` of an enum, does not have a location.
             if "location" in graph
         ]
         for symbol in self.symbols:
@@ -94,7 +93,7 @@ class Library:
 
 
 def run(*command, folder=ROOT):
-    """What a command prints. Ends the script if it fails."""
+    """Returns the output of a command. Exits if the command fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command[:3]))} failed:\n{done.stdout}{done.stderr}")
@@ -111,10 +110,10 @@ def target_flags():
 
 
 def extract(name, modules, flags=()):
-    """The library of a built module.
+    """Reads the library of a built module.
 
-    - modules: the folder of its `.swiftmodule`.
-    - flags: what the compiler needs to find the modules that it imports.
+    - modules: The folder of its `.swiftmodule`.
+    - flags: Compiler options that find the modules it imports.
     """
     with tempfile.TemporaryDirectory() as folder:
         run_extract(name, modules, folder, *flags, "-skip-synthesized-members")
@@ -122,7 +121,7 @@ def extract(name, modules, flags=()):
 
 
 def run_extract(name, modules, folder, *flags):
-    """Writes the graphs of a built module into a folder: its own, and one for each module that it extends."""
+    """Writes the graphs of a built module into a folder: its own, and one for each module it extends."""
     run(
         "swift", "symbolgraph-extract", "-module-name", name, "-I", modules, *flags, *target_flags(),
         "-minimum-access-level", "public", "-output-dir", folder,
@@ -131,23 +130,23 @@ def run_extract(name, modules, folder, *flags):
 
 @cache
 def build_flags():
-    """Where the compiler finds the C modules that the built modules import."""
+    """The compiler options that find the C modules imported by the built modules."""
     manifest = BUILD / "debug.yaml"
     text = manifest.read_text() if manifest.exists() else ""
-    # The maps of the packages' C modules, and where the headers of the system's libraries are.
+    # Module maps of the packages' C modules, and header folders of system libraries.
     flags = {f"-fmodule-map-file={map}" for map in re.findall(r'-fmodule-map-file=([^"]+)', text)}
     flags |= set(re.findall(r'"(-I[^"]*/include/[^"]+)"', text))
     return [part for flag in sorted(flags) for part in ("-Xcc", flag)]
 
 
 def library_names(package):
-    """The libraries that a package offers."""
+    """The names of a package's library targets."""
     products = json.loads(run("swift", "package", "--ignore-lock", "dump-package", folder=package))["products"]
     return [target for product in products if "library" in product["type"] for target in product["targets"]]
 
 
 def libraries(names=()):
-    """Each library that the two packages offer, or those of the names."""
+    """Yields the libraries of both packages, or only the named ones."""
     for package in (CLIENT, SERVER):
         for name in library_names(package):
             if not names or name in names:
@@ -155,20 +154,20 @@ def libraries(names=()):
 
 
 def write_graphs(name, folder):
-    """Writes the graphs of one of our libraries into a folder, with the members that it gets from protocols."""
+    """Writes the graphs of one of our libraries into a folder, including members that protocols add."""
     run_extract(name, built(name), folder, *build_flags())
 
 
 def built(name):
-    """The folder with a library's module. Ends the script if there is none."""
+    """The folder with a library's module. Exits if the library is not built."""
     modules = BUILD / "debug/Modules"
     if not (modules / f"{name}.swiftmodule").exists():
-        sys.exit(f"{name} is not built: `swift build --package-path Server --build-tests` comes first.")
+        sys.exit(f"{name} is not built. Run: swift build --package-path Server --build-tests")
     return modules
 
 
 def fixture(source, name="Fixture"):
-    """The library of a few lines of Swift, for the scripts' own tests."""
+    """Compiles a few lines of Swift into a library, for the scripts' own tests."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.swift"
         file.write_text(source)
@@ -180,7 +179,7 @@ def fixture(source, name="Fixture"):
 
 
 def verdict(claims):
-    """Prints which of some claims, by their names, do not hold, and the count. Returns the exit status."""
+    """Prints the claims that do not hold, and the count. Returns the exit status."""
     broken = [name for name, holds in claims.items() if not holds]
     for name in broken:
         print(f"FAIL  {name}")

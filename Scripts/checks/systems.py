@@ -1,23 +1,23 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the oldest systems that the package names do not have: compilers on Linux do not look."""
+"""Finds uses of APIs that the oldest supported systems lack, which a compiler on Linux does not report."""
 
 import re
 
-# Needs iOS 18 and macOS 15. A file may use it below an `@available` that says so.
+# APIs of iOS 18 and macOS 15. A file may use them under a matching `@available`.
 LATER = {
     r"\bTaskExecutor\b|executorPreference:|\btaskExecutor:": "a task executor",
-    r"\.next\(isolation:": "`next(isolation:)` of another sequence",
+    r"\.next\(isolation:": "another sequence's `next(isolation:)`",
     r"\bString\(validating:": "`String(validating:)`",
-    r"\bU?Int128\b": "a number of 128 bits",
+    r"\bU?Int128\b": "a 128-bit integer",
     r"\bimport Synchronization\b": "Synchronization",
 }
 IS_MARKED = re.compile(r"@available\(macOS 15, iOS 18,")
-# On Apple's systems this one is not compiled with Synchronization.
+# This file does not import Synchronization on Apple's systems.
 EXCEPT = "Sources/OptimistCore/Mutex.swift"
 
 
 def problems(sources):
-    """Yields what the client's sources use of later systems, and do not mark."""
+    """Yields the uses of later APIs in the client's sources that no `@available` marks."""
     for name, text in sorted(sources.items()):
         if not name.startswith("Sources/") or name == EXCEPT or IS_MARKED.search(text):
             continue
@@ -25,4 +25,4 @@ def problems(sources):
             code = line.split("//")[0]
             for pattern, what in LATER.items():
                 if re.search(pattern, code):
-                    yield f"{name}:{number} uses {what}, which iOS 17 and macOS 14 lack: mark it, or use what they have."
+                    yield f"{name}:{number} uses {what}, which iOS 17 and macOS 14 lack. Add `@available(macOS 15, iOS 18, *)`, or avoid it."

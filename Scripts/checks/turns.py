@@ -38,7 +38,7 @@ class Turn:
 
 NOT_THE_SUBJECT_FIRST = (
     Turn("fronted “Of …”",
-         START + r"of (?!course\b)\w+|, of (?:an?|the|each|those|which|all)\b",
+         START + r"of (?!course\b)\w+|, of (?:an?|the|each|those|which)\b",
          "Begin with the subject: “If the remote does not answer …”.",
          "Of a remote that does not answer, the id serves."),
     Turn("“Nothing …” as a subject",
@@ -92,7 +92,7 @@ NO_NOUN = (
 NEGATIVE_NOUNS = (
     Turn("“is no …”",
          rf"(?<!there )\b{BE} (?:no (?!longer\b|more\b|less\b|different\b|such\b|one\b|\w+er than\b)\w+|"
-         r"(?:none|no one's)\b(?! of))",
+         r"(?:(?-i:none)|no one's)\b(?! of))",
          "“is not a …”.",
          "A date that is no number has passed."),
     Turn("“has no …”",

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The code of the tutorial, step by step. `python3 Scripts/checks/tutorial.py` prints the files of each step in a line."""
+"""Reads the code of the tutorial, step by step. Run as a program, it prints a line with the files of each step."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ CATALOG = Path("Sources/Optimist/Optimist.docc")
 
 
 def steps(text):
-    """The app after each step, as a dictionary from the names on the page to the files in the catalog."""
+    """Yields the app after each step, as a dictionary from file names in the app to files in the catalog."""
     app = {}
     for name, file in re.findall(r'@Code\(name: "([^"]+)", file: "([^"]+)"\)', text):
         app = app | {name: file}
@@ -18,7 +18,7 @@ def steps(text):
 def differences(text, tutorial_code, example):
     """The differences between the app after the last step and an example, as sentences.
 
-    `tutorial_code` maps the catalog's files to their texts, and `example` the example's files to theirs.
+    `tutorial_code` and `example` map the files of the catalog and the example to their texts.
     """
     last = list(steps(text))[-1]
     for name in sorted(last.keys() | example.keys()):

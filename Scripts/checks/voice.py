@@ -28,7 +28,7 @@ def parts(texts, tests, subjects):
     """The paragraphs of each part of the project, each with its place.
 
     - texts: the text of each file.
-    - tests: the tests. Those of Python programs are left out, as their names are docstrings.
+    - tests: all tests. The names of Python tests are docstrings, which count for their folder.
     - subjects: the subject of each new commit, by its hash.
     """
     found = {}

@@ -1,6 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 #
-# Read by scripts that type-check against what the server's build has made: sets `modules`, the compiler's options.
+# Sets `modules`, the compiler options to type-check against the modules of the server's build. To be sourced.
 # shellcheck shell=bash
 
 built=Server/.build/debug

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""How many tests a stage has passed, read from what it printed."""
+"""Counts passed and failed tests in the output of a stage."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 class Count:
     passed: int = 0
     skipped: int = 0
-    # What failed, a sentence each.
+    # A sentence for each failure.
     failures: list[str] = field(default_factory=list)
 
     def add(self, other):
@@ -24,34 +24,34 @@ def whole(name, status, log):
 
 
 def swift_tests(name, status, log):
-    """Swift Testing's tests. The symbol at the start of a line differs by system."""
-    # A run of several targets prints one line of this form for all.
+    """The tests of Swift Testing. The symbol at the start of a line depends on the system."""
+    # A run of several targets prints one such line for all of them.
     ran = sum(int(count) for count in re.findall(r"^\S+ +Test run with (\d+) tests?", log, re.M))
     failures = [
         line for line in re.findall(r"^\S+ +(Test .* failed after .*)", log, re.M) if not line.startswith("Test run")
     ]
     if not failures and (status != 0 or ran == 0):
-        failures = [f"{name} did not get to its end"]
-    # Swift Testing counts what it skips among the tests that it has run.
+        failures = [f"{name} did not finish"]
+    # Swift Testing also counts skipped tests as run.
     skipped = len(re.findall(r'^\S+ +Test .* skipped(?:: ".*")?$', log, re.M))
     return Count(max(ran - len(failures) - skipped, 0), skipped, failures)
 
 
 def counted(name, status, log):
-    """A program that ends with its own count: "N passed, N failed", and "N skipped" on a line before."""
+    """A program that prints its count: "N passed, N failed" at the end, and before it "N skipped"."""
     counts = re.findall(r"^(\d+) passed, (\d+) failed$", log, re.M)
     passed, failed = map(int, counts[-1]) if counts else (0, 0)
     skips = re.findall(r"^(\d+) skipped$", log, re.M)
     failures = [f"{name}: {line}" for line in re.findall(r"^FAIL  (.*)", log, re.M)]
-    failures += [f"{name}: a test that it does not name"] * (failed - len(failures))
+    failures += [f"{name}: an unnamed test"] * (failed - len(failures))
     if not failures and (not counts or status != 0):
-        failures = [f"{name} did not get to its end"]
+        failures = [f"{name} did not finish"]
     return Count(passed, int(skips[-1]) if skips else 0, failures)
 
 
 def telling(log, lines=60):
-    """The part of a failed stage's output that tells why: the lines that Swift Testing or the compiler marks, a failed claim
-    with its traceback, or else the end."""
+    """The part of a failed stage's output that explains the failure: errors of Swift Testing and the compiler, failed claims
+    with their tracebacks, or else the last lines."""
     marked = []
     for line in log.splitlines():
         if re.search(r"recorded an issue|^↳|error:|^FAIL  |Fatal error", line):

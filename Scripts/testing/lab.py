@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A lab with an empty data directory on a free port, for one stage."""
+"""Runs a lab for a stage, with an empty data directory on a free port."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ class Lab:
         self.environment, self.output = environment, output
 
     def __enter__(self):
-        """Returns its address, once it answers."""
+        """Starts the lab, and returns its address when it answers requests."""
         self.data = tempfile.TemporaryDirectory(dir=self.environment["TMPDIR"], ignore_cleanup_errors=True)
         self.log = tempfile.NamedTemporaryFile("r", errors="replace")
         with open(self.log.name, "w") as log:
@@ -37,7 +37,7 @@ class Lab:
                 return found[0]
             time.sleep(0.1)
         self.output.write(self.said())
-        raise OSError("The lab does not start.")
+        raise OSError("The lab did not start.")
 
     def said(self):
         self.log.seek(0)
@@ -45,13 +45,13 @@ class Lab:
 
     def __exit__(self, *_):
         self.process.terminate()
-        # What it took of the processors, in seconds.
+        # The CPU time of the lab, in seconds.
         status, self.busy = ended(self.process, PATIENCE)
-        self.output.write(f"── what the lab said\n{self.said()[-20_000:]}")
+        self.output.write(f"── output of the lab\n{self.said()[-20_000:]}")
         self.log.close()
         self.data.cleanup()
         if status == -signal.SIGKILL:
-            raise OSError("The lab does not end.")
+            raise OSError("The lab did not end.")
 
 
 def answers(address):

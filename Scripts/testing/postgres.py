@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A PostgreSQL of the tests' own, in a temporary directory and behind a Unix socket."""
+"""Runs a temporary PostgreSQL server for tests, on a Unix socket."""
 
 import glob
 import os
@@ -12,7 +12,7 @@ from .process import PATIENCE
 
 
 def programs():
-    """The directory of PostgreSQL's programs. None: PostgreSQL is not installed."""
+    """The directory of PostgreSQL's programs, or None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     places = [str(Path(found).resolve().parent)] if found else []
     places += sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda place: int(place.split("/")[-2]), reverse=True)
@@ -21,11 +21,11 @@ def programs():
 
 
 class Postgres:
-    """A new cluster with an empty database, which runs until the end of a `with` block and is then removed.
+    """A new cluster with an empty database. The end of a `with` block stops and deletes it.
 
-    PostgreSQL refuses to run as root, so for root it runs as the user postgres. Unless `is_durable`, a crash of the machine
-    may damage it. `settings` are further settings of the server, each as "name=value". `inside` is the folder
-    of its files, by default that of temporary files.
+    PostgreSQL refuses to run as root, so for root it runs as the user postgres. A crash of the machine may damage the
+    cluster unless `is_durable`. `settings` are server settings of the form "name=value". `inside` is the folder for its
+    files (default: the temporary folder).
     """
 
     def __init__(self, is_durable=False, settings=(), inside=None):

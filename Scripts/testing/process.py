@@ -1,18 +1,18 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The end of a process, and what it has taken of the processors."""
+"""Waits for processes and measures their CPU time."""
 
 import os
 import signal
 import threading
 
-# Against hanging only, in seconds: a busy machine takes its time.
+# Seconds. Only ends processes that hang, so it is long enough for a busy machine.
 PATIENCE = 300
 
 
 def ended(process, patience=None, give_up=None):
-    """Waits for a process. Returns its exit status, and its processors' time with that of its children, in seconds.
+    """Waits for a process. Returns its exit status, and the CPU time of it and its children in seconds.
 
-    If it has not ended after `patience` seconds, `give_up` is called, and it is killed.
+    After `patience` seconds, calls `give_up` and kills the process.
     """
     if process.returncode is not None:
         return process.returncode, 0

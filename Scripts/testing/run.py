@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Runs stages, several at a time where they may, and counts."""
+"""Runs stages, several at a time if possible, and counts their tests."""
 
 import os
 import signal
@@ -18,20 +18,20 @@ from .process import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".build/test-logs"
-# Most end-to-end tests wait most of the time, so more of them than there are cores run at once. What computes all the time
-# runs beside them, and gives way to them.
+# Most end-to-end tests mostly wait, so more of them than there are cores run at once. Stages with a niceness do not count.
 AT_ONCE = (os.cpu_count() or 2) + 2
 
 
 def scratch_folder():
-    """A folder for the files of a stage, which are removed with it. It is in memory where that is roomy, because the tests make
-    many thousands of files. No test pulls the plug: a simulated disk tells what had been synced."""
+    """A temporary folder for a stage. It is in memory if there is room, because the tests create many thousands of files.
+
+    No test needs a durable disk: the tests of power loss simulate one."""
     memory = Path("/dev/shm")
     return TemporaryDirectory(prefix="o-", dir=memory if is_roomy(memory) else None, ignore_cleanup_errors=True)
 
 
 def is_roomy(memory):
-    """Whether a folder is there, has more than 4 GB free, and may hold programs: a test writes a hook there."""
+    """Whether a folder exists, has more than 4 GB free, and may contain programs, because a test writes a hook there."""
     if not memory.is_dir():
         return False
     space = os.statvfs(memory)
@@ -45,15 +45,15 @@ class Run:
         self.skipped = set()
         self.ended = set()
         self.total = Count()
-        # What the stages took of the processors, in seconds.
+        # The CPU time of the stages, in seconds.
         self.busy = 0
         self.why = []
         self.started = time.monotonic()
-        # The stages that run, by their processes.
+        # The running stages by process.
         self.processes = {}
 
     def to_the_end(self):
-        """Runs everything. Returns the exit status."""
+        """Runs every stage. Returns the exit status."""
         os.chdir(ROOT)
         LOGS.mkdir(parents=True, exist_ok=True)
         signal.signal(signal.SIGTERM, self.stop)
@@ -68,7 +68,7 @@ class Run:
         return self.report()
 
     def stop(self, *_):
-        """Ends every stage that runs, and with them their labs."""
+        """Ends every running stage and its lab."""
         self.waiting = []
         for process, stage in list(self.processes.items()):
             print(f"{self.at():>6}  {stage.name}: stopped", flush=True)
@@ -76,7 +76,7 @@ class Run:
         sys.exit(143)
 
     def next(self, running):
-        """Takes the stages that may begin now out of those that wait."""
+        """Removes the stages that can begin now from the waiting ones, and returns them."""
         running = list(running)
         begun = []
         for stage in list(self.waiting):
@@ -87,7 +87,7 @@ class Run:
                 continue
             busy = running + begun
             is_free = not busy if stage.alone else stage.niceness or sum(not other.niceness for other in busy) < AT_ONCE
-            # A stage that is to run alone is not overtaken, or it would wait for ever.
+            # No stage overtakes one that must run alone, which could otherwise wait forever.
             if not is_free or any(need not in self.ended for need in stage.needs):
                 break
             self.waiting.remove(stage)
@@ -97,31 +97,31 @@ class Run:
         return begun
 
     def leave_out(self, stage, missing):
-        """Counts a stage that cannot run, because stages that it needs were skipped or have failed."""
+        """Counts a stage that cannot run because stages that it needs were skipped or have failed."""
         self.ended.add(stage.name)
         if missing <= self.skipped:
             self.skipped.add(stage.name)
             self.total.add(Count(skipped=1))
-            print(f"{self.at():>6}  {stage.name}: skipped, as was what it needs", flush=True)
+            print(f"{self.at():>6}  {stage.name}: skipped, because a stage that it needs was skipped", flush=True)
         else:
-            self.total.add(Count(failures=[f"{stage.name}: what it needs has failed"]))
+            self.total.add(Count(failures=[f"{stage.name}: a stage that it needs has failed"]))
 
     def carry_out(self, stage):
-        """Runs a stage. Returns its exit status, its output, how long it took, and its processors' time, in seconds.
+        """Runs a stage. Returns its exit status, its output, and its duration and CPU time in seconds.
 
-        The status is None if the stage was skipped. The output then says why.
+        If the stage is skipped, the status is None and the output is the reason.
         """
         started = time.monotonic()
         if stage.postgres and not programs():
-            return None, "There is no PostgreSQL on this machine.", 0, 0
+            return None, "PostgreSQL is not installed.", 0, 0
         if stage.latest is not None and started - self.started > stage.latest:
-            return None, f"It begins within {stage.latest // 60} minutes of the run or not at all.", 0, 0
+            return None, f"It would have begun later than {stage.latest // 60} minutes into the run.", 0, 0
         log = LOGS / f"{stage.name.replace('/', ' ')}.log"
         with log.open("w") as output, scratch_folder() as scratch:
-            # A test that runs as root starts PostgreSQL as another user, which must reach its folder in here.
+            # A test run by root starts PostgreSQL as another user, who needs access to its files in this folder.
             os.chmod(scratch, 0o711)
             environment = {**os.environ, **stage.environment}
-            # In another environment SwiftPM would read every manifest again, so builds have the usual folder.
+            # A new TMPDIR would make SwiftPM evaluate every manifest again, so builds keep the usual one.
             if not stage.builds:
                 environment["TMPDIR"] = scratch
             busy = 0
@@ -145,7 +145,7 @@ class Run:
             self.processes[process] = stage
 
             def give_up():
-                output.write(f"{stage.name} has not ended after {stage.patience // 60} minutes\n")
+                output.write(f"{stage.name} did not end within {stage.patience // 60} minutes\n")
                 output.flush()
 
             try:

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The builds and tests of each level, in their order."""
+"""The builds and tests of each level, in order."""
 
 import os
 import platform
@@ -12,17 +12,17 @@ LEVELS = ["quick", "usual", "ci", "all", "soak"]
 SERVER = ["--package-path", "Server"]
 PYTHON = ".venv/bin/python"
 
-# The screens in a browser. Each has a lab of its own …
+# Tests of the screens in a browser. Each needs its own lab.
 SCREENS = [
     "Browser/planner.py", "Browser/session.py", "Browser/home.py", "Browser/poses.py", "Browser/shorts.py",
     "Browser/stories.py",
 ]
-# … as has what is asked of a lab without one. Its screens have most of that, so it is for the full form.
+# Tests of a lab without a browser. The tests of the screens cover most of this, so only the full form runs these.
 ASKED_OF_A_LAB = [
     "EndToEnd/planner_figures.py", "EndToEnd/planner_rules.py", "EndToEnd/planner_sending.py",
     "EndToEnd/planner_crowd.py", "EndToEnd/lab_session.py", "EndToEnd/lab_requests.py",
 ]
-# These start with $OPTIMIST what they need. Those that take longest begin first, so that none is left alone at the end.
+# Tests that start their own programs with $OPTIMIST. The longest begin first, to shorten the run.
 ON_THEIR_OWN = [
     "EndToEnd/disk_trouble.py", "EndToEnd/failover.py", "EndToEnd/full_disk.py", "EndToEnd/backup_database.py",
     "Browser/servers.py", "EndToEnd/slow_clients.py", "EndToEnd/openapi.py", "EndToEnd/backup.py",
@@ -31,9 +31,9 @@ ON_THEIR_OWN = [
     "EndToEnd/account.py", "Browser/admin.py", "EndToEnd/jmap.py", "EndToEnd/settings.py", "EndToEnd/running.py",
     "EndToEnd/export_database.py", "EndToEnd/hooks.py",
 ]
-# These too. What they show of the lab, the screens show in short.
+# More such tests. The tests of the screens cover the essentials of these, so only the full form runs them.
 LABS_OF_THEIR_OWN = ["EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py"]
-# This one compiles an app and all that it needs.
+# Compiles an app with all its dependencies.
 FROM_NOTHING = "EndToEnd/first_hour.py"
 PROGRAMS = [*SCREENS, *ASKED_OF_A_LAB, *ON_THEIR_OWN, *LABS_OF_THEIR_OWN, FROM_NOTHING]
 
@@ -43,33 +43,33 @@ class Stage:
     name: str
     command: list[str]
     counts: object = count.whole
-    # The names of the stages that must have passed.
+    # The names of stages that must pass first.
     needs: list[str] = field(default_factory=list)
-    # Whether nothing else may run at the same time: it keeps every core busy, or changes what others need.
+    # Whether no other stage may run at the same time, because this one keeps every core busy or changes shared files.
     alone: bool = False
     # Whether it builds with SwiftPM.
     builds: bool = False
-    # How far it gives way to others, up to 19. What computes from its start to its end gives way to what waits, and takes no
-    # place of it. Zero: it waits most of the time.
+    # The niceness, at most 19. Positive for a stage that computes all the time: it yields to the stages that mostly wait,
+    # and does not count against their limit.
     niceness: int = 0
-    # Whether it needs the address of a new lab, as its last argument.
+    # Whether it needs the address of a new lab as its last argument.
     lab: bool = False
-    # Whether it needs a PostgreSQL of its own, whose URL is OPTIMIST_TEST_DATABASE in its environment.
+    # Whether it needs a new PostgreSQL server, whose URL it reads from OPTIMIST_TEST_DATABASE.
     postgres: bool = False
     environment: dict[str, str] = field(default_factory=dict)
-    # Against hanging only, in seconds: no stage takes half as long.
+    # Seconds. Only ends a stage that hangs: no stage takes half as long.
     patience: float | None = 60 * 60
-    # The latest second of the run at which it may begin. After that it is skipped.
+    # The latest second of the run at which it may begin. It is skipped after that.
     latest: float | None = None
 
 
-# Swift names a test Target.Suite/name. These take about as long as all others.
+# Swift names a test Target.Suite/name. These tests take about as long as all other unit tests.
 STORE = r"^OptimistTests\."
 
 
 def environment(level):
-    """What every test is told: its form, and that the order of sets and dictionaries is the same in every run. A simulated
-    world then runs the same way again."""
+    """The environment of every test. Deterministic hashing keeps the order of sets and dictionaries, so that a simulation
+    can be repeated."""
     form = {"all": "full", "soak": "soak"}.get(level, "short")
     return {"OPTIMIST_TESTS": form, "SWIFT_DETERMINISTIC_HASHING": "1", "OPTIMIST": optimist()}
 
@@ -98,8 +98,8 @@ def stages(level):
 
 
 def unit_tests(whose, needed, program, level):
-    """The tests of a package, one after the other in each of two processes: in one process tests that run at once wait for
-    each other, and some of them reach a time limit."""
+    """The unit tests of a package in two processes. Each runs its tests one after the other, because concurrent tests in one
+    process wait for each other, and some then reach a time limit."""
     return [
         Stage(f"unit tests of {what}{whose}", [*program, "--no-parallel", *which], count.swift_tests, [needed],
               niceness=10, environment=environment(level))
@@ -108,8 +108,8 @@ def unit_tests(whose, needed, program, level):
 
 
 def test_program(folder):
-    """What runs the tests of a package. `swift test` runs once at a time for a package, so where the tests are a program
-    they are run without it."""
+    """The command that runs the tests of a package. On Linux this is the test program itself, because only one `swift test`
+    can run for a package at a time."""
     if platform.system() == "Linux":
         name = {"Server": "optimist-server", ".": "optimist"}[folder]
         return [f"{folder}/.build/debug/{name}PackageTests.xctest", "--testing-library", "swift-testing"]
@@ -117,7 +117,7 @@ def test_program(folder):
 
 
 def checks():
-    """The stages that need no build, and run beside it."""
+    """The stages that do not need a build, and run during it."""
     return [
         Stage("Python packages", ["Scripts/venv"]),
         Stage("documents", ["Scripts/check-docs"]),
@@ -137,7 +137,7 @@ def whole_programs(level):
         Stage("examples and benchmarks are well typed", ["Scripts/typecheck-examples"], needs=["build"], niceness=10),
         Stage(
             f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
-            # It keeps every core busy to its end, so it is what fills the end of the run. It ends worlds that hang by itself.
+            # It keeps every core busy, so it runs with the lowest priority. It ends simulations that hang by itself.
             niceness=19, patience=None, environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
@@ -148,14 +148,14 @@ def whole_programs(level):
 
 
 def gates(level):
-    """What holds beyond the tests' claims."""
-    # What CI tests with the server's package, the full form tests again with the client's.
+    """The checks of format, documentation, interface and release form."""
+    # The full form repeats the client's tests in its own package. CI runs them only in the server's package.
     also_tests = ["--build-tests"] if level != "ci" else []
     found = [
         Stage("format", ["Scripts/format", "--check"]),
         *apple(),
         Stage("every module compiles in release form", ["Scripts/typecheck-release"], count.counted, ["build"]),
-        # App developers build this package, without the server's traits and packages.
+        # App developers build this package without the server's traits and dependencies.
         Stage("build the client by itself", ["swift", "build", *also_tests], alone=True, builds=True),
         *(unit_tests(", the client by itself", "build the client by itself", test_program("."), "usual") if also_tests else []),
         Stage("documentation builds", ["Scripts/docs"], needs=["build"]),
@@ -165,11 +165,11 @@ def gates(level):
             FROM_NOTHING, [PYTHON, f"Server/Tests/{FROM_NOTHING}"], count.counted,
             ["build", "Python packages"], environment=environment(level), alone=True,
             builds=True),
-        Stage("what is badly formatted is found", ["Scripts/format", "--self-test"]),
-        Stage("what tidy looks for is found", ["Scripts/tidy", "--self-test"], count.counted),
+        Stage("formatting errors are found", ["Scripts/format", "--self-test"]),
+        Stage("the checks of sizes, names and language work", ["Scripts/tidy", "--self-test"], count.counted),
         Stage("undocumented symbols are found", ["Scripts/doc-coverage", "--self-test"], count.counted),
-        Stage("changes of an interface are found", ["Scripts/interface", "--self-test"], count.counted),
-        Stage("what a debug build overlooks is found", ["Scripts/typecheck-release", "--self-test"], count.counted, ["build"]),
+        Stage("interface changes are found", ["Scripts/interface", "--self-test"], count.counted),
+        Stage("faults that a debug build overlooks are found", ["Scripts/typecheck-release", "--self-test"], count.counted, ["build"]),
         *release(level),
     ]
     if level == "soak":
@@ -184,10 +184,10 @@ def gates(level):
 
 
 def release(level):
-    """The form that operators run, built and tried."""
+    """Builds and tries the release form, which operators run."""
     trial = "EndToEnd/commands.py"
     return [
-        # It takes longest of all, so CI leaves it out where it would not end in time. The type-check above stands for it then.
+        # The longest stage, so CI skips it if it would not end in time. The type-check above then takes its place.
         Stage("build for release", ["Scripts/build-release"], alone=True, builds=True,
               latest=25 * 60 if level == "ci" else None),
         Stage(f"{trial}, in release form", [PYTHON, f"Server/Tests/{trial}"], count.counted,
@@ -197,14 +197,14 @@ def release(level):
 
 
 def apple():
-    """A Mac compiles what is only type-checked here."""
+    """Type-checks the code for Apple's systems, which only a Mac can compile."""
     if platform.system() != "Linux":
         return []
     return [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
 
 
 def optimist():
-    """Where the command is once it has been built."""
+    """The path of the command after its build."""
     return os.environ.get("OPTIMIST", optimist_in("debug"))
 
 

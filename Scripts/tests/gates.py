@@ -61,9 +61,9 @@ def rules_are_short():
 def each_number_is_a_rule():
     """A rule number in a test's name, a comment or a document must exist."""
     tests = found.tests_in("A.swift", SWIFT)
-    assert "A.swift: W2 is no rule" in check(tests + [found.Test("A.swift", "W1 W2 a write")])[0]
+    assert "A.swift: W2 is not a rule" in check(tests + [found.Test("A.swift", "W1 W2 a write")])[0]
     for file, text in {"B.swift": "let a = 1  // See S9.", "b.py": "a = 1  # See S9."}.items():
-        assert f"{file}: S9 is no rule" in check(tests, texts={file: rules.comments(file, text)})[0]
+        assert f"{file}: S9 is not a rule" in check(tests, texts={file: rules.comments(file, text)})[0]
     assert check(tests, texts={"B.swift": rules.comments("B.swift", 'let S9 = "\\u{E9}"  // gRFC A6, W1')}) == []
 
 
