@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// What Apple's app review asks of a library that calls `stat`, or that sends the crashes of an app to its server.
+/// The privacy manifest that Apple requires of a library that calls `stat` or sends crash reports.
 let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
 
 let package = Package(
@@ -32,7 +32,7 @@ let package = Package(
     traits: [
         .trait(
             name: "AsyncHTTPClient",
-            description: "The transport recommended on Linux. Off by default: an app for Apple's systems needs no NIO.")
+            description: "The recommended transport on Linux. Off by default, because an app for Apple's systems does not need NIO.")
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -46,9 +46,9 @@ let package = Package(
     targets: [
         .target(name: "OptimistCore", swiftSettings: settings),
         .target(name: "OptimistWire", exclude: ["README.md"], swiftSettings: settings),
-        // OpenSSL, for Linux: Apple's systems have CryptoKit.
+        // OpenSSL, on Linux only. Apple's systems have CryptoKit.
         .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
-        // zlib, for AsyncHTTPClient's transport: URLSession unpacks by itself.
+        // zlib, only for AsyncHTTPClient's transport. URLSession decompresses responses itself.
         .systemLibrary(name: "CLibZ", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "OptimistSession",
@@ -69,7 +69,7 @@ let package = Package(
             ],
             exclude: ["README.md"],
             resources: privacy,
-            // URLSessionTransport is for Apple's systems; here it is tested as far as Linux can.
+            // Compiles URLSessionTransport on Linux as well, so that its tests run there as far as possible.
             swiftSettings: settings + [
                 .define("CheckURLSessionTransport", .when(platforms: [.linux], configuration: .debug))
             ]),

@@ -14,8 +14,8 @@ let settings: [SwiftSetting] = [
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
-// The client's own tests, through a link: one build compiles client and server, and tests both. The client's package
-// has them too, for work on it alone.
+// The client's tests, through a symbolic link, so that one build compiles and tests client and server. The client's package
+// also has them, for work on the client alone.
 let clientTests: [Target] = [
     .target(
         name: "ChildProcess", dependencies: client("OptimistCore"), path: "Tests/Client/ChildProcess",
@@ -195,7 +195,7 @@ let package = Package(
             exclude: ["README.md"],
             resources: [.copy("GeoNames"), .copy("Web")],
             swiftSettings: settings),
-        // Not named like its product: `optimist` and the module `Optimist` are one file name on a Mac's disk.
+        // Not named after its product, because `optimist` and the module `Optimist` are the same file name on a Mac.
         .executableTarget(
             name: "OptimistCommandLine",
             dependencies: [
@@ -219,7 +219,7 @@ let package = Package(
             ],
             path: "Sources/optimist",
             swiftSettings: settings),
-        // The template of a program that embeds the server. It is compiled and not linked.
+        // The template of a program that embeds the server, only compiled here.
         .target(
             name: "AppRules", dependencies: [.product(name: "OptimistWire", package: "optimist")],
             path: "Template/Sources/AppRules", swiftSettings: settings),
@@ -301,7 +301,7 @@ let package = Package(
                 .product(name: "OptimistTesting", package: "optimist"),
             ],
             resources: [.copy("Seeds")], swiftSettings: settings),
-        // Here and not beside the session's other tests, since this package has the trait AsyncHTTPClient on.
+        // Separate from the session's other tests, because only this package enables the trait AsyncHTTPClient.
         .testTarget(
             name: "OptimistTransportTests",
             dependencies: [

@@ -37,7 +37,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
             client = OptimistClient(
                 "planner", server: "https://api.example.org", synced: Todo.self, migrate: Todo.migrate)
             background = BackgroundSync("org.example.planner.sync", client: client)
-            background.register()  // The system wants to know before the app has finished launching.
+            background.register()  // Must be called before the app has finished launching.
         }
 
         var body: some Scene {
@@ -48,7 +48,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 #endif
 
-/// Sends and receives once: in a task of your own, a command or a test.
+/// Sends and receives once, for example in a background task, a command or a test.
 func syncOnce(_ engine: SyncEngine) async throws -> Bool {
     let outcome = try await engine.syncOnce(timeout: .seconds(25))
     print(outcome)  // "The server cannot be reached. Pending: 3. Rejected: 0."

@@ -22,14 +22,14 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// This build has an SQLite that cannot encrypt.
+/// The SQLite of this build cannot encrypt.
 struct CannotEncrypt: Error {}
 
-/// A store whose file is encrypted with a key of 32 bytes.
+/// A store whose file is encrypted with a 32-byte key.
 func openEncrypted(at url: URL, key: @escaping @Sendable () throws -> Data) throws -> Store {
     var configuration = Configuration()
     configuration.prepareDatabase { db in
-        // An SQLite without SQLCipher ignores a key, and would write a file that anyone can read.
+        // SQLite without SQLCipher ignores the key and would write a plaintext file.
         guard try String.fetchOne(db, sql: "PRAGMA cipher_version") != nil else { throw CannotEncrypt() }
         let digits = try key().map { String(format: "%02x", $0) }.joined()
         try db.execute(sql: "PRAGMA key = \"x'\(digits)'\"")
@@ -37,7 +37,7 @@ func openEncrypted(at url: URL, key: @escaping @Sendable () throws -> Data) thro
     return try Store(at: url, synced: [Todo.self], configuration: configuration, migrate: Todo.migrate)
 }
 
-/// A store whose file cannot be read until the device was unlocked once since it started.
+/// A store whose file is unreadable until the first unlock after the device starts.
 func openProtected(at url: URL) throws -> Store {
     try Store(at: url, synced: [Todo.self], protection: .afterFirstUnlock, migrate: Todo.migrate)
 }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The code of the articles on conflicts, accounts, schema changes and the rows that devices begin with, in Sources/Optimist/Optimist.docc.
+// The code of the articles on conflicts, accounts, schema changes and initial rows, in Sources/Optimist/Optimist.docc.
 
 import Foundation
 import GRDB
@@ -52,7 +52,7 @@ func like(_ id: UUID, in store: Store) async throws {
 
 func restoreDeleted(in store: Store) async throws {
     for conflict in try await store.conflicts() where conflict.reason == .deleted {
-        // A write like any other: it is pending, and it is sent.
+        // This is an ordinary write: it is pending until it is sent.
         try await store.restore(conflict)
     }
 }
@@ -62,7 +62,7 @@ func openFor(
 ) async throws -> Store {
     let files = AccountFiles(at: folder)
     var store = try Store(at: files.unclaimed, synced: [Todo.self], migrate: migrate)
-    // After the sign-in: the file must be closed when it is given to the account.
+    // After the sign-in. The file must be closed before the account claims it.
     try await store.close()
     try files.claim(for: account.id, on: server)
     store = try Store(

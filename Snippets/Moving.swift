@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// What an app does once when it comes from another library.
+// The one-time import of an app that used another library.
 
 import Foundation
 import GRDB
@@ -18,12 +18,12 @@ struct FormerTodo {
     var isDone: Bool
 }
 
-/// The to-dos of the former library, copied once.
+/// Copies the to-dos of the former library, once.
 func copy(_ former: [FormerTodo], in migrator: inout DatabaseMigrator) {
     migrator.registerMigration("from the former library") { db in
         for todo in former {
-            // The former id names the same row on each device of the user.
-            // So two devices that copy make one row.
+            // The former id is the same on each device of the user,
+            // so copies from two devices become one row.
             try Todo(id: todo.id, content: todo.text, done: todo.isDone).insert(db)
         }
     }

@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import Optimist
 
-/// How urgent a chore is. A newer app may know more words: each is kept, shown as it is, and written back unchanged.
+/// The urgency of a chore. A newer app may add words, which this app shows and writes back unchanged.
 struct Urgency: RawRepresentable, Codable, Hashable, Sendable, DatabaseValueConvertible {
     var rawValue: String
 
@@ -24,11 +24,11 @@ func label(_ urgency: Urgency) -> String {
     switch urgency {
     case .low: "Can wait"
     case .high: "Urgent"
-    default: urgency.rawValue  // A word of a newer app.
+    default: urgency.rawValue  // A word that a newer app added.
     }
 }
 
-/// What a screen does with a query that fails all the same.
+/// Shows a query on a screen, including its failures.
 func show(
     _ chores: QueryStates<[Chore]>, on screen: @MainActor ([Chore], _ problem: (any Error)?) -> Void
 ) async {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// A feed of photos: pages, and a picture for each photo that is near the screen.
+// A feed of photos in pages, with pictures for the photos near the screen.
 
 import Foundation
 import OptimistLoading
@@ -8,7 +8,7 @@ import OptimistLoading
 struct Photo: Identifiable, Codable, Equatable, Sendable {
     let id: UUID
     let url: URL
-    /// The size of its place, which is there before the picture is.
+    /// The size of the photo, known before its picture is loaded.
     let width: Int
     let height: Int
 }

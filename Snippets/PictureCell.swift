@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// A cell that shows a picture: what is in memory at once, the rest when it comes.
+// A cell that shows a cached picture immediately, and other pictures when they arrive.
 
 import Foundation
 import OptimistLoading
@@ -16,13 +16,13 @@ final class PictureCell {
         picture = pictures.cached(url)
         ticket = pictures.subscribe(url) { [weak self] event in
             guard case .value(let picture, _) = event else { return }
-            // By the time of this hop the cell may show another.
+            // The cell may show another picture by the time this runs.
             Task { @MainActor in if self?.url == url { self?.picture = picture } }
         }
     }
 }
 
-/// Pictures near the screen are fetched ahead.
+/// Prefetches the pictures near the screen.
 struct PictureWindow {
     let window: PrefetchWindow<URL, Data>
 
@@ -33,8 +33,7 @@ struct PictureWindow {
     }
 }
 
-/// What a loader has done goes to the app's metrics as often as it likes: here, to anything that takes names and
-/// numbers.
+/// Reports the counts of a loader to the app's metrics.
 func report(_ counts: LoaderCounts, to gauge: (_ name: String, _ value: Int) -> Void) {
     gauge("pictures.memory_hits", counts.memoryHits)
     gauge("pictures.fetches", counts.fetches)

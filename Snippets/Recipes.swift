@@ -13,7 +13,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     var done = false
 }
 
-/// One file for the app and its extensions: in the container of their group.
+/// Opens the file that the app and its extensions share, in the container of their app group.
 func openStore(in container: URL) throws -> Store {
     try Store(at: container.appending(path: "planner.sqlite"), synced: [Todo.self]) { migrator in
         migrator.registerMigration("todo") { db in
@@ -32,21 +32,21 @@ func openStore(in container: URL) throws -> Store {
     }
 }
 
-/// A widget's timeline: a read, and no engine.
+/// The to-dos of a widget's timeline. A widget only reads, and does not run an engine.
 func openTodos(in container: URL) async throws -> [Todo] {
     try await openStore(in: container).read { db in
         try Todo.filter(Column("done") == false).fetchAll(db)
     }
 }
 
-/// What an App Intent performs. The app, or the next launch, sends it.
+/// The action of an App Intent. The app sends the change, now or after its next launch.
 func tickOff(_ id: UUID, in container: URL) async throws {
     try await openStore(in: container).write { db in
         try db.execute(sql: "UPDATE todo SET done = 1 WHERE id = ?", arguments: [id])
     }
 }
 
-/// The to-dos with these words, now and after each change on any device.
+/// The to-dos that contain these words, now and after each change on any device.
 func search(_ words: String, in store: Store) -> QueryStates<[Todo]> {
     store.observe { db in
         guard let pattern = FTS5Pattern(matchingAllPrefixesIn: words) else { return [] }

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The first example of the README as a program. Scripts/test compiles it, and plays it on two devices.
+// The program of "Getting started". Scripts/test compiles it and runs it on two devices.
 
 import PackageDescription
 

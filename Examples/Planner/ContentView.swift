@@ -5,7 +5,7 @@ import OptimistSession
 import OptimistUI
 import SwiftUI
 
-/// The to-dos, which need no account, and a way to sign in while sync waits for that.
+/// The to-dos, which do not require an account, and a sign-in form if sync needs one.
 struct ContentView: View {
     let client: OptimistClient
     @Sync private var sync
@@ -40,7 +40,7 @@ struct SignInView: View {
         }
     }
 
-    /// The engine notices the new session and begins to sync.
+    /// The engine notices the sign-in and begins to sync.
     private func signIn() {
         Task {
             do { try await session.signIn(email: email, password: password) } catch { message = "\(error)" }

@@ -49,7 +49,7 @@ struct TodoRow: View {
         Toggle(todo.title, isOn: Binding(get: { todo.done }, set: { check($0) })).syncBadge(of: todo)
     }
 
-    /// The row shows the new state as soon as it is written. If that fails, for example on a full disk, the row stays as it was.
+    /// The list shows the new state after the write. If the write fails, for example on a full disk, the old state remains.
     private func check(_ isDone: Bool) {
         var changed = todo
         changed.done = isDone

@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// A template: a server of your own with the app's checks. Copy this folder, rename the modules, and let `package(path:)`
-// lead to your copy of Optimist. Documentation/Rules.md says what the checks and hooks may do.
+// A template for your own server with the app's checks. Copy this folder, rename the modules, and point `package(path:)`
+// at your copy of Optimist. Documentation/Rules.md describes the checks and hooks.
 
 import PackageDescription
 
 let package = Package(
     name: "app-server",
     platforms: [.macOS(.v15)],
-    // The app depends on this product, so that both sides decide alike.
+    // The app also depends on this product, so that both sides run the same checks.
     products: [.library(name: "AppRules", targets: ["AppRules"])],
     dependencies: [
         .package(name: "optimist", path: "../.."),

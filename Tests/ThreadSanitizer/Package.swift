@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// Scripts/sanitize copies this beside the sources that it checks.
+// Scripts/sanitize copies this file next to the sources that it checks.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),

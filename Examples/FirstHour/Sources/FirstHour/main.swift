@@ -27,7 +27,7 @@ let session = Session(
     server: URL(string: "http://localhost:8090")!, credentials: .file(at: URL(filePath: "keys")))
 let sync = SyncEngine(store: store, session: session)
 
-// With the words `sign-up EMAIL PASSWORD` or `sign-in EMAIL PASSWORD`, needed once on each device.
+// Each device signs in once, with the arguments `sign-up EMAIL PASSWORD` or `sign-in EMAIL PASSWORD`.
 let words = CommandLine.arguments.dropFirst()
 if words.count == 3, let email = words.dropFirst().first, let password = words.last {
     if words.first == "sign-up" {
@@ -37,12 +37,12 @@ if words.count == 3, let email = words.dropFirst().first, let password = words.l
     }
 }
 
-Task { await sync.run() }  // Sends and receives, whenever there is a network and a signed-in user.
+Task { await sync.run() }  // Sends and receives while there is a network and a signed-in user.
 
-// Returns when the row is durable here. It is on every screen now, and is sent when that is possible.
+// Returns when the row is durable on this device. Every screen shows it now, and the engine sends it when it can.
 try await store.write { db in try Todo(content: "Buy tickets").insert(db) }
 
-// Now, and after each commit that changes them.
+// Yields the to-dos now, and after each commit that changes them.
 for await state in store.observe({ db in try Todo.fetchAll(db) }) {
     print(try state.get().map(\.content))
 }

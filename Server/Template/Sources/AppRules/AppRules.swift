@@ -2,7 +2,7 @@
 
 public import OptimistWire
 
-/// The app's checks of its rows. The app gives them to `Store(at:synced:rowValidation:migrate:)`, and the server to
+/// The app's checks of its rows. The app passes them to `Store(at:synced:rowValidation:migrate:)`, and the server to
 /// `ServerConfiguration`.
 public let appRules = RowValidation([
     "task": { row in

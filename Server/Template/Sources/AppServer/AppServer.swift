@@ -11,8 +11,8 @@ import UnixSignals
 
 /// A server with the app's checks: `AppServer SCHEMA DIRECTORY [PORT]`.
 ///
-/// `optimist schema` writes the schema from the app's database. The commands `optimist account`, `backup`, `restore` and `check`
-/// work on the directory as on any server's.
+/// `optimist schema` writes the schema from the app's database. The commands `optimist account`, `backup`, `restore`
+/// and `check` work with this directory as with any server's.
 @main
 struct AppServer {
     static func main() async throws {
@@ -38,14 +38,14 @@ struct AppServer {
     ) -> ServerConfiguration {
         ServerConfiguration(
             port: port, storage: .directory(directory), schema: schema,
-            // What a row may be: the same checks as on the devices.
+            // The same checks of rows as on the devices.
             rowValidation: appRules,
-            // What only the server knows, such as a quota. It may refuse or amend what is about to be stored.
+            // Checks that only the server can make, such as a quota. They may refuse or amend a row.
             hook: GroupHook { group in
                 group.rows.filter { $0.key.type == "task" && $0.after?["title"] == "" }
                     .map { RowAmendment($0.key, ["title": "Untitled"]) }
             },
-            // What follows from a change, such as a mail. Each transaction comes at least once.
+            // Effects of a change, such as a mail. Each transaction is delivered at least once.
             didApply: { transaction in
                 logger.debug("Stored", metadata: ["account": "\(transaction.account)", "seq": "\(transaction.seq)"])
             }, logger: logger)

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Optimist
 
-/// An ordinary GRDB record, whose table is kept in step with the server.
+/// An ordinary GRDB record. Its table syncs with the server.
 struct Todo: Codable, Identifiable, SyncedRecord {
     var id = UUID()
     var title: String
