@@ -32,7 +32,7 @@ class Cluster(Postgres):
         self.secret.write_text(subprocess.run([OPTIMIST, "secret"], capture_output=True, text=True, check=True).stdout)
 
     def pgbench(self, connections, seconds):
-        """Upserts rows like those of a push, one per transaction. Returns transactions per second."""
+        """Upserts rows as a push does, one per transaction. Returns transactions per second."""
         self.run("psql", self.url, "-qc", """
             CREATE TABLE IF NOT EXISTS bench (account_id text, type text, id text, generation bigint, seq bigint,
             ordinal bigint, born_seq bigint, content text, hidden text, PRIMARY KEY (account_id, type, id))""")

@@ -31,7 +31,7 @@ DELETES = re.compile(r"\btable\??\s*\.\s*delete\s*\(")
 FITS = re.compile(r"(?<!func )\bdb\s*\.\s*attempt\s*\(\s*deferring\s*:|\bVacancy\s*\(\s*of\s*:")
 DECLARES_FITTING = re.compile(r"\bfunc attempt\(deferring\b")
 
-# The share by which a ceiling for lines or symbols exceeds the present number: enough for a fix and its test.
+# A ceiling for lines or symbols exceeds the present number by this share: enough for a fix and its test.
 ROOM = 0.01
 
 

@@ -38,7 +38,7 @@ class Turn:
 
 NOT_THE_SUBJECT_FIRST = (
     Turn("fronted “Of …”",
-         START + r"of (?!course\b)\w+|, of (?:an?|the|each|those|which)\b",
+         START + r"of (?!course\b)\w+|, of (?:an?|each|those|which)\b",
          "Begin with the subject: “If the remote does not answer …”.",
          "Of a remote that does not answer, the id serves."),
     Turn("“Nothing …” as a subject",
@@ -54,7 +54,8 @@ NOT_THE_SUBJECT_FIRST = (
 NO_NOUN = (
     Turn("“what …” for a thing",
          r"\bwhat (?:is|are|was|were|has|have|had|it|the|an?|others?|this|that|they|each|one|another|can|cannot|may|"
-         r"must|will|came|comes|goes|stands|changed|belongs|remains|waits|of|users?|apps?|devices?|servers?)\b(?![^.]*\?)",
+         r"must|will|came|comes|goes|stands|changed|belongs|remains|waits|of|users?|apps?|devices?|servers?)\b"
+         r"(?![^.]*\?)",
          "Name the thing: “the values that the server omits”, “the deleted rows”.",
          "What is not sent may be anything."),
     Turn("“those that”",
@@ -82,7 +83,7 @@ NO_NOUN = (
          "Repeat the noun.",
          "It waits for the latter."),
     Turn("“of the server's”",
-         r"\bof (?:the|an?|this|another|each|every) \w+['’]s"
+         r"(?<!ahead )(?<!because )\bof (?:the|an?|this|another|each|every) \w+['’]s"
          rf"(?=[.,;:)]|$| (?:{BE}|{HAVE}|{PREPOSITION}|and|or|that|may|must)\b)|"
          r"\bof (?:ours|theirs|hers|one's)\b",
          "“received from the server”, “the server's rows”.",
@@ -143,7 +144,8 @@ MACHINES_AS_PEOPLE = (
 
 TWO_CLAUSES_IN_ONE = (
     Turn("“by which”, “of whom”",
-         rf"\b(?!in which|to which){PREPOSITION} (?:which|whom|whose)\b",
+         rf"(?<!most )(?<!some )(?<!each )(?<!all )(?<!both )\b(?!in which|to which){PREPOSITION} "
+         r"(?:which|whom|whose)\b(?! one)",
          "Make two sentences, or say “where” or “when”.",
          "A row of which only the id is known."),
     Turn("a second “which”",

@@ -2,8 +2,8 @@
 """Counts the turns of phrase in turns.py: in comments and documents by folder, in the names of tests, in the texts of
 errors and in the subjects of commits.
 
-Scripts/voice.json notes the turns and words of each part. A part may have one turn more than noted, and all parts
-together at most TOTAL in 1,000 words.
+Scripts/voice.json notes the turns and words of each part. A part may have one turn more than noted. The same limit holds
+for all parts together, or TOTAL turns in 1,000 words if that is more.
 """
 
 import re
@@ -84,9 +84,10 @@ def problems(counts, noted):
                    f"Scripts/tidy --turns '{name}' shows them, and what to write instead.")
         elif before and found.turns < before.turns - 1 and found.rate <= before.rate:
             yield f"{name}: {found.turns} turns, fewer than {before.turns}. Scripts/tidy --lower notes that."
-    most = max(TOTAL, total(noted).rate)
-    if total(counts).rate > most:
-        yield f"all parts: {total(counts).rate} turns in 1,000 words; at most {most}."
+    found = total(counts)
+    most = max(limit(found, total(noted)), int(TOTAL * found.words / 1000))
+    if found.turns > most:
+        yield f"all parts: {found.turns} turns in {found.words} words; at most {most}."
 
 
 def lowered(counts, noted):

@@ -87,7 +87,7 @@ class Run:
                 continue
             busy = running + begun
             is_free = not busy if stage.alone else stage.niceness or sum(not other.niceness for other in busy) < AT_ONCE
-            # No stage overtakes one that must run alone, which could otherwise wait forever.
+            # No stage may overtake a stage that must run alone, which could otherwise wait forever.
             if not is_free or any(need not in self.ended for need in stage.needs):
                 break
             self.waiting.remove(stage)

@@ -59,7 +59,7 @@ class Stage:
     environment: dict[str, str] = field(default_factory=dict)
     # Seconds. Only ends a stage that hangs: no stage takes half as long.
     patience: float | None = 60 * 60
-    # The latest second of the run at which it may begin. It is skipped after that.
+    # If it cannot begin within this many seconds of the run, it is skipped.
     latest: float | None = None
 
 

@@ -167,7 +167,7 @@ def compares_the_tutorial():
 
 @claims
 def finds_turns():
-    """Each turn is found in its example, and plain sentences have none."""
+    """Each turn is found in its example, and no turn in plain sentences."""
     for turn in turns.TURNS:
         assert turn in [found for found, _ in turns.turns_in(turn.example)], turn
     for plain in (
@@ -243,7 +243,7 @@ def limits_what_is_new():
     assert list(voice.problems(large | few, large)) == [] and voice.lowered(large | few, large) == large | few
     (problem,) = voice.problems(large | many, large)
     assert "at most 7" in problem and voice.lowered(large | many, large) == large, problem
-    assert list(voice.problems(few, {})) == ["all parts: 7.0 turns in 1,000 words; at most 4."]
+    assert list(voice.problems(few, {})) == ["all parts: 7 turns in 1000 words; at most 4."]
     assert list(voice.problems(few, few)) == [] and voice.lowered({voice.SUBJECTS: voice.Count(9)}, {}) == {}
 
 
