@@ -27,7 +27,6 @@ def identifiers(sources):
 
 
 def glossary_problems(architecture, sources):
-    """The problems of the glossary, as sentences."""
     words = glossary(architecture)
     if not 0 < len(words) < GLOSSARY_WORDS:
         yield (f"Documentation/ARCHITECTURE.md: the glossary has {len(words)} words; at most {GLOSSARY_WORDS - 1}. "

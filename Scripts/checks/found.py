@@ -57,13 +57,11 @@ def subjects(after, root=ROOT):
 
 
 def tests_in(file, text):
-    """The tests in the text of one file."""
     if file.endswith(".swift"):
         return [Test(file, quoted or plain) for quoted, plain in SWIFT_TEST.findall(text)]
     return [Test(file, " ".join(claim.split()), function) for function, claim in PYTHON_TEST.findall(text)]
 
 
 def all_tests(root=ROOT):
-    """Every test of the project."""
     names = [name for name in files(".swift", ".py", root=root) if name.startswith(TEST_FOLDERS)]
     return [test for name in names for test in tests_in(name, (root / name).read_text())]

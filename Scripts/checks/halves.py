@@ -33,7 +33,6 @@ class Hit:
 
 
 def hit(file, code, source, index):
-    """The hit at a place of a file, with its line."""
     line = code.line(index)
     return Hit(file, line, source[file].splitlines()[line - 1].strip())
 
@@ -122,13 +121,10 @@ def is_in_assigned_tuple(code, start, at):
 
 
 def is_declaration(code, start):
-    """Whether the name at `start` is declared there."""
     return re.search(r"\b(?:let|var|case|func)\s+$", code.text[max(start - 20, 0) : start]) is not None
 
 
 class Search:
-    """Looks for changes of a half in one file."""
-
     def __init__(self, half, code, changing):
         self.half, self.code, self.changing = half, code, changing
         self.locals = list(locals_of(half, code))
@@ -192,7 +188,6 @@ class Search:
         return lines.values()
 
     def names(self, wanted):
-        """The matches of some names in the code."""
         pattern = "|".join(map(re.escape, sorted(wanted - KEYWORDS)))
         return re.finditer(rf"(?<![\w$])(?:{pattern})(?!\w)", self.code.text) if pattern else ()
 

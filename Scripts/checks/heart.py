@@ -77,7 +77,6 @@ class Result:
 
 
 def lines(texts):
-    """The number of lines of some texts."""
     return sum(text.count("\n") for text in texts)
 
 
@@ -100,7 +99,6 @@ def declared(code):
 
 
 def count_halves(result, codes, sources):
-    """Counts the changes of the two halves of a row outside their files."""
     ours = (halves.MUTATING.findall(text) for name, text in sources.items() if "Sources/" in name)
     changing = halves.CHANGING.union(*ours)
     for key, name in (("word", WORD), ("edit", EDIT)):
@@ -154,7 +152,6 @@ def count_pairs(result, codes):
 
 
 def count_sizes(result, sources, interfaces):
-    """Counts the lines of the heart, the sources and the tests, and the public symbols."""
     folders = {}
     for file, text in client(sources).items():
         folders[folder(file)] = folders.get(folder(file), 0) + lines([text])
@@ -185,7 +182,6 @@ def count(sources, interfaces):
 
 
 def table(result):
-    """The table of measures, as lines."""
     yield "| measure | now | goal |"
     yield "|---|---:|---:|"
     for measure in MEASURES:

@@ -36,7 +36,6 @@ def paragraphs(lines):
 
 
 def swift_prose(text):
-    """The comments of a Swift file, as paragraphs."""
     lines, last, source = [], None, text.split("\n")
     for line, comment in swift_text.split(text)[1]:
         if last is None or line != last + 1 or not source[line - 1].lstrip().startswith("/"):
@@ -49,7 +48,6 @@ def swift_prose(text):
 
 
 def python_prose(text):
-    """The comments and docstrings of a Python file, as paragraphs."""
     lines, last = [], None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not token.string.startswith("#!"):

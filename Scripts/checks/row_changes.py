@@ -27,7 +27,6 @@ class Declarations:
                 self.functions.setdefault(owner.name, []).append(((match["name"], match["name"], kind),))
 
     def argument(self, callee, label, position):
-        """The types that an argument of a call may have."""
         for parameters in self.functions.get(callee, ()):
             for place, (wanted, _, kind) in enumerate(parameters):
                 if wanted == label or (label is None and wanted == "_" and place == position):
@@ -49,8 +48,6 @@ def cases(name, codes):
 
 
 class Places:
-    """Looks for values of an enum in one file."""
-
     def __init__(self, name, found, code, declarations):
         self.name, self.cases, self.code, self.declarations = name, found, code, declarations
 
@@ -86,7 +83,6 @@ class Places:
             or re.match(r"\s*[=!~]=\s", text[end : end + 40]) is not None
 
     def _is_pattern(self, start):
-        """Whether a place is in the pattern of a `case`."""
         while True:
             at, prefix = self.code.statement(start)
             if re.search(r"\bcase\b[^:=]*$", prefix):

@@ -52,7 +52,6 @@ def written(rules, tests):
 
 
 def comments(file, text):
-    """The comments of a source file."""
     if file.endswith(".py"):
         return "\n".join(a or b for a, b in PYTHON_COMMENT.findall(text))
     return "\n".join(SWIFT_COMMENT.findall(text))

@@ -22,7 +22,6 @@ DECLARATION = re.compile(
 
 
 def closing(code, start):
-    """The index of the bracket that closes the one at `start`."""
     depth = 0
     for mark in re.compile(r"[(){}\[\]]").finditer(code, start):
         depth += 1 if mark[0] in "({[" else -1
@@ -44,7 +43,6 @@ def body(code, start):
 
 
 def swift_functions(text):
-    """The functions of a Swift file, each as its name, first line and number of lines."""
     code, _ = swift_text.split(text)
     for match in FUNCTION.finditer(code):
         opening = body(code, match.end())
@@ -54,16 +52,16 @@ def swift_functions(text):
 
 
 def python_functions(text):
-    """The functions of a Python file, each as its name, first line and number of lines."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name, node.lineno, node.end_lineno - node.lineno + 1
 
 
 def functions(file, text):
-    """The functions of a Swift or Python file. Empty for other files. A name without an ending is a Python program."""
+    """The functions of a Swift or Python file, each as its name, first line and number of lines."""
     if file.endswith(".swift"):
         return swift_functions(text)
+    # The Python programs in Scripts have no suffix.
     return python_functions(text) if PurePath(file).suffix in ("", ".py") else ()
 
 

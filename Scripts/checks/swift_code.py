@@ -34,7 +34,6 @@ class Scope:
     result: str = ""
 
     def holds(self, index):
-        """Whether a place is in the body."""
         return self.opening < index < self.end
 
 
@@ -66,7 +65,6 @@ class Code:
                 self.partner[opening], self.partner[mark.start()] = mark.start(), opening
 
     def line(self, index):
-        """The number of the line of a place."""
         return bisect_right(self._lines, index - 1) + 1
 
     @cached_property

@@ -19,8 +19,6 @@ BUILD = SERVER / ".build"
 
 
 class Symbol:
-    """A public declaration of a library."""
-
     def __init__(self, graph, relations):
         self.id = graph["identifier"]["precise"]
         self.path = ".".join(graph["pathComponents"])
@@ -140,7 +138,6 @@ def build_flags():
 
 
 def library_names(package):
-    """The names of a package's library targets."""
     products = json.loads(run("swift", "package", "--ignore-lock", "dump-package", folder=package))["products"]
     return [target for product in products if "library" in product["type"] for target in product["targets"]]
 

@@ -44,8 +44,6 @@ def parts(texts, tests, subjects):
 
 @dataclass(frozen=True)
 class Count:
-    """The words of a part, and the turns in them."""
-
     words: int = 0
     turns: int = 0
 
@@ -56,7 +54,6 @@ class Count:
 
 
 def count(parts):
-    """The count of each part."""
     return {
         name: Count(sum(len(re.findall(r"[^\W\d_]+", paragraph)) for _, paragraph in paragraphs),
                     sum(len(turns_in(paragraph)) for _, paragraph in paragraphs))
@@ -65,7 +62,6 @@ def count(parts):
 
 
 def total(counts):
-    """The count of all parts together."""
     return Count(sum(one.words for one in counts.values()), sum(one.turns for one in counts.values()))
 
 

@@ -60,7 +60,6 @@ class Postgres:
 
     @property
     def url(self):
-        """The URL of its database."""
         return f"postgres:///optimist?host={self.folder}&user=optimist"
 
     def __enter__(self):

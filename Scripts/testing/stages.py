@@ -43,11 +43,9 @@ class Stage:
     name: str
     command: list[str]
     counts: object = count.whole
-    # The names of stages that must pass first.
     needs: list[str] = field(default_factory=list)
     # Whether no other stage may run at the same time, because this one keeps every core busy or changes shared files.
     alone: bool = False
-    # Whether it builds with SwiftPM.
     builds: bool = False
     # The niceness, at most 19. Positive for a stage that computes all the time: it yields to the stages that mostly wait,
     # and does not count against their limit.
