@@ -32,7 +32,7 @@ let package = Package(
     traits: [
         .trait(
             name: "AsyncHTTPClient",
-            description: "The recommended transport on Linux. Off by default, because an app for Apple's systems does not need NIO.")
+            description: "The recommended transport on Linux. Off by default: apps on Apple's systems do not need NIO.")
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
