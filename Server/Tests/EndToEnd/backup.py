@@ -117,7 +117,7 @@ def damage(folder):
     assert status == 1, said
     for sentence in "later than its account's last write", "An index names a row", "cannot be read":
         assert sentence in said, said
-    assert "not sound" in fails("backup", folder / "after", "--data", folder / "damaged")
+    assert "failed its check" in fails("backup", folder / "after", "--data", folder / "damaged")
     assert not (folder / "after").exists()
     copy = folder / "before" / "optimist.sqlite"
     with open(copy, "r+b") as bytes_of:

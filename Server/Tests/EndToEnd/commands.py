@@ -88,7 +88,7 @@ def newer_version(folder):
         database.execute("INSERT INTO optimist_meta VALUES ('version', 999)")
     before = content(folder)
     for command in ("inspect", "schema"):
-        fails(command, file, saying=["newer version", "999", "update"])
+        fails(command, file, saying=["newer version", "999", "Update"])
     assert content(folder) == before
 
 
@@ -134,8 +134,8 @@ def a_port_taken(folder):
     with Program("serve", "--port", "0", "--data", folder / "first") as first:
         address = first.find(r"(http://127\.0\.0\.1:\d+)")
         port = address.rpartition(":")[2]
-        fails("serve", "--port", port, "--data", folder / "second", saying=[port, "taken", "--port"])
-        fails("lab", "--port", port, "--data", folder / "second-lab", saying=[port, "taken", "--port"])
+        fails("serve", "--port", port, "--data", folder / "second", saying=[port, "Another program", "--port"])
+        fails("lab", "--port", port, "--data", folder / "second-lab", saying=[port, "Another program", "--port"])
         assert get(address, "/healthz")[0] == 200 and first.is_running
 
 

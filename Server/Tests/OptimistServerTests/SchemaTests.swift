@@ -25,7 +25,7 @@ struct SchemaTests {
     func `what the server cannot do yet is refused by name`(columns: String, place: String) {
         let refusal = refusal(schema(columns))
         #expect(refusal?.code == .schemaConflict)
-        #expect(refusal?.message.hasPrefix("\(place) asks for") == true, "\(String(describing: refusal))")
+        #expect(refusal?.message.hasPrefix("\(place) uses") == true, "\(String(describing: refusal))")
     }
 
     @Test(arguments: [
@@ -51,12 +51,12 @@ struct SchemaTests {
         #expect(lines.first == "The schema has 5 faults:")
         #expect(lines.contains { $0.contains("\"colour\"") } && lines.contains { $0.contains("a.b needs") }, "\(lines)")
         let servable = refusal(#"{"id":"x","types":{"A":{"b":{"type":"blob"}},"a":{"c":{"type":"string"}}}}"#)
-        #expect(servable?.message.hasPrefix("The schema has 2 faults:\n  A.b asks for") == true)
+        #expect(servable?.message.hasPrefix("The schema has 2 faults:\n  A.b uses") == true)
     }
 
     @Test(arguments: [
         (#"{"id":"x","types":{"A":{"b":{"ty"#, "after 32 bytes. It seems to be cut off."), ("", "The file is empty."),
-        ("{\n\"id\": x}", "from line 2 on"), (#"{"id":"x","id":"y"}"#, "the member \"id\" twice"),
+        ("{\n\"id\": x}", "in line 2"), (#"{"id":"x","id":"y"}"#, "the member \"id\" twice"),
     ])
     func `a file that is no JSON is refused by where it ends to be one`(text: String, words: String) {
         #expect(refusal(text)?.message.contains(words) == true, "\(String(describing: refusal(text)))")

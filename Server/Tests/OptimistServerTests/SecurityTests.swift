@@ -167,7 +167,7 @@ struct SecurityTests {
         // An address for documentation: no machine has it, so nothing is listened to.
         let server = try await site.open { ($0.logger, $0.host) = (book.logger, "192.0.2.1") }
         await #expect(throws: (any Error).self) { try await server.run() }
-        let warnings = book.lines.filter { $0.message.contains("no TLS") }
+        let warnings = book.lines.filter { $0.message.contains("without TLS") }
         #expect(warnings.count == 1 && warnings.first?.level == .warning)
         for word in ["passwords", "tokens", "row", "--behind-proxy"] {
             #expect(warnings.first?.message.contains(word) == true)

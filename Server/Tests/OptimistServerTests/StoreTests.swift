@@ -133,7 +133,7 @@ struct StoreTests {
         var schema = Schema.planner
         schema.types["todo"]?.columns["place"] = ColumnSchema(.string)
         let same = await #expect(throws: OptimistError.self) { _ = try await site.open(schema: schema) }
-        #expect(same?.code == .schemaConflict && same?.message.contains("Raise its \"version\"") == true)
+        #expect(same?.code == .schemaConflict && same?.message.contains("Increase its \"version\"") == true)
         schema.version = 2
         _ = try await site.open(schema: schema)
         let lower = await #expect(throws: OptimistError.self) { _ = try await site.open() }
