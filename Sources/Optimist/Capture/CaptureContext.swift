@@ -5,21 +5,25 @@ import GRDBSQLite
 import OptimistCore
 import OptimistWire
 
-/// What the triggers of one writing connection ask for: the stamp of the transaction, or that nothing is captured.
+/// The state of one writing connection's transactions, for the SQL functions that the capture triggers call.
 ///
-/// Used only on the thread that holds the write lock, except for the id that the next transaction will count under.
+/// Invariant: every row that a transaction marks gets the transaction's one stamp, belongs to its group or to a group
+/// joined with it, and counts under the id that was current when the transaction began. Places only increase, and so do
+/// stamps, except after ``restart(at:)``.
+///
+/// Used only on the thread that holds the write lock, except for ``launchOrigin``.
 final class CaptureContext: Sendable {
-    /// The author of the running transaction's changes.
     enum Author: Sendable {
+        /// Changes by the user are captured; changes by the server are not.
         case user, server
-        /// The user's rows that were written while there were no triggers. None is refused.
+        /// Captures the user's rows from while no triggers were installed. Never refuses them.
         case past
     }
 
     private struct State {
         var clock: HybridClock
         var launchOrigin: String?
-        /// The launch's id when the running transaction began. Nil: the device's id.
+        /// The value of `launchOrigin` when the running transaction began.
         var origin: String?
         var author = Author.user
         var stamp: Stamp?
@@ -36,11 +40,9 @@ final class CaptureContext: Sendable {
 
     init(clock: HybridClock) { state = Mutex(State(clock: clock)) }
 
-    /// Begins a transaction.
-    ///
     /// - Parameters:
-    ///   - milliseconds: The time of day, for the stamp if one is needed.
-    ///   - collecting: Whether to remember which rows are touched.
+    ///   - milliseconds: The time for the transaction's stamp, in milliseconds since 1970.
+    ///   - collecting: Whether to record ``touched``.
     func begin(as author: Author, milliseconds: Int64, collecting: Bool = false) {
         state.withLock { state in
             state.author = author
@@ -54,7 +56,7 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The stamp of the running transaction. The first call makes it, and later calls return the same stamp.
+    /// The running transaction's stamp, made by the first call.
     func stamp() -> Stamp {
         state.withLock { state in
             if let stamp = state.stamp { return stamp }
@@ -64,13 +66,13 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The stamp that the running or last transaction used, or nil if it changed no synced row.
+    /// Nil if the running transaction has not changed a synced row.
     var usedStamp: Stamp? { state.withLock { $0.stamp } }
 
-    /// The last stamp given or seen.
+    /// The last stamp issued or seen.
     var lastStamp: Stamp { state.withLock { $0.clock.last } }
 
-    /// The rows touched since `begin`, each once, in the order of the first touch.
+    /// The distinct rows touched since `begin`, in the order of the first touch.
     var touched: [RowRef] {
         state.withLock { state in
             var seen: Set<RowRef> = []
@@ -78,12 +80,12 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// Returns the group of a row that the running transaction makes pending or changes again (S2).
+    /// Returns the group for a row that the running transaction makes pending or changes again (S2).
     ///
-    /// The first row decides which group the transaction has: the row's own if the row is already pending, otherwise a new one.
-    /// If the transaction then touches a pending row of another group, the two groups are joined.
+    /// The first row determines the transaction's group: the row's group if it is already pending, otherwise a new one.
+    /// A later row that is pending in another group keeps it, and the two groups are joined.
     ///
-    /// - Parameter present: The group that the row is already in. Nil if the row is not pending.
+    /// - Parameter present: The row's group. Nil if the row is not pending.
     func group(present: Int64?) -> Int64 {
         let stamp = stamp().rawValue
         return state.withLock { state in
@@ -97,7 +99,7 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// Returns the place of a row that becomes unsent, after the places of all rows that became unsent earlier.
+    /// Returns a place for a row that becomes unsent, greater than all earlier places.
     func place() -> Int64 {
         let stamp = stamp().rawValue
         return state.withLock { state in
@@ -106,41 +108,38 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// The group of the running transaction's changes, or nil if it has changed no synced row.
+    /// Nil if the running transaction has not changed a synced row.
     var usedGroup: Int64? { state.withLock { $0.group } }
 
-    /// The groups that the running transaction joined.
     var joins: Set<GroupJoin> { state.withLock { $0.joins } }
 
     /// Makes the next stamp later than this one.
     func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
 
-    /// Makes the next stamp later than every stamp that was given or seen so far, as the file's ceiling says.
+    /// Continues from the file's ceiling, which no stamp issued or seen so far exceeds.
     func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
 
-    /// Restarts the clock after an earlier stamp, because it had run far ahead (M4).
+    /// Sets the clock back to an earlier stamp, because it ran far ahead (M4).
     func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
 
-    /// The id that this launch counts under instead of the device's id: see ``LaunchOrigin``. Nil: the device's id.
+    /// The id that this launch counts under: see ``LaunchOrigin``. Nil: the device's id.
     var launchOrigin: String? { state.withLock { $0.launchOrigin } }
 
-    /// Makes later transactions count under an id. A running transaction keeps the id that it began with. Safe to call from any
-    /// thread.
+    /// Sets ``launchOrigin`` for later transactions. A running transaction keeps its id. Safe to call from any thread.
     func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
 
-    /// Notes that the file already had its edits up to a place when the launch began. Until the server confirms that the file
-    /// did not go back, it may have received any of them (L3).
+    /// Records the last place from before this launch. Until the server confirms that the file was not restored from an
+    /// older copy, it may have received any edit up to that place (L3).
     func inherit(through place: Int64) { state.withLock { $0.unconfirmedPlace = place } }
 
-    /// Notes that what may have been sent of the file's edits is known now.
+    /// Records that the edits' `sent` masks are reliable again: the server has confirmed the file, or the file has a
+    /// new device id.
     func settleInherited() { state.withLock { $0.unconfirmedPlace = 0 } }
 
     fileprivate var unconfirmedPlace: Int64 { state.withLock { $0.unconfirmedPlace } }
 
-    /// The launch's id, if the running transaction counts under it.
     private var origin: String? { state.withLock { $0.origin } }
 
-    /// The last row of the running transaction that was refused.
     var refused: RefusedRow? { state.withLock { $0.refused } }
 
     fileprivate func refuse(_ row: RefusedRow) { state.withLock { $0.refused = row } }
@@ -158,10 +157,9 @@ final class CaptureContext: Sendable {
 }
 
 extension CaptureContext {
-    /// Adds to a connection the SQL functions that the triggers call.
+    /// Registers the SQL functions that the triggers call. The connection retains the context until it closes.
     ///
-    /// Uses SQLite's own interface instead of GRDB's, because a function runs several times for each row written and GRDB boxes
-    /// every argument. The context outlives the connection, because SQLite holds a reference to it until the connection closes.
+    /// Uses SQLite's C interface, because GRDB boxes every argument and the functions run several times for each row.
     ///
     /// > Source: SQLite, "Create Or Redefine SQL Functions".
     func install(on db: Database) throws {
@@ -233,7 +231,7 @@ extension CaptureContext {
 }
 
 extension Database {
-    /// Makes every later stamp of this writing connection later than a stamp that the engine itself gave.
+    /// Makes every later stamp of this writing connection later than a stamp that the engine issued itself.
     func witness(_ stamp: Stamp) throws {
         try cachedStatement(sql: "SELECT optimist_witness(?)").execute(arguments: [stamp.rawValue])
     }

@@ -2,10 +2,12 @@
 
 /// The triggers that add each change of a counter to the device's running totals (M3).
 ///
-/// The app writes ordinary SQL, and the triggers count the difference between the new value and the old one. A life begins
-/// without totals. Until the server has confirmed the file, the totals belong to the launch's own id: see ``LaunchOrigin``.
-/// Each change of a total gets a later stamp than the one before, even if the clock goes back or the total was moved meanwhile,
-/// because the server keeps the later one of two totals under one id.
+/// The app writes ordinary SQL, and the triggers count the difference between the new value and the old one. A life
+/// begins without totals. Until the server has confirmed the file, the totals belong to the launch's id: see
+/// ``LaunchOrigin``.
+///
+/// Every change raises the total's stamp, even if the clock went back or ``LaunchOrigin`` moved the total, because the
+/// server keeps the later of two totals under one id.
 extension CaptureTriggers {
     var counterDefinitions: [(name: String, sql: String)] {
         if layout.counters.isEmpty { return [] }
@@ -66,8 +68,8 @@ extension CaptureTriggers {
         "DELETE FROM optimist_counter WHERE tbl = \(layout.number) AND id = \(row).id;"
     }
 
-    /// Whether a counter has unsent amounts under an id other than the present one. A copy of the file may have sent those to
-    /// the server by now, so a write that takes them back here must be sent too.
+    /// Whether a counter has unsent amounts under an id other than the present one. A copy of the file may have sent
+    /// them, so a write that takes them back must also be sent.
     func hasUnsentOfOtherOrigins(_ column: TableLayout.Column) -> String {
         """
         EXISTS (SELECT 1 FROM optimist_counter c WHERE c.tbl = \(layout.number) AND c.id = NEW.id \
@@ -75,7 +77,7 @@ extension CaptureTriggers {
         """
     }
 
-    /// The number of the id that the connection counts under now.
+    /// The number of the id that the running transaction counts under.
     private var presentOrigin: String {
         """
         coalesce((SELECT number FROM optimist_node WHERE device = optimist_origin()), \

@@ -2,23 +2,24 @@
 
 import GRDB
 
-/// The triggers that mark what a write changed, inside the write's own transaction.
+/// The triggers that record the user's changes to a synced table in `optimist_edit`, in the same transaction.
 ///
-/// Each trigger calls a function that exists only on connections that a ``Store`` opened. Any other writer fails with "no such
-/// function: write_through_Optimist_Store", because its rows would never be sent. SQLite shows only the function's name, so the
-/// name says what to do. While the engine writes, for example when it applies a page, the function returns null and nothing is
-/// marked.
+/// Invariant: a user's change and its entry commit together. The entry lists each changed column until the server
+/// answers, or until the user restores the server's value and no other value may have been sent.
 ///
-/// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are compared;
-/// > `IS NOT` follows the column's collation, so the comparison is forced to be binary.
+/// Each trigger calls a function that exists only on the connections of a ``Store``. Any other writer fails with "no
+/// such function: write_through_Optimist_Store", because its rows would never be sent. SQLite reports only the
+/// function's name, so the name is the remedy. While the engine writes, for example to apply a page, the function
+/// returns null and the triggers record nothing.
+///
+/// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are
+/// > compared. `IS NOT` uses the column's collation, so the comparison is forced to be binary.
 struct CaptureTriggers {
-    /// The function that every trigger calls. If the triggers of a file call it by another name, they are replaced when the
-    /// file is opened.
+    /// The function that every trigger calls. After a renaming, opening a file replaces its triggers.
     static let function = "write_through_Optimist_Store"
 
     let layout: TableLayout
 
-    /// The statements that create a table's triggers, by the triggers' names.
     var definitions: [(name: String, sql: String)] {
         [
             ("optimist_insert_\(layout.name)", insert), ("optimist_update_\(layout.name)", update),
@@ -26,21 +27,21 @@ struct CaptureTriggers {
         ] + counterDefinitions
     }
 
-    /// Creates the triggers that are missing or different. Returns whether there were any.
+    /// Creates the missing triggers and replaces outdated ones. Returns whether there were any.
     ///
-    /// - Parameter present: The statements of the triggers that the file already has, by the triggers' names.
+    /// - Parameter present: The SQL of the file's triggers, by name.
     func install(in db: Database, beside present: [String: String]) throws -> Bool {
         let missing = definitions.filter { present[$0.name] != $0.sql }
         for trigger in missing {
             try db.execute(sql: "DROP TRIGGER IF EXISTS \(trigger.name)")
-            // Without the schema, SQLite would watch a temporary table of the same name instead.
+            // Without `main.`, SQLite would attach the trigger to a temporary table of the same name.
             try db.execute(
                 sql: trigger.sql.replacing("CREATE TRIGGER ", with: "CREATE TRIGGER main.", maxReplacements: 1))
         }
         return !missing.isEmpty
     }
 
-    /// Drops the triggers of every synced table, so that a migration may alter the tables and columns that they name.
+    /// Drops the triggers of all synced tables, so that migrations can alter the tables and columns that they name.
     static func removeAll(in db: Database) throws {
         let names = try String.fetchAll(
             db,
@@ -72,7 +73,7 @@ struct CaptureTriggers {
         """
     }
 
-    /// A changed primary key ends the life of one row and begins the life of another.
+    /// A changed primary key ends one row's life and begins another's.
     private var rename: String {
         """
         CREATE TRIGGER optimist_rename_\(layout.name) AFTER UPDATE OF id ON "\(layout.name)"
@@ -98,21 +99,21 @@ struct CaptureTriggers {
             """
     }
 
-    // MARK: - What they do to optimist_edit
+    // MARK: - The effects on optimist_edit
 
-    /// True if an id differs from the UUID by which the server and the other devices would know the row.
+    /// Whether an id is not a canonical UUID. The server and the other devices would know the row by a different id.
     func isNoUUID(_ row: String) -> String {
         let hex = { String(repeating: "[0-9a-f]", count: $0) }
         return switch layout.idForm {
         case .bytes: "typeof(\(row).id) <> 'blob' OR length(\(row).id) <> 16"
         case .text:
-            // GLOB compares up to a zero byte, and takes a blob for a text.
+            // GLOB alone would stop at a zero byte and accept blobs.
             "typeof(\(row).id) <> 'text' OR length(CAST(\(row).id AS BLOB)) <> 36 OR \(row).id NOT GLOB "
                 + "'\([8, 4, 4, 4, 12].map(hex).joined(separator: "-"))'"
         }
     }
 
-    /// Marks every column of a row as unsent, because the row's life began.
+    /// Begins a row's life, with every column unsent.
     private func began(_ row: String) -> String {
         """
         SELECT RAISE(ABORT, 'the id of a row in \(layout.name) needs to be a UUID, \(layout.idForm.words)')
@@ -126,14 +127,14 @@ struct CaptureTriggers {
         """
     }
 
-    /// Marks a row as deleted, because its life ended.
+    /// Ends a row's life.
     ///
-    /// If the life never left the device, the trigger deletes the row in the life that the server knows, or leaves no trace if
-    /// that life is over already. If the life has outlived an earlier deletion, the trigger deletes the row again with the
-    /// present time (M2), because the time of the earlier deletion is no longer known.
+    /// The edit becomes a deletion if the server has the row alive, if this life may have been sent, or if the row
+    /// outlives an earlier deletion (M2). Otherwise the edit is deleted. If this life was never sent, the deletion ends
+    /// the life that the server knows. If the row outlives an earlier deletion, the new one gets the present time, and
+    /// the earlier time is forgotten.
     ///
-    /// An `INSERT` that reads its own table costs SQLite a temporary table each time, so there is one statement for each case.
-    /// The server must delete a row that it has alive, and a row that was sent or has outlived its end. Others leave no trace.
+    /// Each case is a separate statement, because SQLite builds a temporary table for an `INSERT` that reads its table.
     private func ended(_ row: String) -> String {
         let remote = "(SELECT r.generation + (r.generation & 1) FROM optimist_remote r WHERE \(isKey(row, of: "r.")))"
         return """
@@ -156,25 +157,28 @@ struct CaptureTriggers {
             """
     }
 
-    /// Clears everything that the edit holds of an earlier life.
+    /// Assignments that clear everything an edit recorded of an earlier life.
     static func reset(stamp: String = "excluded.stamp", dirty: String = "excluded.dirty") -> String {
         "stamp = \(stamp), stamps = NULL, dirty = \(dirty), base = NULL, due = NULL, blocked = NULL"
     }
 
-    /// Makes the transaction adopt the group of a row that already has an edit.
+    /// Adds the transaction to the group of the row's earlier edit, if there is one (S2).
     private func adopted(_ row: String) -> String {
         "SELECT optimist_group(grp) FROM optimist_edit WHERE \(isKey(row))"
     }
 
-    /// Marks and stamps the changed columns, and keeps the server's values of them. Unmarks a column that has the server's
-    /// value again, unless another value of it was sent and is unanswered.
+    /// Marks and stamps the changed columns, and saves the server's values of newly changed columns. Unmarks a column
+    /// that has the server's value again, unless another value may have been sent.
     ///
-    /// A row without an edit is in the life that the server has. An edit with base values belongs to such a life, or to one
-    /// that the server has lost. SQLite reads the JSON only for columns that were dirty before. A row that the engine does not
-    /// know yet gets an edit of no life, which the trigger deletes at once: such a row is adopted whole (W5).
+    /// A row without an edit is in the server's life. An edit with base values is in the server's life or in a life
+    /// that the server has lost. The conditions are ordered so that SQLite parses JSON only for columns that were
+    /// already dirty.
+    ///
+    /// A row that the engine does not know yet gets an edit with generation 0, which the last statement deletes.
+    /// ``Adoption`` makes the full row pending instead (W5).
     private var marked: String {
         let mask = bits(of: changed)
-        // In the upsert, the row that could not be inserted tells which columns the write has changed.
+        // In the upsert, `excluded.dirty` is the mask of the columns that this write changed.
         let isMarked = { (column: TableLayout.Column) in "excluded.dirty & \(column.mask)" }
         let back = back(of: isMarked)
         let stamped = each(", ") {
@@ -200,7 +204,7 @@ struct CaptureTriggers {
             """
     }
 
-    /// Adds to the base values the values that more columns had before the write.
+    /// Adds the values from before the write to `base`, for the columns that meet a condition.
     private func based(on base: String, _ condition: (TableLayout.Column) -> String) -> String {
         let former = each(", ") {
             """
@@ -211,19 +215,20 @@ struct CaptureTriggers {
         return "json_insert(\(base), \(former))"
     }
 
-    /// Whether the user has not edited a column since it had the server's value.
+    /// Whether a column still has the server's value: it is clean, or dirty only because the server lost the value.
     private func isUntouched(_ column: TableLayout.Column) -> String {
         "(dirty & \(column.mask) = 0 OR json_type(stamps, '$.\(column.name)') = 'text')"
     }
 
     private var isNotRestored: String { "stamps ->> '$.\(RowEntryTable.lifeKey)' IS NULL" }
 
-    /// The columns that the server may have received and has not answered: those that were sent, and every column of an
-    /// edit that is older than the launch, until the server confirms that the file did not go back. An older copy of the app's
-    /// file may have replaced the file, and what is unsent in the copy may have been sent since (L3).
+    /// Mask of the columns that the server may have received but has not answered.
+    ///
+    /// These are the sent columns. If the edit is older than this launch, they are all columns until the server
+    /// confirms the file: the file may be an older copy, made before its edits were sent (L3).
     private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
 
-    /// The columns to which a write gives the server's value again, among those that it changes.
+    /// Mask of the changed columns that get the server's value back. Zero unless the row is in the server's life.
     private func back(of isChanged: (TableLayout.Column) -> String) -> String {
         """
         (CASE WHEN generation = (SELECT r.generation FROM optimist_remote r WHERE \(isKey("NEW", of: "r."))) \
@@ -231,8 +236,8 @@ struct CaptureTriggers {
         """
     }
 
-    /// Whether the write gives a column the server's value again, if the row is in the life that the server has. The column must
-    /// have been dirty before: a write to a clean column takes it away from the server's value.
+    /// Whether a column gets the server's value back, for a row in the server's life. The column must have been dirty:
+    /// a change to a clean column leaves the server's value.
     private func isBack(_ column: TableLayout.Column, of isChanged: (TableLayout.Column) -> String) -> String {
         "CASE WHEN \(isChanged(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
             + "THEN optimist_is_literal(base ->> '$.\(column.name)', NEW.\"\(column.name)\") "
@@ -241,17 +246,14 @@ struct CaptureTriggers {
 
     // MARK: - Pieces
 
-    /// Whether an entry belongs to a row.
-    ///
-    /// - Parameter name: The table name or alias of the entry, with its dot.
+    /// - Parameter name: The entry's table name or alias, with the dot.
     private func isKey(_ row: String, of name: String = "") -> String {
         "\(name)tbl = \(layout.number) AND \(name)id = \(row).id"
     }
 
     func stamp(_ row: String) -> String { "\(Self.function)(\(layout.number), \(row).id)" }
 
-    /// The stamp, or an error if the row is too large to be sent or has a value that does not fit its column: see
-    /// ``WrittenRow``.
+    /// The stamp, or an error if the row is too large to send or a value does not fit its column: see ``WrittenRow``.
     private func judged(_ row: String, _ former: String? = nil) -> String {
         if layout.columns.isEmpty { return stamp(row) }
         let letters = layout.columns.map(\.form.letter).joined()
@@ -265,7 +267,6 @@ struct CaptureTriggers {
         "NEW.\"\(column.name)\" COLLATE BINARY IS NOT OLD.\"\(column.name)\""
     }
 
-    /// The mask of the columns for which a condition holds.
     private func bits(of condition: (TableLayout.Column) -> String) -> String {
         "(\(each(" | ") { "CASE WHEN \(condition($0)) THEN \($0.mask) ELSE 0 END" }))"
     }

@@ -5,10 +5,10 @@ import GRDBSQLite
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// A row that is too large to be sent. The store refuses it at the write, before it is queued (S9).
+/// A row that is too large to send. The store refuses it at the write, before it is queued (S9).
 ///
-/// The weight is the size of the row's texts and blobs, roughly as they are on the wire. A row that was already too large, for
-/// example because it came from a server with another limit, may be edited as long as it does not grow.
+/// The weight is the approximate size of the row's texts and blobs on the wire. A row that is already too large, for
+/// example from a server with a higher limit, may be edited as long as it does not grow.
 struct Oversize: Equatable, Sendable {
     /// The message of SQLite's error.
     static let message = "a row is larger than the server takes"
@@ -27,7 +27,7 @@ struct Oversize: Equatable, Sendable {
         self.init(table: row.table, bytes: bytes)
     }
 
-    /// SQLite knows the length of a UTF-8 text and of a blob, so no content is read.
+    /// Reads no content, because SQLite knows the lengths of UTF-8 texts and blobs. On the wire, blobs are base64.
     private static func weight(_ values: WrittenRow.Values) -> Int {
         values.reduce(0) { sum, value in
             switch sqlite3_value_type(value) {
@@ -38,7 +38,7 @@ struct Oversize: Equatable, Sendable {
         }
     }
 
-    /// The error that the app gets in place of SQLite's.
+    /// The app gets this error instead of SQLite's.
     func error(in layouts: [TableLayout]) -> OptimistError {
         let name = layouts.first { $0.number == table }?.name ?? "a table"
         return OptimistError(

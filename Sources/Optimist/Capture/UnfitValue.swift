@@ -4,25 +4,25 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// A value that the wire does not carry unchanged. The store refuses it at the write, before it is queued (S9).
+/// A value that the wire would change. The store refuses it at the write, before it is queued (S9).
 ///
-/// Only what is written is judged. A value that a row has already, for example from before the table was synced, stays, and the
-/// row can be edited in its other columns.
+/// Only changed values are checked. A value that was already in the row, for example from before the table was synced,
+/// does not prevent edits of other columns.
 struct UnfitValue: Equatable, Sendable {
     /// The message of SQLite's error.
     static let message = "a value cannot be synced as it is"
 
     let table: Int64
-    /// The column's place in the layout.
+    /// The column's index in the layout.
     let column: Int
     let kind: Kind
 
-    /// What the value is, for a sentence that never quotes it.
+    /// Error messages name the kind and never quote the value.
     enum Kind: Equatable, Sendable {
         case text, brokenText, bytes, largeWhole, whole, infinite, fraction
     }
 
-    /// The error that the app gets in place of SQLite's.
+    /// The app gets this error instead of SQLite's.
     func error(in layouts: [TableLayout]) -> OptimistError {
         guard let layout = layouts.first(where: { $0.number == table }), layout.columns.indices.contains(column) else {
             return OptimistError(.unfitValue, "A value cannot be synced as it is. Nothing was written.")
@@ -100,7 +100,7 @@ extension ValueForm {
 }
 
 extension ValueForm {
-    /// Whether a value goes over the wire unchanged and is of the type that the server expects.
+    /// Whether the wire carries a value unchanged and the value has the type that the server expects.
     func fits(_ value: DatabaseValue) -> Bool {
         if case (.json, .string(let text)) = (self, value.storage) {
             return JSONForm.wire(text, maxDepth: JSONForm.maxDepth) != nil
@@ -109,7 +109,7 @@ extension ValueForm {
         return columnType.objection(to: wire(value)) == nil
     }
 
-    /// Whether a value of this storage class is never stored by a column of JSON.
+    /// Whether a JSON column never stores a value of this storage class.
     private func isStrange(_ value: ValueView) -> Bool {
         switch value {
         case .blob: true
@@ -119,7 +119,7 @@ extension ValueForm {
         }
     }
 
-    /// Whether a value fits, told without a copy by its type and size. If false, ``fits(_:)`` decides.
+    /// A fast check by type and size, without a copy. If false, ``fits(_:)`` decides.
     func surelyFits(_ value: ValueView) -> Bool {
         switch (self, value) {
         case (_, .null): true
@@ -135,10 +135,10 @@ extension ValueForm {
         }
     }
 
-    /// The letter that stands for the form in the triggers.
+    /// The form's letter in the triggers' SQL.
     var letter: String { Self.letters.first { $0.value == self }.map { String($0.key) } ?? "" }
 
-    /// The form that a letter of a trigger stands for.
+    /// The inverse of ``letter``.
     static func form(letter: UInt8) -> ValueForm? { letter < 128 ? byLetter[Int(letter)] : nil }
 
     private static let byLetter: [ValueForm?] = (0..<128).map { letters[Character(UnicodeScalar(UInt8($0)))] }

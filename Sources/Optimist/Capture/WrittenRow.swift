@@ -4,19 +4,19 @@ import GRDB
 import GRDBSQLite
 import OptimistCore
 
-/// A row that the app writes, as a trigger hands it to the function that it calls.
+/// A row that the app writes, as a trigger passes it to its SQL function.
 struct WrittenRow {
     typealias Values = Slice<UnsafeBufferPointer<OpaquePointer?>>
 
     let table: Int64
-    /// The letters of the columns' forms: see ``ValueForm/letter``.
+    /// See ``ValueForm/letter``.
     private let forms: UnsafeRawBufferPointer
-    /// The columns' values, in the layout's order.
+    /// In the layout's order.
     let values: Values
-    /// Their values before an update. Empty for an insert.
+    /// The values before an update. Empty for an insert.
     let former: Values
 
-    /// - Parameter arguments: Table, id, the letters, the values and, for an update, the values before it.
+    /// - Parameter arguments: The table, the id, the letters, the values and, for an update, the former values.
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         guard case .text(let forms) = ValueView(arguments[2]), arguments.count >= 3 + forms.count else { return nil }
         table = sqlite3_value_int64(arguments[0])
@@ -25,7 +25,7 @@ struct WrittenRow {
         former = arguments[(3 + forms.count)...]
     }
 
-    /// The first written value that does not fit its column.
+    /// The first changed value that does not fit its column.
     var unfitValue: UnfitValue? {
         for (place, letter) in forms.enumerated() {
             guard let form = ValueForm.form(letter: letter) else { continue }
@@ -73,7 +73,7 @@ enum RefusedRow: Equatable, Sendable {
 }
 
 extension CaptureContext {
-    /// Runs a transaction. If it fails because a row is refused, throws an error that tells the app where, and what to do.
+    /// Runs a transaction. If it fails because of a refused row, throws an error with the table and the remedy.
     func namingRefusedRows<T>(of layouts: [TableLayout], _ transaction: () throws -> T) throws -> T {
         do { return try transaction() } catch let error as DatabaseError {
             guard let refused, error.message == refused.message else { throw error }

@@ -4,9 +4,9 @@ import GRDB
 import OptimistCore
 import OptimistWire
 
-/// Checks the rows of a transaction of the app before it commits, by the rules of columns and by the app's own checks.
+/// Checks the rows of an app's transaction before it commits, against the column rules and the app's own checks.
 ///
-/// Only what the transaction wrote is judged, so that a row which is older than a rule can be edited in other columns.
+/// Column rules apply only to written columns, so that a row from before a rule can be edited in other columns.
 struct WrittenRows {
     private let layouts: [Int64: TableLayout]
     private let validation: RowValidation
@@ -17,12 +17,8 @@ struct WrittenRows {
         self.validation = validation
     }
 
-    /// Whether no table has rules or checks.
     var isEmpty: Bool { layouts.isEmpty }
 
-    /// - Parameters:
-    ///   - rows: The rows that the transaction touched.
-    ///   - stamp: The transaction's stamp.
     /// - Throws: `OptimistError` with code `ruleBroken`; `DatabaseError`.
     func check(_ rows: [RowRef], at stamp: Stamp, in db: Database) throws {
         let entries = try RowEntryTable(db)
