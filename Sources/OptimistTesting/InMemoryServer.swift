@@ -170,7 +170,7 @@ public final class InMemoryServer: Sendable {
             }
             let json = try JSON(parsing: outcome.response, maxDepth: RowSync.Limit.jsonDepth + 8)
             guard let response = Response(json: json) else {
-                throw RemoteFailure.unreachable("an answer that cannot be read")
+                throw RemoteFailure.unreachable("unreadable answer")
             }
             return response
         } catch let problem as RequestProblem {

@@ -80,7 +80,7 @@ struct ServiceTests {
             try await page("Todo", device: "deviceBB", origins: origins + ["deviceBB"])
         }
         #expect(refusal?.type.hasSuffix("notRequest") == true && refusal?.status == 400)
-        #expect(refusal?.detail == "A request names at most 5000 origins, not 5001.")
+        #expect(refusal?.detail == "A request may contain at most 5000 origins, not 5001.")
     }
 
     @Test func `M3 pages and answers show the sum of a counter, and beside it what the asking origins have`()

@@ -189,7 +189,8 @@ struct VersionTests {
         #expect(newer[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
         #expect(newer[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
         #expect(newer[1].arguments["type"] == "unknownMethod")
-        #expect(newer[1].arguments["description"]?.string?.hasPrefix("The schema has no type \"Shape\"") == true)
+        #expect(
+            newer[1].arguments["description"]?.string?.hasPrefix("The schema does not have the type \"Shape\"") == true)
     }
 
     @Test(arguments: [nil, 2, 3, 4])

@@ -131,7 +131,7 @@ struct ConformanceTests {
         let reports = [try await Self.report(of: .doubledCounter), try await Self.report(of: .doubledCounter)]
         #expect(reports[0] == reports[1])
         let first = try #require(reports[0].broken.first)
-        #expect("\(first)".hasPrefix("Seed \(first.seed), step \(first.step): \(first.promise.sentence) Of note:"))
+        #expect("\(first)".hasPrefix("Seed \(first.seed), step \(first.step): \(first.promise.sentence) note:"))
         let again = try await RemoteConformance(seeds: first.seed...first.seed, tables: Self.tables) { _ in
             let (server, backend) = (InMemoryServer(schema: Self.schema), FaultyRemote.Backend())
             return (0..<2).map { _ in FaultyRemote(InMemoryRemote(server), .doubledCounter, backend) }

@@ -30,7 +30,7 @@ struct BenchmarksCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard let only, !Self.all.contains(where: { $0.name == only }) else { return }
-        throw ValidationError("There is no benchmark \"\(only)\".")
+        throw ValidationError("The benchmark \"\(only)\" does not exist.")
     }
 
     func run() async throws {

@@ -66,7 +66,7 @@ actor DevicePark {
     func device(_ name: String) async throws -> LabDevice {
         await opened()
         guard let device = devices.first(where: { $0.name == name }) else {
-            throw OptimistError(.notInLab, "There is no phone \(name).")
+            throw OptimistError(.notInLab, "The phone \(name) does not exist.")
         }
         return device
     }
@@ -78,7 +78,7 @@ actor DevicePark {
             throw OptimistError(.badLabRequest, "A name is 1 to 32 letters, digits, hyphens and underscores.")
         }
         guard !devices.contains(where: { $0.name == name }) else {
-            throw OptimistError(.badLabRequest, "There is a phone \(name) already.")
+            throw OptimistError(.badLabRequest, "The phone \(name) already exists.")
         }
         let device = LabSettings.Device(name: name, account: account)
         settings.devices.append(device)
@@ -89,7 +89,7 @@ actor DevicePark {
     func serverAccount(named name: String) async throws -> String {
         let email = settings.account(named: name).email
         guard let account = try await server.accounts().first(where: { $0.email == email }) else {
-            throw OptimistError(.notInLab, "There is no account \(name).")
+            throw OptimistError(.notInLab, "The account \(name) does not exist.")
         }
         return account.id
     }

@@ -191,7 +191,7 @@ package final class Lab: Sendable {
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw OptimistError(
                 .badLabRequest,
-                "The port \(configuration.port) is taken by another program. Choose another one with --port.",
+                "Another program uses port \(configuration.port). Choose another port with --port.",
                 cause: error)
         }
     }

@@ -24,7 +24,7 @@ enum Exposure: Hashable, Sendable {
             configuration.logger.notice(
                 """
                 The server trusts X-Forwarded-For and listens beyond this machine. Make sure that only the proxy can \
-                reach this port: other clients could fake their address and so avoid the limits on attempts.
+                reach this port: other clients could fake their address to avoid the limits on attempts.
                 """, metadata: place)
         }
     }

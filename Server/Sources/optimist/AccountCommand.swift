@@ -142,7 +142,7 @@ struct AccountCommand: ParsableCommand {
                 """)
         @Argument(help: "The account's email address.")
         var email: String
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
         @OptionGroup var server: AccountOptions
 

@@ -68,13 +68,13 @@ struct OperatorOrders {
             throw OptimistError(
                 .dataInUse,
                 """
-                A server is running on the data, and does not answer at \(socket.path). Run this as the user that the \
-                server runs as, or stop the server first.
+                A server is using the data, but does not answer at \(socket.path). Run this command as the user that \
+                the server runs as, or stop the server first.
                 """, cause: error)
         }
         let answer = try JSON(parsing: body.readableBytesView)
         guard response.status == .ok else {
-            throw OptimistError(.notFound, answer["error"]?.string ?? "The server does not know this order.")
+            throw OptimistError(.notFound, answer["error"]?.string ?? "The server does not know this command.")
         }
         return answer
     }

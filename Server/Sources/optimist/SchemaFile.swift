@@ -54,12 +54,12 @@ struct SchemaFile {
         private var sentence: String {
             let folder = URL(filePath: path).deletingLastPathComponent().path
             if !FileManager.default.fileExists(atPath: folder) {
-                return "There is no folder \(folder) for the schema \(path). Name another with \(option)."
+                return "The folder \(folder) for the schema \(path) does not exist. Choose another path with \(option)."
             }
             if !FileManager.default.fileExists(atPath: path) {
-                return "There is no schema \(path). Name another with \(option)."
+                return "The schema \(path) does not exist. Choose another file with \(option)."
             }
-            return "The schema \(path) cannot be read. Name another with \(option)."
+            return "The schema \(path) cannot be read. Choose another file with \(option)."
         }
 
         /// Replaces the file atomically.

@@ -20,7 +20,7 @@ struct Symbolizer {
             if let image = BinaryImage(file) { images[image.id] = image }
         }
         guard !images.isEmpty else {
-            throw OptimistError(.notFound, "There is no executable with a build id in \(folder.path).")
+            throw OptimistError(.notFound, "\(folder.path) does not contain an executable with a build id.")
         }
         self.images = images
     }
@@ -52,7 +52,7 @@ struct Symbolizer {
                 ).standardOutput
         } catch {
             throw OptimistError(
-                .notFound, "llvm-symbolizer cannot be run. Install LLVM's, or leave --symbols out.", cause: error)
+                .notFound, "llvm-symbolizer cannot be run. Install LLVM, or omit --symbols.", cause: error)
         }
         var frame = frame
         guard let json = try? JSON(parsing: output.utf8),

@@ -127,7 +127,7 @@ def orders_without_a_server(folder):
     status, said, problem = run("vacuum", "--data", folder)
     assert status == 0 and "bytes" in said, problem
     status, _, problem = run("account", "list", "--data", folder / "nowhere")
-    assert status == 1 and "There is no server data" in problem, problem
+    assert status == 1 and "does not contain a server's data" in problem, problem
 
 
 @claims

@@ -90,8 +90,8 @@ def closed_to_others(folder):
         assert "the directory being copied" in fails("backup", folder / "closed/copy", "--data", folder / "closed")
         assert "already contains files" in fails("restore", folder / "copy", "--data", folder / "closed")
         assert not [file for file in folder.iterdir() if "partial" in file.name]
-    assert "no server data" in fails("backup", folder / "copy-2", "--data", folder / "nowhere")
-    assert "no backup" in fails("restore", folder / "nowhere", "--data", folder / "new")
+    assert "does not contain a server's data" in fails("backup", folder / "copy-2", "--data", folder / "nowhere")
+    assert "does not contain a backup" in fails("restore", folder / "nowhere", "--data", folder / "new")
     assert not (folder / "copy-2").exists() and not (folder / "new").exists()
 
 

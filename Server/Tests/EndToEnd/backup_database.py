@@ -98,8 +98,8 @@ def restored_loaded(folder):
 def refused(folder):
     """O7 O11 check names rows that contradict each other; such a database is not copied, and a missing one has a sentence."""
     with Node() as node:
-        assert "no server's data" in fails("check", "--database", node.url)
-        assert "no backup" in fails("restore", folder / "nowhere", "--database", node.url)
+        assert "does not contain the data of a server" in fails("check", "--database", node.url)
+        assert "does not contain a backup" in fails("restore", folder / "nowhere", "--database", node.url)
         with SharedServer(folder, node.url) as server:
             server.until_up()
             sign_up(server)

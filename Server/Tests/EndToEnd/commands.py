@@ -71,8 +71,8 @@ def no_database(folder):
         database.execute("CREATE TABLE thing(a, b)")
     before = content(folder)
     for command in ("inspect", "schema"):
-        fails(command, letter, saying=["letter.txt", "not a database", "left as it"])
-        fails(command, folder / "nowhere.sqlite", saying=["There is no file", "nowhere.sqlite"])
+        fails(command, letter, saying=["letter.txt", "not a database", "was not changed"])
+        fails(command, folder / "nowhere.sqlite", saying=["does not exist", "nowhere.sqlite"])
         fails(command, other, saying=["other.sqlite"])
         fails(command, damaged, saying=["damaged.sqlite"])
         fails(command, folder, saying=[folder.name])
@@ -149,8 +149,8 @@ def bad_arguments(folder):
     (folder / "bad.json").write_text("{")
     fails("serve", "--data", folder / "d", "--schema", folder / "bad.json", saying=["bad.json", "cut off"])
     fails("serve", "--data", folder / "d", "--schema", folder / "none.json", saying=["none.json", "--schema"])
-    fails("serve", "--data", folder / "d", "--schema", folder / "no/s.json", saying=[folder / "no/s.json", "no folder"])
-    fails("schema", folder / "no/app.sqlite", saying=["There is no file", folder / "no/app.sqlite"])
+    fails("serve", "--data", folder / "d", "--schema", folder / "no/s.json", saying=[folder / "no/s.json", "The folder"])
+    fails("schema", folder / "no/app.sqlite", saying=["does not exist", folder / "no/app.sqlite"])
     fails("serve", "--data", folder / "bad.json", saying=["bad.json"])
     fails("lab", "--port", "0", "--data", folder / "bad.json", saying=["bad.json"])
 

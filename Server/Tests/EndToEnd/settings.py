@@ -82,7 +82,7 @@ def place_of_other_commands(folder):
         database = ["--database", DATABASE]
         status, _, problem = run(
             *command, *database, environment={"OPTIMIST_DATA": directory, "OPTIMIST_SECRET": run("secret")[1].strip()})
-        assert status == 1 and ("127.0.0.1" in problem or "no backup" in problem), (command, problem)
+        assert status == 1 and ("127.0.0.1" in problem or "does not contain a backup" in problem), (command, problem)
     status, _, problem = run("vacuum", environment={"OPTIMIST_DATABASE": DATABASE})
     assert status == 64 and "VACUUM FULL" in problem, problem
     status, _, problem = run("epoch", "begin", "--data", directory, environment={"OPTIMIST_DATABASE": DATABASE})

@@ -70,7 +70,7 @@ extension Coordinate {
     /// A place that the test's author knows to be on Earth.
     init(_ latitude: Double, _ longitude: Double) {
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            preconditionFailure("\(latitude), \(longitude) is nowhere on Earth")
+            preconditionFailure("\(latitude), \(longitude) is not a point on Earth")
         }
         self = coordinate
     }

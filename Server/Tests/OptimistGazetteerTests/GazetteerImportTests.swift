@@ -33,9 +33,10 @@ struct GazetteerImportTests {
             return columns.joined(separator: "\t")
         }
         let bad = [
-            ("Tokyo", "it has 1 columns and not 19"), (broken(0, "x"), "column 1 is not an integer"),
+            ("Tokyo", "it has 1 columns instead of 19"), (broken(0, "x"), "column 1 is not an integer"),
             (broken(1, ""), "column 2, the name, is empty"),
-            (broken(4, "91"), "91.0, 139.69171 is nowhere"), (broken(5, "nan"), "nowhere"), (broken(4, ""), "column 5"),
+            (broken(4, "91"), "91.0, 139.69171 is not a point"), (broken(5, "nan"), "not a point"),
+            (broken(4, ""), "column 5"),
             (broken(14, "many"), "column 15"), (good[0], "the id 1850147 appears twice"), (good[0] + "\tmore", "20"),
         ]
         var bytes = Array(good.joined(separator: "\r\n").utf8) + Array("\r\n\r\n".utf8)
@@ -143,7 +144,7 @@ struct GazetteerImportTests {
         try DatabaseQueue(path: folder.gazetteer.path).write { try $0.execute(sql: "PRAGMA user_version = 99") }
         let cases = [
             (letter, "cannot be read"), (stranger, "not a gazetteer"), (folder.gazetteer, "format 99"),
-            (folder.url.appending(path: "nowhere"), "There is no file"), (folder.url, "cannot be read"),
+            (folder.url.appending(path: "nowhere"), "does not exist"), (folder.url, "cannot be read"),
         ]
         for (file, words) in cases {
             let before = try? Data(contentsOf: file)

@@ -106,6 +106,6 @@ extension Store {
     private static func unknownConflict(_ id: Conflict.ID) -> OptimistError {
         OptimistError(
             .unknownConflict,
-            "There is no conflict \(id): it was already restored or forgotten, or displaced by later ones.")
+            "The conflict \(id) does not exist: it was already restored or forgotten, or later conflicts displaced it.")
     }
 }

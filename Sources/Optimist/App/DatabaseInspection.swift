@@ -42,7 +42,7 @@ import OptimistWire
     public init(of url: URL, limit: Int = 100) throws {
         let file = StoreFile(url: url)
         guard FileManager.default.fileExists(atPath: url.path) else {
-            throw OptimistError(.notADatabase, "There is no file \(url.path).")
+            throw OptimistError(.notADatabase, "The file \(url.path) does not exist.")
         }
         try file.check(against: nil)
         self = try file.reading { db in

@@ -25,16 +25,16 @@ public struct DeferralReason: Sendable, Hashable {
                 ?? "The server does not know this version of the app yet."
         case "schemaTooOld": "The server accepts this table only from a newer version of the app."
         case "valueTooNew":
-            column.map { "The server's schema is older than the app's, and does not allow this value of \"\($0)\"." }
-                ?? "The server's schema is older than the app's, and does not allow this row."
+            column.map { "The server's schema is older than the app's and does not allow this value of \"\($0)\"." }
+                ?? "The server's schema is older than the app's and does not allow this row."
         case "unknownMethod": "The server does not have this table."
         case "rateLimit": "The server asked this device to wait."
-        case "blocked": "The row waits for a row that it refers to."
-        case "groupFailed": "The server did not accept the rows that were written together with this one."
+        case "blocked": "The row waits for another row that it refers to."
+        case "groupFailed": "The server did not accept another row that was written together with this one."
         case "lifeUnknown":
-            "The server does not know this version of the row, so the device receives the row again first."
+            "The server does not know this version of the row. The device receives the row again before it resends it."
         case "held": "The server refuses every request that contains this row."
-        case "restarted": "The server has restarted. The device first checks what the server has."
+        case "restarted": "The server has restarted. The device first compares its data with the server's."
         case "invalidID": "The row's id is not a UUID, so the server cannot store it."
         default: "The server does not accept the row for now (\(code))."
         }

@@ -61,7 +61,7 @@ public struct ParkedRow: Hashable, Sendable {
         if let table = row[5] as String?, let id = UUIDForm.bytes.wire(row[6]) {
             return .missingParent(table: table, id: id)
         }
-        let message = row[4] as String? ?? "a constraint of the table"
+        let message = row[4] as String? ?? "A constraint of the table does not allow the row."
         return switch ParkedReason.Kind(rawValue: row[3]) {
         case .valueTaken: .valueTaken(message)
         case .deletionTooSoon: .deletionTooSoon

@@ -68,7 +68,7 @@ extension Store {
         else {
             throw OptimistError(
                 .invalidTable,
-                "The record is a different row. Retry with the row \(rejection.rowID) of \(rejection.table)."
+                "The record belongs to a different row. Retry with the row \(rejection.rowID) of \(rejection.table)."
             )
         }
         guard rejection.kind != .delete else { throw OptimistError.refusedDeletion }
@@ -111,7 +111,7 @@ extension Store {
 extension OptimistError {
     fileprivate static let refusedDeletion = OptimistError(
         .refusedDeletion,
-        "The server refused a deletion, so there is no record to write again. To keep the row, discard the rejection.")
+        "The server refused a deletion, so a record cannot be written again. To keep the row, discard the rejection.")
 
     fileprivate static func unknownValues(
         of columns: [String], _ rowID: String, _ table: String, _ cause: (any Error)?

@@ -92,6 +92,6 @@ extension Store {
     }
 
     static func unknown(_ id: Rejection.ID) -> OptimistError {
-        OptimistError(.unknownRejection, "There is no rejection \(id): it was already retried or discarded.")
+        OptimistError(.unknownRejection, "The rejection \(id) does not exist: it was already retried or discarded.")
     }
 }

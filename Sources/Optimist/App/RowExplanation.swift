@@ -57,10 +57,10 @@ extension RowExplanation: CustomStringConvertible {
         case .deleted: "The row is deleted here and on the server."
         case .accountDeleted: "The account and its data on the server were deleted. The row stays on this device."
         case .awaited: "The server has the row, but this device has not received it yet."
-        case .alive(lacking: []): "The row is the same on the server."
+        case .alive(lacking: []): "The server has the same row."
         case .alive(let columns):
-            "The server has the row, but no value for \(columns.joined(separator: ", ")): a migration filled it in here, "
-                + "and only an edit sends it."
+            "The server has the row without values for \(columns.joined(separator: ", ")): a migration filled it in, "
+                + "and the device sends it after an edit."
         }
     }
 
@@ -73,8 +73,8 @@ extension RowExplanation: CustomStringConvertible {
             }
         let state = row.isInFlight ? "being sent" : row.isUnanswered ? "sent but not answered" : "not sent yet"
         let why = row.waitReason.map { " \($0.message)" } ?? row.blockedBy.map { " It waits for \($0)." } ?? ""
-        let next = row.nextAttempt.map { " It is sent again at \($0.ISO8601Format())." } ?? ""
-        return "\(what) \(state), since \(row.since.ISO8601Format()).\(why)\(next)"
+        let next = row.nextAttempt.map { " The next attempt is at \($0.ISO8601Format())." } ?? ""
+        return "\(what) \(state) (pending since \(row.since.ISO8601Format())).\(why)\(next)"
     }
 }
 

@@ -22,7 +22,7 @@ extension Store {
                         .invalidTable,
                         """
                         \(layout.name) has a unique index on \(columns.joined(separator: ", ")) that the server's schema \
-                        lacks. Add it there as "@unique", as `optimist schema` does, or drop the index.
+                        lacks. Add it there as "@unique" (`optimist schema` does this), or drop the index.
                         """)
                 }
             }

@@ -115,7 +115,10 @@ public final class Store: Sendable {
         let strangers = rowValidation.types.subtracting(synced.map { $0.databaseTableName }).sorted()
         if strangers.isEmpty { return }
         let names = strangers.joined(separator: ", ")
-        throw OptimistError(.invalidTable, "There are checks for \(names), but no table with that name syncs.")
+        throw OptimistError(
+            .invalidTable,
+            "The store has checks for \(names), but does not sync a table with that name."
+        )
     }
 
     deinit {

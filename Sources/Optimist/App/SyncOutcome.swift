@@ -40,7 +40,7 @@ extension SyncOutcome: CustomStringConvertible {
         let why =
             switch end {
             case .done: "Sync has finished."
-            case .outOfTime: "The time was up."
+            case .outOfTime: "The time ran out before sync finished."
             case .offline: "The server cannot be reached."
             case .deviceTrouble(let message), .failed(let message): message
             case .paused(let reason): reason.message

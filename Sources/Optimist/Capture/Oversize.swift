@@ -11,7 +11,7 @@ import OptimistCore
 /// example from a server with a higher limit, may be edited as long as it does not grow.
 struct Oversize: Equatable, Sendable {
     /// The message of SQLite's error.
-    static let message = "a row is larger than the server takes"
+    static let message = "a row is larger than the server accepts"
 
     let table: Int64
     let bytes: Int
@@ -43,7 +43,7 @@ struct Oversize: Equatable, Sendable {
         let name = layouts.first { $0.number == table }?.name ?? "a table"
         return OptimistError(
             .rowTooLarge,
-            "A row of \(name) would be \(bytes) bytes and the server takes \(RowSync.Limit.rowBytes). Nothing was "
-                + "written: shorten it, or keep what is large elsewhere and its address in the row.")
+            "A row of \(name) would have \(bytes) bytes; the server accepts \(RowSync.Limit.rowBytes). Nothing was "
+                + "written: shorten the row, or store large values elsewhere and their addresses in the row.")
     }
 }

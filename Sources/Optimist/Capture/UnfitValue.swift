@@ -10,7 +10,7 @@ import OptimistWire
 /// does not prevent edits of other columns.
 struct UnfitValue: Equatable, Sendable {
     /// The message of SQLite's error.
-    static let message = "a value cannot be synced as it is"
+    static let message = "a value cannot be synced unchanged"
 
     let table: Int64
     /// The column's index in the layout.
@@ -25,12 +25,12 @@ struct UnfitValue: Equatable, Sendable {
     /// The app gets this error instead of SQLite's.
     func error(in layouts: [TableLayout]) -> OptimistError {
         guard let layout = layouts.first(where: { $0.number == table }), layout.columns.indices.contains(column) else {
-            return OptimistError(.unfitValue, "A value cannot be synced as it is. Nothing was written.")
+            return OptimistError(.unfitValue, "A value cannot be synced unchanged. Nothing was written.")
         }
         let (name, form) = (layout.columns[column].name, layout.columns[column].form)
         return OptimistError(
             .unfitValue,
-            "\(layout.name).\(name) takes \(form.words), and \(kind.words) cannot be synced there unchanged. Nothing was "
+            "\(layout.name).\(name) accepts \(form.words); \(kind.words) cannot be synced there unchanged. Nothing was "
                 + "written: \(form.remedy(for: kind)).")
     }
 }
@@ -49,9 +49,9 @@ extension UnfitValue.Kind {
     fileprivate var words: String {
         switch self {
         case .text: "this text"
-        case .brokenText: "a text that is not UTF-8"
+        case .brokenText: "text that is not UTF-8"
         case .bytes: "bytes"
-        case .largeWhole: "a whole number beyond 2^53"
+        case .largeWhole: "a whole number beyond ±2^53"
         case .whole: "this whole number"
         case .infinite: "an infinite number"
         case .fraction: "this number"
@@ -62,9 +62,9 @@ extension UnfitValue.Kind {
 extension ValueForm {
     fileprivate var words: String {
         switch self {
-        case .string: "texts"
+        case .string: "text"
         case .bool: "0 and 1"
-        case .int, .counter: "whole numbers of at most 2^53 either way"
+        case .int, .counter: "whole numbers from -2^53 to 2^53"
         case .int64: "whole numbers"
         case .number: "numbers"
         case .data: "bytes"
@@ -78,23 +78,23 @@ extension ValueForm {
 
     fileprivate func remedy(for kind: UnfitValue.Kind) -> String {
         switch (self, kind) {
-        case (_, .brokenText): "write it as UTF-8, or as bytes into a column that is declared BLOB"
+        case (_, .brokenText): "write it as UTF-8, or as bytes to a column declared BLOB"
         case (.int, .largeWhole), (.number, .largeWhole): "declare the column BIGINT"
         case (_, .infinite): "write null, or another number"
         case (.string, .bytes):
-            "write a text, for a UUID by the record's databaseUUIDEncodingStrategy, or declare the column BLOB"
+            "write text (for a UUID, set the record's databaseUUIDEncodingStrategy), or declare the column BLOB"
         case (.bool, .whole): "write 0 or 1, or declare the column INTEGER"
         case (.int, .fraction), (.int64, .fraction): "write a whole number, or declare the column DOUBLE"
         case (.data, .text): "write bytes, or declare the column TEXT"
         case (.json, _):
-            "write JSON as RFC 8259 has it, other than null, nested at most \(JSONForm.maxDepth) deep, each name once in an "
-                + "object, numbers of at most 17 digits. For other texts declare the column TEXT, for bytes BLOB"
+            "write JSON (RFC 8259) other than null, nested at most \(JSONForm.maxDepth) deep, with unique names in an "
+                + "object and numbers of at most 17 digits. For other text declare the column TEXT, for bytes BLOB"
         case (.date(.text), _):
-            "write a Date, or a text in this form with at most 9 digits of a second. For other texts declare the column TEXT"
+            "write a Date, or text in this form with at most 9 fractional digits. For other text declare TEXT"
         case (.date, _):
-            "write a date between the years 0 and 9999, in whole nanoseconds. For texts declare the column TEXT"
-        case (.number, _): "declare the column with the type of what it holds"
-        default: "write such a value, or declare the column otherwise"
+            "write a date between the years 0 and 9999, in whole nanoseconds. For text declare the column TEXT"
+        case (.number, _): "declare the column with the type of its values"
+        default: "write such a value, or change the column's type"
         }
     }
 }

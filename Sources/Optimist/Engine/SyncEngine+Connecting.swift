@@ -43,7 +43,7 @@ extension SyncEngine {
         } catch RemoteFailure.refused(let reason) {
             throw RemoteFailure.unreachable(reason)
         } catch RemoteFailure.tooLarge {
-            throw RemoteFailure.unreachable("the connection was refused as too large")
+            throw RemoteFailure.unreachable("the server refused to connect because the request is too large")
         }
     }
 }

@@ -99,8 +99,8 @@ extension SyncEngine {
             let refusal = RemotePush.Refusal(
                 code: "tooLarge",
                 message: batch.sent.count == 1
-                    ? "The change is larger than the server accepts, or too much work for it."
-                    : "Changes that were written together are larger than the server accepts, or too much work for it.")
+                    ? "The change is too large or too much work for the server."
+                    : "Changes that were written together are too large or too much work for the server.")
             if try await store.refuse(refusal, batch) { poke() }
         } else {
             try await store.hold(batch)

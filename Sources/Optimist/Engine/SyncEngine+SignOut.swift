@@ -59,8 +59,8 @@ extension SyncEngine {
         OptimistError(
             .syncStopped,
             """
-            Sync is not running, so the changes that you want to wait for cannot be sent. They are kept, and you are \
-            still signed in. Run the engine while you wait, or keep or discard the changes.
+            Sync is not running, so the unsent changes cannot be sent. They are kept, and you are still \
+            signed in. Run the engine while you wait, or keep or discard the changes instead of waiting.
             """)
     }
 

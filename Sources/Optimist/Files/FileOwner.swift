@@ -61,7 +61,7 @@ struct FileOwner: Equatable, Sendable {
     static let isOthers = OptimistError(
         .otherAccount,
         """
-        This file belongs to another account than the one signed in. Open a separate file for each account: \
+        This file belongs to an account other than the signed-in one. Open a separate file for each account: \
         AccountFiles names them.
         """, remedy: .signIn)
 }

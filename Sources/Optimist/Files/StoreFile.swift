@@ -53,8 +53,8 @@ struct StoreFile {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw OptimistError(
                 .notADatabase,
-                "\(url.lastPathComponent) is not a database, or is encrypted with another key. It was left as it "
-                    + "was. Move it away, or open another file.",
+                "\(url.lastPathComponent) is not a database, or is encrypted with another key. It was not "
+                    + "changed. Move it away, or open another file.",
                 cause: error)
         }
     }
@@ -64,7 +64,8 @@ struct StoreFile {
         let folder = url.deletingLastPathComponent().path
         if FileManager.default.fileExists(atPath: folder) { return error }
         return OptimistError(
-            .noFolder, "There is no folder \(folder) for the database \(url.lastPathComponent). Make it first.",
+            .noFolder,
+            "The folder \(folder) for the database \(url.lastPathComponent) does not exist. Create it first.",
             cause: error)
     }
 
@@ -75,7 +76,7 @@ struct StoreFile {
         throw OptimistError(
             .newerVersion,
             "\(url.lastPathComponent) was written by a newer version of Optimist (format \(version), this app supports "
-                + "up to \(EngineSchema.version)). It was left as it was. Update the app.",
+                + "up to \(EngineSchema.version)). It was not changed. Update the app.",
             remedy: .update)
     }
 
@@ -83,7 +84,7 @@ struct StoreFile {
         guard try migrator.hasBeenSuperseded(db) else { return }
         throw OptimistError(
             .newerVersion,
-            "\(url.lastPathComponent) was written by a newer version of the app. It was left as it was. Update the app.",
+            "\(url.lastPathComponent) was written by a newer version of the app. It was not changed. Update the app.",
             remedy: .update)
     }
 }

@@ -41,7 +41,7 @@ struct UniqueIndexes {
             """
             the unique index\(on) \(reasons.joined(separator: " and ")), but the server compares the bytes of columns in \
             all rows, so devices would never agree. Make it a plain unique index, for example on a column with the \
-            normalized value, or make it not unique.
+            normalized value, or remove UNIQUE.
             """)
     }
 }

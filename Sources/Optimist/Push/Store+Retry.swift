@@ -35,7 +35,7 @@ extension Store {
         if unknown.isEmpty { return }
         throw OptimistError(
             .unknownColumn,
-            "The table \(table) has no synced column \(unknown.joined(separator: ", ")). The rejection stays. Retry it with existing columns."
+            "The table \(table) does not sync \(unknown.joined(separator: ", ")). The rejection stays. Retry it with synced columns."
         )
     }
 

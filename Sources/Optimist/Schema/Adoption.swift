@@ -74,8 +74,8 @@ struct Adoption {
         throw OptimistError(
             .invalidTable,
             """
-            The table \(layout.name) has rows whose id is not a UUID \(layout.idForm.words). Rewrite these ids in a \
-            migration, with lower(id) or as new UUIDs, and the references to them.
+            The table \(layout.name) has rows whose id is not a UUID \(layout.idForm.words). In a migration, rewrite \
+            these ids, with lower(id) or as new UUIDs, and the references to them.
             """)
     }
 }

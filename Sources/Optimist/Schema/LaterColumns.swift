@@ -35,7 +35,7 @@ struct LaterColumns {
             TableProblem(
                 table, column.name, isFatal: false,
                 says:
-                    "NOT NULL without a default, and added by a later migration, so rows from older apps are parked. Give it a default, or allow null."
+                    "a later migration added it as NOT NULL without a default, so rows from older apps are parked. Give it a default, or allow null."
             )
         }
     }

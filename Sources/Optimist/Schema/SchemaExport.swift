@@ -18,7 +18,7 @@ extension Schema {
     @_spi(Internals) public init(exporting url: URL, id: String, version: Int = 1) throws {
         let file = StoreFile(url: url)
         guard FileManager.default.fileExists(atPath: url.path) else {
-            throw OptimistError(.notADatabase, "There is no file \(url.path).")
+            throw OptimistError(.notADatabase, "The file \(url.path) does not exist.")
         }
         try file.check(against: nil)
         self = try file.reading { db in

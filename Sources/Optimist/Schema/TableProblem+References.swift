@@ -20,7 +20,7 @@ extension TableProblem {
         TableProblem(
             name, columns.joined(separator: ", "), isFatal: false,
             says:
-                "it refers to \(parent), which is not synced. Other devices lack the referenced rows and park these rows. Add the record type of \(parent) to the synced ones."
+                "it refers to \(parent), which is not synced. Other devices lack the referenced rows and park these rows. Sync the record type of \(parent) as well."
         )
     }
 

@@ -28,7 +28,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
     ) throws -> [TableProblem] {
         let name = record.databaseTableName
         guard try db.tableExists(name, in: "main") else {
-            return [TableProblem(name, says: "there is no such table. Create it in a migration of the store.")]
+            return [TableProblem(name, says: "the table does not exist. Create it in one of the store's migrations.")]
         }
         guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_")
         else {
@@ -97,7 +97,7 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
             TableProblem(
                 name, columns.joined(separator: ", "), isFatal: false,
                 says:
-                    "UNIQUE, so the server decides which device was first: declare it in the server's schema as \"@unique\"."
+                    "it is UNIQUE, so the server decides which device was first: declare it in the server's schema as \"@unique\"."
             )
         }
     }

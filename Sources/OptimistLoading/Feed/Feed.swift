@@ -62,7 +62,9 @@ public final class Feed<
         key: @escaping @Sendable (Item) -> Key, freshness: Freshness = .cachedThenRefreshed,
         dependencies: Dependencies = Dependencies(), source: @escaping @Sendable (Request) async throws -> Page
     ) {
-        precondition(!sections.isEmpty && Set(sections).count == sections.count, "at least one section, all unique")
+        precondition(
+            !sections.isEmpty && Set(sections).count == sections.count,
+            "A feed needs at least one section, and its sections must be unique.")
         let machine = Machine(sections: sections, filter: filter, limits: limits, archiveLimit: archive?.limit)
         state = Mutex(State(machine, frame: limits.frame))
         self.values = FeedValues(values, freshness, key)

@@ -10,11 +10,12 @@ extension OptimistError.Code {
 }
 
 extension OptimistError {
-    static let pagesRepeat = OptimistError(.pagesRepeat, "The source returns the same pages repeatedly.")
+    static let pagesRepeat = OptimistError(.pagesRepeat, "The source returns the same pages again and again.")
 
     static func pagesEmpty(_ count: Int) -> OptimistError {
         OptimistError(
-            .pagesEmpty, "The last \(count) pages of the source had no new items. Try again to continue after them.",
+            .pagesEmpty,
+            "The last \(count) pages of the source did not contain new items. Try again to continue after these pages.",
             remedy: .retry(after: .zero))
     }
 }

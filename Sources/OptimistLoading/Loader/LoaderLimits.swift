@@ -21,7 +21,7 @@ public struct LoaderLimits: Sendable {
         fetches: Int = 6, unseenFetches: Int = 3, interval: Duration? = nil, linger: Duration = .milliseconds(100),
         memory: MemoryLimits = MemoryLimits()
     ) {
-        precondition(fetches >= 1 && unseenFetches >= 1, "A loader needs at least one fetch at a time.")
+        precondition(fetches >= 1 && unseenFetches >= 1, "A loader must allow at least one fetch at a time.")
         self.fetches = fetches
         self.unseenFetches = min(unseenFetches, fetches)
         self.interval = interval

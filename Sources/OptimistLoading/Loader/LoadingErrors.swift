@@ -17,6 +17,6 @@ extension OptimistError {
 
     static let fetchWaitsForItself = OptimistError(
         .fetchWaitsForItself,
-        "A fetch asked its own loader for a value that waits for this fetch. Load one of them another way."
+        "A fetch requested a value that waits for this fetch, from the same loader. Load one of the two in another way."
     )
 }

@@ -60,7 +60,7 @@ extension RowEvaluation {
             return refused("notFound", "The row does not exist, or was deleted.")
         }
         guard generation % 2 == 1, generation <= Self.maxGeneration else {
-            return refused("invalidProperties", "The generation of a living row is odd.", ["@gen"])
+            return refused("invalidProperties", "The generation of a living row must be odd.", ["@gen"])
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
             // The patch has only some columns of a life that the server does not know. The others would be lost.
@@ -167,7 +167,7 @@ extension RowEvaluation {
         }
         let generation = tombstone?.generation ?? row.generation + 1
         guard generation >= 2, generation % 2 == 0, generation <= Self.maxGeneration else {
-            return refused("invalidProperties", "The generation of a deleted row is even.", ["@gen"])
+            return refused("invalidProperties", "The generation of a deleted row must be even.", ["@gen"])
         }
         var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
         // A repetition must not count as a new deletion (S3), even if a later life has begun since (M2).

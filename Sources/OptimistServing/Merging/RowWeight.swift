@@ -38,9 +38,9 @@ struct RowWeight: Equatable {
 
     var objection: SetError? {
         let limit = RowSync.Limit.rowBytes
-        if columns > limit { return SetError("tooLarge", "A row holds at most \(limit) bytes, not \(columns).") }
+        if columns > limit { return SetError("tooLarge", "A row may have at most \(limit) bytes, not \(columns).") }
         if beside <= limit { return nil }
-        return SetError("tooLarge", "The totals and clocks of a row take at most \(limit) bytes, not \(beside).")
+        return SetError("tooLarge", "The totals and clocks of a row may have at most \(limit) bytes, not \(beside).")
     }
 
     static func + (a: Self, b: Self) -> Self { Self(columns: a.columns + b.columns, beside: a.beside + b.beside) }

@@ -102,7 +102,7 @@ extension SetEvaluation {
 
     private mutating func step(_ operation: RowOperation) throws -> RowStep {
         guard let type = context.schema.types[operation.key.type] else {
-            return .refused(SetError("invalidArguments", "The schema has no such type."))
+            return .refused(SetError("invalidArguments", "The schema does not have this type."))
         }
         if let error = operation.objection ?? context.validate(operation) { return .refused(error) }
         var row =
@@ -127,7 +127,7 @@ extension SetEvaluation {
         let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
         let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
         for index in indices where !steps[index].isRefusal {
-            steps[index] = .refused(SetError("groupFailed", "Another row of its group failed.", blockedBy: names))
+            steps[index] = .refused(SetError("groupFailed", "Another row of the group failed.", blockedBy: names))
         }
     }
 
@@ -218,7 +218,7 @@ extension SetEvaluation {
             for (unit, errors) in errors { fail(unit, errors) }
             try failBlocked()
         }
-        let later = SetError("rateLimit", "The rows of this push depend on each other too much. Send fewer.")
+        let later = SetError("rateLimit", "The rows of this push depend on each other too much. Send fewer rows.")
         for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
         return WorkingRows(schema: context.schema, reader: reader)
     }
@@ -268,7 +268,7 @@ extension SetEvaluation {
     /// The first unit and accepted units that must not be repeated are always answered.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
-        let later = SetError("rateLimit", "The server's rows are too large for one answer. Send fewer.")
+        let later = SetError("rateLimit", "The server's rows are too large for one answer. Send fewer rows.")
         for unit in units.all.indices {
             let indices = units.all[unit].operations
             let weight = indices.reduce(0) { $0 + verdicts[$1].weight }

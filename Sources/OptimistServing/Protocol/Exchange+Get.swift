@@ -6,7 +6,9 @@ extension Exchange {
     func get(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
         let asked = try texts(invocation.arguments["ids"], "ids")
         let limit = RowSync.Limit.rowsInSet
-        if let asked, asked.count > limit { throw MethodError.requestTooLarge("A /get names at most \(limit) rows.") }
+        if let asked, asked.count > limit {
+            throw MethodError.requestTooLarge("A /get may request at most \(limit) rows.")
+        }
         // A row that is requested twice appears once (RFC 8620 §5.1).
         var named: Set<String> = []
         let ids = asked?.filter { named.insert($0).inserted }
@@ -18,7 +20,7 @@ extension Exchange {
             ?? snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: room)
         if living.hasMore {
             throw MethodError.requestTooLarge(
-                "There are more than \(limit) rows, or \(room) bytes of them. Ask for fewer, or use /changes.")
+                "The result exceeds \(limit) rows or \(room) bytes. Request fewer rows, or use /changes.")
         }
         let rows = living.rows
         var seen = Set(rows.map(\.id))
@@ -57,7 +59,7 @@ extension Exchange {
         let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id"])
             .union(knowsRowSync ? marks : [])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }
-        throw .invalidArguments("There is no column \"\(unknown.prefix(64))\".")
+        throw .invalidArguments("The column \"\(unknown.prefix(64))\" does not exist.")
     }
 
     private func texts(_ value: JSON?, _ name: String) throws(MethodError) -> [String]? {

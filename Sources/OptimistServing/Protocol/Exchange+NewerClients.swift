@@ -47,7 +47,7 @@ extension SetError {
         let unknown = columnsAtFault.filter { columns[$0] == nil }
         if unknown.isEmpty { return nil }
         return SetError(
-            "schemaTooNew", "The server's schema has no column \(unknown.joined(separator: ", ")) yet.",
+            "schemaTooNew", "The server's schema does not have \(unknown.joined(separator: ", ")) yet.",
             properties: unknown)
     }
 

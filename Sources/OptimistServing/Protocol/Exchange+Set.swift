@@ -48,10 +48,10 @@ extension Exchange {
             throw .invalidArguments("Invalid arguments of /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
         guard call.rowCount <= RowSync.Limit.rowsInSet else {
-            throw .requestTooLarge("A /set names at most \(RowSync.Limit.rowsInSet) rows, not \(call.rowCount).")
+            throw .requestTooLarge("A /set may change at most \(RowSync.Limit.rowsInSet) rows, not \(call.rowCount).")
         }
         if let expected = call.ifInState, expected != state.description {
-            throw MethodError("stateMismatch", "The state is \(state).")
+            throw MethodError("stateMismatch", "The current state is \(state).")
         }
         let made = makeIDs(for: &call, type)
         let ignored = settleTwice(&call)
@@ -86,7 +86,7 @@ extension Exchange {
             if !isPush, destroyed.contains(rowID(id)) {
                 ignored[id] = SetError("willDestroy", "The same call destroys the row.")
             } else if !updated.insert(rowID(id)).inserted {
-                ignored[id] = SetError("invalidPatch", "The call already updates this row by its other name.")
+                ignored[id] = SetError("invalidPatch", "The call already updates this row under its other name.")
             }
         }
         return ignored

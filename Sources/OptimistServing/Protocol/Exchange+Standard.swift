@@ -46,7 +46,7 @@ extension Exchange {
         guard let name = names.first(where: { arguments[$0].map { !$0.isNull && $0 != false } ?? false }) else {
             return
         }
-        throw .invalidArguments("\"\(name)\" belongs to \(RowSync.capability), which \"using\" does not name.")
+        throw .invalidArguments("\"\(name)\" belongs to \(RowSync.capability), which \"using\" does not include.")
     }
 }
 

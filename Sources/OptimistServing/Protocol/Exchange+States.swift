@@ -16,7 +16,7 @@ extension Exchange {
         if state.epoch != snapshot.epoch || state > self.state {
             let epochs = try snapshot.epochs()
             guard epochs.contain(state) else {
-                let why = "The server was restored to an earlier state since then."
+                let why = "The server has since been restored to an earlier state."
                 guard knowsEpochs else { throw MethodError("cannotCalculateChanges", why) }
                 throw MethodError("forked", why, ["epochs": epochs.json(from: state.epoch)])
             }

@@ -93,7 +93,7 @@ struct Exchange {
 
     private mutating func answer(_ call: Invocation, at index: Int) throws -> MethodAnswer {
         guard request.using.contains(RowSync.core) else {
-            throw MethodError("unknownMethod", "\"using\" does not name \(RowSync.core), which has the methods.")
+            throw MethodError("unknownMethod", "\"using\" must include \(RowSync.core), which defines the methods.")
         }
         if call.name == "Core/echo" { return MethodAnswer(call.name, call.arguments, callID: call.callID) }
         let (type, verb) = try method(call.name)

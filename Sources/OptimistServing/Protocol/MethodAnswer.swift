@@ -47,9 +47,13 @@ struct MethodError: Error {
         self.members = members
     }
 
-    static func unknownMethod(_ name: String) -> Self { .init("unknownMethod", "There is no method \"\(name)\".") }
+    static func unknownMethod(_ name: String) -> Self {
+        .init("unknownMethod", "The method \"\(name)\" does not exist.")
+    }
     static func unknownType(_ type: String, verb: String) -> Self {
-        .init("unknownMethod", "The schema has no type \"\(type)\", so there is no method \"\(type)/\(verb)\".")
+        .init(
+            "unknownMethod",
+            "The schema does not have the type \"\(type)\", so the method \"\(type)/\(verb)\" does not exist.")
     }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
     static let accountNotFound = Self("accountNotFound", "The account does not exist, or you may not use it.")

@@ -40,25 +40,26 @@ extension Request {
             ("schemaVersion", schemaVersion != nil), ("oldestPendingSeconds", oldestPendingSeconds != nil),
         ]
         guard let member = own.first(where: \.1)?.0 else { return }
-        throw .notRequest("\"\(member)\" belongs to \(RowSync.capability), which \"using\" does not name.")
+        throw .notRequest("\"\(member)\" belongs to \(RowSync.capability), which \"using\" does not include.")
     }
 
     private func checkLimits() throws(RequestProblem) {
         let maxCalls = RowSync.Limit.callsInRequest
         if methodCalls.count > maxCalls {
-            throw .limit("maxCallsInRequest", "A request holds at most \(maxCalls) calls, not \(methodCalls.count).")
+            throw .limit(
+                "maxCallsInRequest", "A request may contain at most \(maxCalls) calls, not \(methodCalls.count).")
         }
         // The error is not `limit`, because each half of the request would name as many origins.
         let maxOrigins = RowSync.Limit.originsInRequest
         if origins.count > maxOrigins {
-            throw .notRequest("A request names at most \(maxOrigins) origins, not \(origins.count).")
+            throw .notRequest("A request may contain at most \(maxOrigins) origins, not \(origins.count).")
         }
         // All rows of a push are one transaction, so the limit applies to the complete push.
         let maxRows = RowSync.Limit.rowsInSet
         let named = methodCalls.reduce(0) { $0 + $1.rowCount }
         let grouped = groups.reduce(0) { $0 + $1.count }
         if push != nil, max(named, grouped) > maxRows {
-            throw .limit("maxObjectsInSet", "A push names at most \(maxRows) rows, not \(max(named, grouped)).")
+            throw .limit("maxObjectsInSet", "A push may contain at most \(maxRows) rows, not \(max(named, grouped)).")
         }
     }
 }
@@ -94,7 +95,7 @@ extension RequestProblem {
     }
 
     static let tooMuchWork = Self.limit(
-        "maxWork", "The request took too much work, and none of it was kept. Send fewer rows at a time.")
+        "maxWork", "The request took too much work. Nothing was stored. Send fewer rows at a time.")
 
     static let pushRewound = Self(
         type: jmapPrefix + "pushRewound", status: 409,

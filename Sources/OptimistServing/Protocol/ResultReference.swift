@@ -28,7 +28,7 @@ struct ResultReferences {
         let count = arguments.members.count { $0.key.hasPrefix("#") }
         if count == 0 { return arguments }
         guard count <= Self.maxInCall else {
-            throw MethodError.invalidArguments("A call has at most \(Self.maxInCall) references to results.")
+            throw MethodError.invalidArguments("A call may have at most \(Self.maxInCall) references to results.")
         }
         var resolved = JSONObject(arguments.members.filter { !$0.key.hasPrefix("#") })
         for (key, reference) in arguments where key.hasPrefix("#") {

@@ -32,7 +32,7 @@ package struct ServerAddress: Sendable {
         let rest = [url.path(percentEncoded: true), url.query() ?? "", url.fragment() ?? "", url.user() ?? ""]
         if rest.allSatisfy({ $0.isEmpty || $0 == "/" }) { return nil }
         return
-            "The server's address must be only scheme, host and port, such as https://api.example.org. Put paths into targets."
+            "The server's address must have only a scheme, host and port, such as https://api.example.org. Put paths into targets."
     }
 
     /// Makes the head of a request.

@@ -68,7 +68,7 @@ extension TransportError {
         case .timedOut: "The server took too long to answer."
         case .tooLarge: "The server's answer is larger than the app accepts."
         case .unsupported: "The request cannot be sent as it is."
-        case .alreadyRead: "The answer has already been read, which is possible only once."
+        case .alreadyRead: "The answer has already been read. It can be read only once."
         default: "The connection to the server was lost."
         }
     }

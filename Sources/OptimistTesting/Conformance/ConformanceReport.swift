@@ -40,22 +40,23 @@ public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
     public var sentence: String {
         switch self {
         case .answers: "The remote answers, and the answer fits the request."
-        case .keepsRows: "A row that the remote accepted comes in a page."
-        case .sendsWholeRows: "A row of a page has every column that was ever written."
+        case .keepsRows: "Pages deliver every row that the remote accepted."
+        case .sendsWholeRows: "A row in a page has every column that was ever written."
         case .countsOnce: "A repeated push changes nothing, and a counter is the sum of its totals."
-        case .mergesByClock: "Each column goes to the later clock, and each row to the higher generation."
+        case .mergesByClock: "In each column the later clock wins, and in each row the higher generation wins."
         case .mergesByTransaction:
-            "Each column goes to the later transaction, each row to the higher generation, and no clock is sent."
-        case .judgesEachRow: "The n-th verdict is about the n-th row, and says what the remote did with it."
-        case .refusalsChangeNothing: "A row that was refused changes nothing."
-        case .refusalsHaveTheRow: "A refusal has the row that the remote holds."
+            "In each column the later transaction wins, in each row the higher generation, and pages omit clocks."
+        case .judgesEachRow: "The n-th verdict reports how the remote treated the n-th row."
+        case .refusalsChangeNothing: "A refused row changes nothing."
+        case .refusalsHaveTheRow: "A refusal contains the remote's current row."
         case .keepsGroupsWhole: "The rows of a group are applied together or not at all."
-        case .ordersRows: "Rows come in the order of their last transactions."
-        case .advancesCursors: "A page after a cursor brings only what is later than the pages before it."
-        case .keepsTransactionsWhole: "A page does not cut a transaction that fits into it."
-        case .pullsSeeAnswers: "A pull that begins after the answer to a push brings what was pushed."
-        case .bringsOwnChanges: "Pages also bring what the device itself has pushed, as the guarantees say."
-        case .takesSnapshots: "A snapshot has every living row, in the order of ids, and leads on to its cursor."
+        case .ordersRows: "Pages deliver rows in the order of their last transactions."
+        case .advancesCursors: "A page after a cursor delivers only rows that are later than the previous pages."
+        case .keepsTransactionsWhole: "A page does not split a transaction that fits into it."
+        case .pullsSeeAnswers: "A pull that starts after the answer to a push delivers the pushed rows."
+        case .bringsOwnChanges: "If the remote guarantees it, pages also deliver the device's own pushes."
+        case .takesSnapshots:
+            "A snapshot has every living row, in the order of ids, and pages continue from its cursor."
         }
     }
 }

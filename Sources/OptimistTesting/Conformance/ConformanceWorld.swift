@@ -73,17 +73,20 @@ struct ConformanceWorld {
             let answer = try await attempt("connect()") { try await remote.connect() }
             if let account, account.id != answer.id {
                 throw ConformanceFinding(
-                    .answers, "The remotes are of two accounts, \(account.id) and \(answer.id): make them of one.")
+                    .answers,
+                    "The remotes belong to two accounts, \(account.id) and \(answer.id). Use one account for all."
+                )
             }
             if let served = answer.tables, let missing = names.first(where: { !served.contains($0) }) {
-                throw ConformanceFinding(.answers, "The account does not keep the table \(missing).")
+                throw ConformanceFinding(.answers, "The account does not serve the table \(missing).")
             }
             account = answer
             initialCursor = answer.initialCursor
             devices[index].reading = PageReading(from: answer.initialCursor)
             try await drain(index)
             guard devices[index].reading.rows.isEmpty else {
-                throw ConformanceFinding(.answers, "The account has rows already: make a new one for each seed.")
+                throw ConformanceFinding(
+                    .answers, "The account already contains rows. Create a new account for each seed.")
             }
             try await askForRewind(index)
         }
@@ -99,7 +102,8 @@ struct ConformanceWorld {
             }
         }
         guard answer.verdicts.isEmpty else {
-            throw ConformanceFinding(.judgesEachRow, "A push without rows has \(answer.verdicts.count) verdicts.")
+            throw ConformanceFinding(
+                .judgesEachRow, "The answer to a push without rows contains \(answer.verdicts.count) verdicts.")
         }
     }
 
@@ -162,7 +166,7 @@ struct ConformanceWorld {
     private mutating func blame(_ key: ConformanceKey, _ index: Int, _ reading: PageReading) async throws {
         guard let problem = expected.problem(at: key, in: reading) else {
             throw ConformanceFinding(
-                .pullsSeeAnswers, "A pull after the answer did not bring \(key), and the next one did.")
+                .pullsSeeAnswers, "A pull after the answer did not deliver \(key), but the next pull did.")
         }
         let other = (index + 1) % devices.count
         if expected.problem(at: key, in: try await self.reading(by: other)) == nil {
@@ -170,8 +174,8 @@ struct ConformanceWorld {
             throw ConformanceFinding(
                 isOwn ? .bringsOwnChanges : .keepsRows,
                 isOwn
-                    ? "The device that pushed \(key) does not receive it, and another device does."
-                    : "The pages of one reader pass over \(key), which another reader receives.")
+                    ? "The device that pushed \(key) does not receive it, but another device does."
+                    : "The pages of one reader omit \(key), which another reader receives.")
         }
         throw problem
     }
@@ -200,7 +204,7 @@ struct ConformanceWorld {
             empty = page.rows.isEmpty ? empty + 1 : 0
             if empty > Self.emptyPages {
                 throw ConformanceFinding(
-                    .advancesCursors, "\(empty) pages in a row had no rows, and each said that there is more.")
+                    .advancesCursors, "\(empty) consecutive pages were empty, although each announced more rows.")
             }
             hasMore = page.hasMore
         }
@@ -241,17 +245,19 @@ struct ConformanceWorld {
 
     private static func check(_ page: RemoteSnapshot, for request: RemoteSnapshot.Request) throws {
         if let at = request.at, page.at != at {
-            throw ConformanceFinding(.takesSnapshots, "A part of the snapshot at \(at) says that it is at \(page.at).")
+            throw ConformanceFinding(.takesSnapshots, "A page of the snapshot at \(at) reports the cursor \(page.at).")
         }
         var last = request.after ?? ""
         for row in page.rows {
             guard row.table == request.table, !row.isDeleted else {
                 throw ConformanceFinding(
-                    .takesSnapshots, "A snapshot of \(request.table) has \(row.key)\(row.isDeleted ? ", deleted" : "")."
+                    .takesSnapshots,
+                    "A snapshot of \(request.table) contains \(row.key)\(row.isDeleted ? ", deleted" : "")."
                 )
             }
             guard last.utf8.lexicographicallyPrecedes(row.id.utf8) else {
-                throw ConformanceFinding(.takesSnapshots, "A snapshot has \(row.key) after \(last).")
+                throw ConformanceFinding(
+                    .takesSnapshots, "A snapshot has \(row.key) after \(last), out of the order of ids.")
             }
             last = row.id
         }
@@ -282,7 +288,8 @@ struct ConformanceWorld {
                 failure = "\(error)"
             }
         }
-        throw ConformanceFinding(.answers, "\(name) failed \(Self.attempts) times in a row, at last with \(failure).")
+        throw ConformanceFinding(
+            .answers, "\(name) failed \(Self.attempts) times in a row. The last failure: \(failure).")
     }
 }
 

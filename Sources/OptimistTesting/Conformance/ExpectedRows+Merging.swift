@@ -11,7 +11,7 @@ extension ExpectedRows {
     func sentClocks(_ patch: RowPatch, of key: ConformanceKey) -> ConformanceFinding? {
         guard merging == .byTransaction, patch.clocks?.latest != nil else { return nil }
         return ConformanceFinding(
-            .mergesByTransaction, "\(key) comes with clocks, and devices follow clocks before transactions.")
+            .mergesByTransaction, "\(key) has clocks, which devices prefer to transactions.")
     }
 
     /// Follows the order of arrival.

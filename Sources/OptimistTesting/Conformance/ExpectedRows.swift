@@ -46,7 +46,7 @@ struct ExpectedRows {
     ) throws {
         guard verdicts.count == drawn.count else {
             throw ConformanceFinding(
-                .judgesEachRow, "A push of \(drawn.count) rows was answered with \(verdicts.count) verdicts.")
+                .judgesEachRow, "The answer to a push of \(drawn.count) rows contains \(verdicts.count) verdicts.")
         }
         try checkRefusals(verdicts, of: drawn)
         try checkRowsOfRefusals(verdicts, of: drawn)
@@ -65,18 +65,18 @@ struct ExpectedRows {
             if let (bad, _) = wronglyAccepted {
                 throw ConformanceFinding(
                     .judgesEachRow,
-                    "It refused \(good.key), which it accepts, and accepted \(bad.key), which it refuses.")
+                    "It refused the valid row \(good.key) and accepted the invalid row \(bad.key).")
             }
             throw ConformanceFinding(
                 .judgesEachRow,
-                "It refused \(good.key): \(verdict.name). The rows that `row` makes must be acceptable: correct "
-                    + "the remote, or what `row` makes.")
+                "It refused \(good.key): \(verdict.name). It must accept the rows that `row` creates. Correct "
+                    + "the remote or `row`.")
         }
         if let (bad, _) = wronglyAccepted {
             throw ConformanceFinding(
                 .judgesEachRow,
-                "It accepted \(bad.key). The rows that `refusedRow` makes must be refused: correct the remote, or "
-                    + "what `refusedRow` makes.")
+                "It accepted \(bad.key). It must refuse the rows that `refusedRow` creates. Correct the remote or "
+                    + "`refusedRow`.")
         }
     }
 
@@ -87,7 +87,7 @@ struct ExpectedRows {
             guard case .rejected(let refusal) = verdict, let current = refusal.current else { continue }
             let fitting = keys.filter { fits(current, $0) }
             if let other = fitting.first, !fitting.contains(key) {
-                throw ConformanceFinding(.judgesEachRow, "The refusal of \(key) has the row of \(other).")
+                throw ConformanceFinding(.judgesEachRow, "The refusal of \(key) contains the row \(other).")
             }
         }
     }
@@ -101,12 +101,13 @@ struct ExpectedRows {
         for group in groups where verdicts[group].contains(where: { $0.isRefusal || $0.isGroupFailure }) {
             guard let index = group.first(where: { verdicts[$0].isApplied }) else { continue }
             throw ConformanceFinding(
-                .keepsGroupsWhole, "It accepted \(drawn[index].key), and refused another row of the same group.")
+                .keepsGroupsWhole, "It accepted \(drawn[index].key) but refused another row of the same group.")
         }
         let grouped = Set(groups.flatMap { group in verdicts[group].contains(where: \.isRefusal) ? Array(group) : [] })
         if let index = verdicts.indices.first(where: { verdicts[$0].isGroupFailure && !grouped.contains($0) }) {
             throw ConformanceFinding(
-                .keepsGroupsWhole, "It did not apply \(drawn[index].key) for its group, of which it refused no row.")
+                .keepsGroupsWhole,
+                "It did not apply \(drawn[index].key) because of its group, but refused none of the group's rows.")
         }
     }
 
@@ -125,7 +126,8 @@ struct ExpectedRows {
             try takeMerged(patch, drawn, &after.row, incoming, outcome)
         case .gone:
             if after.row.isAlive, after.row.generation <= incoming.generation {
-                throw ConformanceFinding(.judgesEachRow, "It says that \(key) was deleted, and nobody deleted it.")
+                throw ConformanceFinding(
+                    .judgesEachRow, "It reports that \(key) was deleted, but no device deleted it.")
             }
         case .rejected(let refusal):
             try check(refusal, of: key)
@@ -150,11 +152,11 @@ struct ExpectedRows {
         if case .delete = pushed.change { return }
         let name = "\(pushed.table):\(pushed.id)"
         if after.generation > incoming.generation {
-            throw ConformanceFinding(.judgesEachRow, "It accepted \(name), a row whose life had ended.")
+            throw ConformanceFinding(.judgesEachRow, "It accepted an edit of \(name) to a life that had ended.")
         }
         if let column = outcome.refused.subtracting(incoming.counters.keys).min() {
             throw ConformanceFinding(
-                .judgesEachRow, "It accepted \(name) as sent, although a later value stands in \(column).")
+                .judgesEachRow, "It accepted \(name) as sent, although \(column) has a later value.")
         }
     }
 
@@ -167,7 +169,7 @@ struct ExpectedRows {
         let life = patch.generation ?? incoming.generation
         guard life == after.generation else {
             throw ConformanceFinding(
-                .judgesEachRow, "It says that \(key) is in life \(life), and it is in life \(after.generation).")
+                .judgesEachRow, "It reports that \(key) is in life \(life), but it is in life \(after.generation).")
         }
         for (column, value) in patch.values where counters[key.table]?.contains(column) != true {
             let expected = after.cells[column]
@@ -177,24 +179,24 @@ struct ExpectedRows {
             else {
                 throw ConformanceFinding(
                     .judgesEachRow,
-                    "It says that \(value) won in \(column) of \(key), where \(expected?.value ?? .null) must stand.")
+                    "It reports that \(value) won in \(column) of \(key), but \(expected?.value ?? .null) must win.")
             }
             after.cells[column] = Cell(value, clock)
         }
         let untold = outcome.refused.subtracting(incoming.counters.keys).filter { patch.values[$0] == nil }
         if life == incoming.generation, let column = untold.min() {
-            throw ConformanceFinding(.judgesEachRow, "It does not tell which value won in \(column) of \(key).")
+            throw ConformanceFinding(.judgesEachRow, "It does not report which value won in \(column) of \(key).")
         }
     }
 
     private func check(_ refusal: RemotePush.Refusal, of key: ConformanceKey) throws {
         guard let row = rows[key]?.row, row.isAlive else { return }
         guard let current = refusal.current else {
-            throw ConformanceFinding(.refusalsHaveTheRow, "It refused an update of \(key) without its own row.")
+            throw ConformanceFinding(.refusalsHaveTheRow, "It refused an update of \(key) without sending its own row.")
         }
         if let difference = difference(.row(current), row, key.table) {
             throw ConformanceFinding(
-                .refusalsHaveTheRow, "It refused an update of \(key) with another row: \(difference.what)")
+                .refusalsHaveTheRow, "It refused an update of \(key) and sent a different row: \(difference.what)")
         }
     }
 
@@ -205,17 +207,17 @@ struct ExpectedRows {
         let content = reading.rows[key]
         guard let row = rows[key] else {
             return refused.contains(key)
-                ? ConformanceFinding(.refusalsChangeNothing, "A page brings \(key), which was refused.")
-                : ConformanceFinding(.answers, "A page brings \(key), which no device has pushed.")
+                ? ConformanceFinding(.refusalsChangeNothing, "A page delivers \(key), which was refused.")
+                : ConformanceFinding(.answers, "A page delivers \(key), which no device has pushed.")
         }
         guard let content else {
             if !row.row.isAlive { return nil }
-            return ConformanceFinding(.keepsRows, "No page has brought \(key), which was accepted.")
+            return ConformanceFinding(.keepsRows, "No page delivered \(key), which was accepted.")
         }
         if case .row(let patch) = content, let finding = sentClocks(patch, of: key) { return finding }
         guard let difference = difference(content, row.row, key.table) else { return nil }
         let repeated = row.wasRepeated ? " A push of the row was repeated." : ""
-        return ConformanceFinding(difference.promise, "Of \(key), \(difference.what)\(repeated)")
+        return ConformanceFinding(difference.promise, "\(key): \(difference.what)\(repeated)")
     }
 
     /// Returns the difference from the expected row, if any.
@@ -225,11 +227,12 @@ struct ExpectedRows {
             return tombstone.generation == row.generation
                 ? nil
                 : ConformanceFinding(
-                    mergePromise, "it is deleted (\(tombstone.generation)) and should be in life \(row.generation).")
+                    mergePromise, "it is deleted (\(tombstone.generation)) but should be in life \(row.generation).")
         case .row(let patch):
             let life = patch.generation ?? 1
             guard life == row.generation else {
-                return ConformanceFinding(mergePromise, "it is in life \(life) and should be in \(row.generation).")
+                return ConformanceFinding(
+                    mergePromise, "it is in life \(life) but should be in life \(row.generation).")
             }
             for (column, cell) in row.cells.sorted(by: { $0.key < $1.key }) {
                 if patch.values[column] == nil, !cell.value.isNull {
@@ -237,13 +240,13 @@ struct ExpectedRows {
                 }
                 let value = patch.values[column] ?? .null
                 if value != cell.value {
-                    return ConformanceFinding(mergePromise, "\(column) is \(value) and should be \(cell.value).")
+                    return ConformanceFinding(mergePromise, "\(column) is \(value) but should be \(cell.value).")
                 }
             }
             for column in row.counters.keys.sorted() {
                 let (sum, sent) = (row.sum(of: column), patch.values[column]?.int)
                 if sent != sum {
-                    return ConformanceFinding(.countsOnce, "\(column) is \(sent ?? 0) and should be \(sum).")
+                    return ConformanceFinding(.countsOnce, "\(column) is \(sent ?? 0) but should be \(sum).")
                 }
             }
             return nil

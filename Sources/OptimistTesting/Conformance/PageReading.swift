@@ -34,12 +34,13 @@ struct PageReading {
     /// - Throws: ``ConformanceFinding`` if the page cannot follow the previous ones.
     mutating func take(_ page: RemotePage, for request: RemotePage.Request, _ guarantees: RemoteGuarantees) throws {
         guard page.from == request.cursor else {
-            throw ConformanceFinding(.answers, "A page from \(request.cursor) says that it is from \(page.from).")
+            throw ConformanceFinding(
+                .answers, "The page after cursor \(request.cursor) reports that it starts at \(page.from).")
         }
         let seqs = try checkedSeqs(page, request)
         if let first = seqs.min(), let lastPage, lastPage.hadRoom, first == lastPage.seq {
             throw ConformanceFinding(
-                .keepsTransactionsWhole, "Transaction \(first) came in two pages, although it fits into one.")
+                .keepsTransactionsWhole, "Transaction \(first) was split across two pages, although it fits into one.")
         }
         try check(cursor: page.cursor, after: request.cursor, guarantees, seqs.max())
         for (row, seq) in zip(page.rows, seqs) {
@@ -57,21 +58,21 @@ struct PageReading {
         var latest: [Sequence: Int64] = [:]
         return try page.rows.map { row in
             guard request.tables.contains(row.table) else {
-                throw ConformanceFinding(.answers, "A page has \(row.key), of a table that nobody asked for.")
+                throw ConformanceFinding(.answers, "A page contains \(row.key) of a table that was not requested.")
             }
             guard let seq = row.seq else {
-                throw ConformanceFinding(.ordersRows, "\(row.key) comes without the number of its last transaction.")
+                throw ConformanceFinding(.ordersRows, "\(row.key) lacks the number of its last transaction.")
             }
             if brought.contains(Brought(key: row.key, seq: seq)) {
                 throw ConformanceFinding(
                     .advancesCursors,
-                    "The page after cursor \(page.from) brings \(row.key) of transaction \(seq) again.")
+                    "The page after cursor \(page.from) delivers \(row.key) of transaction \(seq) again.")
             }
             let sequence = Sequence(table: row.table, isDeleted: row.isDeleted)
             let before = max(latest[sequence] ?? 0, lastSeq)
             if seq < before {
                 throw ConformanceFinding(
-                    .ordersRows, "\(row.key) of transaction \(seq) comes after a row of transaction \(before).")
+                    .ordersRows, "\(row.key) of transaction \(seq) follows a row of transaction \(before).")
             }
             latest[sequence] = seq
             return seq
@@ -84,12 +85,12 @@ struct PageReading {
         guard guarantees.hasOrderedCursors else { return }
         guard let new = SyncState(new) else {
             throw ConformanceFinding(
-                .advancesCursors, "Its cursors are ordered, by its guarantees, and \(new) is no `epoch.seq`.")
+                .advancesCursors, "It guarantees ordered cursors, but \(new) does not have the form `epoch.seq`.")
         }
         let earliest = max(SyncState(old)?.seq ?? 0, last.map { new.offset > 0 ? $0 - 1 : $0 } ?? 0)
         if new.seq < earliest {
             throw ConformanceFinding(
-                .advancesCursors, "A page leads to cursor \(new), and should lead to transaction \(earliest) at least.")
+                .advancesCursors, "A page leads to cursor \(new), but should lead at least to transaction \(earliest).")
         }
     }
 }

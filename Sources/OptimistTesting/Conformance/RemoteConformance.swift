@@ -88,7 +88,7 @@ public struct RemoteConformance: Sendable {
         seeds: ClosedRange<UInt64> = 1...20, steps: Int = 40, merging: Merging = .byClock, tables: [Table],
         _ remotes: @escaping Remotes
     ) {
-        precondition(!tables.isEmpty, "RemoteConformance needs a table to write into.")
+        precondition(!tables.isEmpty, "RemoteConformance needs at least one table.")
         precondition(steps > 0, "RemoteConformance needs at least one step.")
         self.seeds = seeds
         self.steps = steps
@@ -105,7 +105,7 @@ public struct RemoteConformance: Sendable {
         for seed in seeds {
             try Task.checkCancellation()
             let remotes = try await remotes(seed)
-            precondition(remotes.count >= 2, "RemoteConformance needs remotes of two devices at least.")
+            precondition(remotes.count >= 2, "RemoteConformance needs the remotes of at least two devices.")
             var world = ConformanceWorld(seed: seed, merging: merging, tables: tables, remotes: remotes)
             do { try await world.run(steps: steps) } catch let finding as ConformanceFinding {
                 report.broken.append(

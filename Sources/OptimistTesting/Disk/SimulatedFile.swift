@@ -26,7 +26,7 @@ struct SimulatedFile {
     }
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> (disk: SimulatedDisk, handle: Int) {
-        guard let file else { preconditionFailure("SQLite names a file in every call") }
+        guard let file else { preconditionFailure("SQLite passes a file to every call") }
         return UnsafeMutableRawPointer(file).withMemoryRebound(to: SimulatedFile.self, capacity: 1) {
             ($0.pointee.disk.takeUnretainedValue(), $0.pointee.handle)
         }

@@ -99,6 +99,6 @@ enum SimulatedVFS {
 ///
 /// `nonisolated(unsafe)`: immutable, and never freed.
 nonisolated(unsafe) private let system: UnsafeMutablePointer<sqlite3_vfs> = {
-    guard let vfs = sqlite3_vfs_find(nil) else { preconditionFailure("SQLite has a file system of its own") }
+    guard let vfs = sqlite3_vfs_find(nil) else { preconditionFailure("SQLite has a default file system") }
     return vfs
 }()

@@ -118,7 +118,7 @@ public final class SimulatedLink: Sendable {
         guard conditions.isOnline else {
             count(.offline)
             try await clock.sleep(for: delay())
-            throw RemoteFailure.notSent("The device has no network.")
+            throw RemoteFailure.notSent("The device is offline.")
         }
         if meets(.requestLost, conditions.requestLoss) { throw try await silence(clock) }
         try await clock.sleep(for: delay())
@@ -138,7 +138,7 @@ public final class SimulatedLink: Sendable {
     /// Waits for the client's timeout and returns its error.
     private func silence(_ clock: SimulatedClock) async throws -> RemoteFailure {
         try await clock.sleep(for: Self.patience)
-        return .unreachable("There was no answer.")
+        return .unreachable("The server did not answer.")
     }
 
     private static let patience = Duration.seconds(30)

@@ -139,7 +139,7 @@ import OptimistCore
         state.withLock { state in
             precondition(
                 state.thread == nil || state.thread == .current,
-                "A job came from another thread: something takes time, tasks or queues from the real world.")
+                "A job arrived from another thread: some code uses a real clock, task or queue.")
             state.ready.append(Ready(job: job, process: process))
         }
     }

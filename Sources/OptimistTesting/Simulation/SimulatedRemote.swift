@@ -73,7 +73,7 @@ struct SimulatedRemote: Remote {
     }
 
     func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {
-        if !link.conditions.isOnline { throw RemoteFailure.notSent("The device has no network.") }
+        if !link.conditions.isOnline { throw RemoteFailure.notSent("The device is offline.") }
         try await base.listen { poke in
             if link.conditions.isOnline, process.isAlive { receive(poke) }
         }

@@ -39,8 +39,8 @@ public enum RowState: String, Sendable, Hashable, CaseIterable {
         case .synced: "Synced"
         case .pending, .inFlight: "Not sent yet"
         case .rejected: "Refused"
-        case .blocked: "Waits for another item"
-        case .parked: "Waits for other data"
+        case .blocked: "Waiting for another item"
+        case .parked: "Waiting for other data"
         }
     }
 

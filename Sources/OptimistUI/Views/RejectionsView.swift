@@ -24,7 +24,7 @@
             } else {
                 ContentUnavailableView(
                     "Nothing was refused", systemImage: "checkmark.circle",
-                    description: Text("The server has taken everything that it was sent."))
+                    description: Text("The server has accepted every change that was sent."))
             }
         }
     }

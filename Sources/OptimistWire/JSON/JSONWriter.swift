@@ -24,7 +24,7 @@ extension JSON {
         case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)
         case .int(let value): output.append(contentsOf: String(value).utf8)
         case .double(let value):
-            precondition(value.isFinite, "JSON has no infinite numbers and no NaN")
+            precondition(value.isFinite, "JSON cannot represent infinity or NaN")
             output.append(contentsOf: value.description.utf8)
         case .string(let value): writeJSONString(value, to: &output)
         case .array(let elements):

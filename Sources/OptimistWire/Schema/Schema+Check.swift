@@ -58,7 +58,7 @@ extension Schema {
                     faults.append("\(place)\(present) cannot have been called \"\(former.name)\".")
                 } else if former.until >= version {
                     faults.append(
-                        "\(place)\(present) was \"\(former.name)\" until version \(former.until), not below \(version)."
+                        "\(place)\(present) was \"\(former.name)\" until version \(former.until), which is not below \(version)."
                     )
                 }
                 known.append((former.name, former.until))

@@ -22,13 +22,13 @@ struct RowExplanationTests {
     @Test func `the explanation of a row shows it as unsent, then as sent, then as synced`() async throws {
         let fresh = try await store.explain(todo)
         #expect(fresh.pending?.kind == .create && !fresh.isSynced && fresh.parked == nil && fresh.rejections.isEmpty)
-        #expect("\(fresh)".hasPrefix("Its creation is not sent yet, since 20"))
+        #expect("\(fresh)".hasPrefix("Its creation is not sent yet (pending since 20"))
         let batch = try #require(try await store.nextPush(PushLimit()))
         let sent = try await store.explain(todo)
-        #expect(sent.pending?.isInFlight == true && "\(sent)".hasPrefix("Its creation is being sent, since"))
+        #expect(sent.pending?.isInFlight == true && "\(sent)".hasPrefix("Its creation is being sent (pending since"))
         try await store.apply([.accepted(seq: 1)], of: batch)
         let synced = try await store.explain(todo)
-        #expect(synced.isSynced && "\(synced)" == "The row is the same on the server.")
+        #expect(synced.isSynced && "\(synced)" == "The server has the same row.")
     }
 
     @Test func `a deferred row is explained with its reason and next attempt, and another row without them`()
@@ -40,7 +40,7 @@ struct RowExplanationTests {
         try await store.apply([.retry(after: .seconds(60), reason)], of: batch)
         let late = try await store.explain(todo)
         #expect(late.pending?.waitReason == reason && late.pending?.nextAttempt != nil)
-        #expect("\(late)".contains("The server does not know the column \"content\" yet. It is sent again at 20"))
+        #expect("\(late)".contains("The server does not know the column \"content\" yet. The next attempt is at 20"))
         let unknown = try await store.explain(other)
         #expect(!unknown.isSynced && unknown.pending == nil && unknown.serversWord == .nothing)
         #expect("\(unknown)" == "The row has no unsent changes, and the server does not have it.")
@@ -63,7 +63,8 @@ struct RowExplanationTests {
         try device.open([Shop.ColouredItem.self], migrate: Shop.coloured)
         let filled = try await device.store.explain(Shop.ColouredItem(id: item.id))
         #expect(!filled.isSynced && filled.serversWord == .alive(lacking: ["colour"]))
-        #expect("\(filled)".hasPrefix("The server has the row, but no value for colour: a migration filled it in here"))
+        #expect(
+            "\(filled)".hasPrefix("The server has the row without values for colour: a migration filled it in, and"))
         try await device.execute("UPDATE item SET colour = 'red'")
         try await device.sync(with: server)
         #expect(try await device.store.explain(Shop.ColouredItem(id: item.id)).isSynced)

@@ -99,7 +99,7 @@ struct PullCallTests {
             ["oldState": "e1.3", "newState": "e1.9", "list": [], "destroyed": [5]],
         ] as [JSON])
     func `R1 a partly unreadable page, or one whose tables end at different states, is refused`(steps: JSON) {
-        let failure = RemoteFailure.unreachable("a page that cannot be read")
+        let failure = RemoteFailure.unreachable("unreadable page")
         #expect(throws: failure) { try page(Self.projects, ["step/changes", steps, "1"]) }
         #expect(throws: failure) { try page(["project/changes", steps, "0"], Self.noSteps) }
     }

@@ -127,7 +127,8 @@ struct SchemaUpdateTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         let error = #expect(throws: OptimistError.self) { try open(folder.appending(path: "a.sqlite"), [], []) }
         #expect(error?.code == .noFolder)
-        #expect(error?.message == "There is no folder \(folder.path) for the database a.sqlite. Make it first.")
+        #expect(
+            error?.message == "The folder \(folder.path) for the database a.sqlite does not exist. Create it first.")
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 

@@ -47,8 +47,8 @@ enum GazetteerFormat {
             throw OptimistError(
                 .notAGazetteer,
                 """
-                \(file.path) is from another version of Optimist (format \(found), this one reads \(version)). Make it \
-                again with `optimist gazetteer import`.
+                \(file.path) is from another version of Optimist (format \(found), this one reads \(version)). Create \
+                it again with `optimist gazetteer import`.
                 """)
         }
         return queue
@@ -67,7 +67,7 @@ enum GazetteerFormat {
     private static func look(at file: URL) throws -> (DatabaseQueue, version: Int) {
         guard FileManager.default.fileExists(atPath: file.path) else {
             throw OptimistError(
-                .notAGazetteer, "There is no file \(file.path). Make one with `optimist gazetteer import`.")
+                .notAGazetteer, "The file \(file.path) does not exist. Create it with `optimist gazetteer import`.")
         }
         var configuration = Configuration()
         configuration.readonly = true
@@ -86,6 +86,6 @@ enum GazetteerFormat {
         }
         throw OptimistError(
             .notAGazetteer,
-            "\(file.path) is a database, but not a gazetteer. Make one with `optimist gazetteer import`.")
+            "\(file.path) is a database, but not a gazetteer. Create one with `optimist gazetteer import`.")
     }
 }

@@ -51,7 +51,7 @@ struct GeoNamesFile {
                 do {
                     columns.load(line)
                     guard kind.columns.contains(columns.count) else {
-                        throw LineProblem("it has \(columns.count) columns and not \(kind.columns.upperBound)")
+                        throw LineProblem("it has \(columns.count) columns instead of \(kind.columns.upperBound)")
                     }
                     try body(columns)
                 } catch let problem as LineProblem {

@@ -22,7 +22,7 @@ struct CityLine {
         name = try columns.name(1)
         let (latitude, longitude) = (try columns.number(4), try columns.number(5))
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw LineProblem("\(latitude), \(longitude) is nowhere on Earth")
+            throw LineProblem("\(latitude), \(longitude) is not a point on Earth")
         }
         self.coordinate = coordinate
         featureClass = try columns.text(6)

@@ -60,7 +60,7 @@ package final class Gazetteer: Sendable {
     private static func place(
         at coordinate: Coordinate, _ languages: [String], _ reachMeters: Double, _ db: Database
     ) throws -> NamedPlace? {
-        precondition(reachMeters >= 0, "nothing is nearer than 0 m")
+        precondition(reachMeters >= 0, "the distance must not be negative")
         guard let found = try PlaceSearch(db: db).nearest(to: coordinate, within: reachMeters),
             let place = try Row.fetchOne(db.cachedStatement(sql: selectPlace), arguments: [found.id])
         else { return nil }

@@ -79,7 +79,7 @@ struct LabContent: Sendable {
     }
 
     private func answer(_ picture: Picture?, to request: Request) throws -> Response {
-        guard let picture else { throw HTTPError(.notFound, message: "There is no such picture.") }
+        guard let picture else { throw HTTPError(.notFound, message: "The picture does not exist.") }
         let tag = "\"\(Base64URL.encode(Array(SHA256.hash(picture.bytes)).prefix(12)))\""
         let headers: HTTPFields = [
             .contentType: picture.type, .cacheControl: "private, max-age=86400", .eTag: tag,

@@ -106,7 +106,8 @@ actor LabDevice {
                 tries += 1
                 try? await Task.sleep(for: .milliseconds(1))
             } catch {
-                logger.warning("A phone's health is not kept", metadata: ["device": "\(name)", "error": "\(error)"])
+                logger.warning(
+                    "A phone's health cannot be recorded", metadata: ["device": "\(name)", "error": "\(error)"])
                 return nil
             }
         }

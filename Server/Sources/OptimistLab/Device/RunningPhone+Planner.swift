@@ -71,6 +71,6 @@ extension RunningPhone: PlannerWriting {
     }
 
     private static func missing(_ id: UUID) -> OptimistError {
-        OptimistError(.notInLab, "There is no to-do \(id.uuidString.lowercased()) on this phone.")
+        OptimistError(.notInLab, "The to-do \(id.uuidString.lowercased()) does not exist on this phone.")
     }
 }

@@ -44,7 +44,8 @@ struct PosesRoutes {
         }
         router.post("lab/server/poses") { _, _ in
             guard let drawn = content.drawn else {
-                throw OptimistError(.badLabRequest, "The lab shows your own photos, which it reads only at its start.")
+                throw OptimistError(
+                    .badLabRequest, "The lab shows your own photos, which it reads only when it starts.")
             }
             return ValueAnswer(drawn.publish())
         }

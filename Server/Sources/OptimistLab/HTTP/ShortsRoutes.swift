@@ -18,7 +18,7 @@ struct ShortsRoutes {
             let index = try await request.decode(as: Visible.self, context: context).index
             return try await answer(request, context) { screen in
                 guard screen.board.snapshot.items.indices.contains(index) else {
-                    throw OptimistError(.badLabRequest, "There is no short video number \(index).")
+                    throw OptimistError(.badLabRequest, "The short video number \(index) does not exist.")
                 }
                 await screen.show(index)
             }

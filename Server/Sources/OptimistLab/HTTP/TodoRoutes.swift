@@ -93,7 +93,7 @@ struct TodoRoutes {
         let number = try context.parameters.require("number", as: Int64.self)
         guard let rejection = try await store.rejections().first(where: { $0.id == number }) else {
             throw OptimistError(
-                .unknownRejection, "There is no rejection \(number): it was retried or discarded already.")
+                .unknownRejection, "The rejection \(number) does not exist: it was already retried or discarded.")
         }
         return rejection
     }

@@ -101,7 +101,8 @@ actor DatabasePair {
             if try await primary.sql(streaming) == states[wanted] { return }
             try await Task.sleep(for: Self.pause)
         }
-        throw OptimistError(.badLabData, "The standby does not follow. Its log is in \(standby.directory.path).")
+        throw OptimistError(
+            .badLabData, "The standby does not follow the primary. Its log is in \(standby.directory.path).")
     }
 
     /// A minute in total.

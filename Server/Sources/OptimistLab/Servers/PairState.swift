@@ -30,11 +30,11 @@ struct PairState: Equatable, Sendable {
         switch (order, standby) {
         case (.follow, .following), (.failOver, .following), (.failOver, .unpromoted), (.replace, .dead): break
         case (.follow, _), (.failOver, .dead):
-            throw OptimistError(.badLabRequest, "There is no standby. Create one first.")
+            throw OptimistError(.badLabRequest, "The database does not have a standby. Create one first.")
         case (.replace, .unpromoted):
             throw OptimistError(
                 .badLabRequest, "The standby has the newest copy and was not promoted. Fail over again first.")
-        case (.replace, .following): throw OptimistError(.badLabRequest, "There is a standby already.")
+        case (.replace, .following): throw OptimistError(.badLabRequest, "The database already has a standby.")
         }
         self.order = order
     }

@@ -20,8 +20,8 @@ struct PostgresPrograms: Sendable {
             throw OptimistError(
                 .badLabData,
                 """
-                There is no PostgreSQL on this machine. Install it (on Debian: apt-get install postgresql), or name a \
-                database with --database postgres://….
+                PostgreSQL is not installed on this machine. Install it (on Debian: apt-get install postgresql), or name \
+                a database with --database postgres://….
                 """)
         }
         directory = found.deletingLastPathComponent().path
@@ -60,7 +60,7 @@ struct PostgresPrograms: Sendable {
                 .badLabData,
                 """
                 PostgreSQL runs as the user postgres, who cannot enter \(directory.path). Name a folder that other \
-                users can enter with --data, or run the lab as another user than root.
+                users can enter with --data, or run the lab as a user other than root.
                 """)
         }
     }

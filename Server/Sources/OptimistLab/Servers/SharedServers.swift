@@ -27,7 +27,7 @@ actor SharedServers {
 
     nonisolated func process(_ number: Int) throws -> ServerProcess {
         guard let process = processes.first(where: { $0.number == number }) else {
-            throw OptimistError(.notInLab, "There is no server \(number).")
+            throw OptimistError(.notInLab, "The server \(number) does not exist.")
         }
         return process
     }
@@ -47,7 +47,7 @@ actor SharedServers {
     /// it is counted.
     func failOver() async throws {
         let pair = try ownPair()
-        guard !isFailingOver else { throw OptimistError(.badLabRequest, "The standby is taking over already.") }
+        guard !isFailingOver else { throw OptimistError(.badLabRequest, "The standby is already taking over.") }
         isFailingOver = true
         defer { isFailingOver = false }
         for process in processes { await process.freeze() }

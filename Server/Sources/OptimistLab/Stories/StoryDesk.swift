@@ -30,7 +30,7 @@ final class StoryDesk: Sendable {
     func play() throws {
         try state.withLock { state in
             guard state.playing == nil else {
-                throw OptimistError(.badLabRequest, "The stories are being played already.")
+                throw OptimistError(.badLabRequest, "The stories are already playing.")
             }
             state = State()
             // Unstructured, because the run outlives the request.

@@ -36,7 +36,7 @@ extension StoryStage {
 
     private func use(at port: Int) async throws {
         guard let address = URL(string: "http://127.0.0.1:\(port)") else {
-            throw OptimistError(.badLabData, "The port \(port) makes no address.")
+            throw OptimistError(.badLabData, "The port \(port) does not form a valid address.")
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-people-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -30,7 +30,7 @@ struct BackupManifest: Codable, Equatable {
                     \(backup.path) is a backup of a directory. Restore it to a directory with --data, then copy that into the \
                     database with `optimist copy`.
                     """
-                    : "There is no backup in \(backup.path). Name a directory that `optimist backup` made.")
+                    : "\(backup.path) does not contain a backup. Name a directory that `optimist backup` created.")
         }
         do {
             let text = try RegularFile.content(of: backup.appending(path: Self.file))

@@ -26,8 +26,8 @@ struct ClientPrograms {
         throw OptimistError(
             .programMissing,
             """
-            The database runs PostgreSQL \(major), and \(program) \(present) on this machine. Install PostgreSQL's client \
-            programs of version \(major) or later (on Debian: apt-get install postgresql-client).
+            The database runs PostgreSQL \(major), but \(program) \(present) on this machine. Install PostgreSQL's \
+            client programs of version \(major) or later (on Debian: apt-get install postgresql-client).
             """)
     }
 

@@ -22,8 +22,8 @@ struct PostgresSetup {
             throw OptimistError(
                 .databaseUnsuitable,
                 """
-                \(database.place) has the encoding \(settings.text(0, 0)). Make a database with UTF-8: CREATE DATABASE NAME \
-                ENCODING 'UTF8' TEMPLATE template0.
+                \(database.place) has the encoding \(settings.text(0, 0)). Create a database with UTF-8: CREATE DATABASE \
+                NAME ENCODING 'UTF8' TEMPLATE template0.
                 """)
         }
         if settings.bool(0, 2) || settings.text(0, 3) == "on" {

@@ -87,7 +87,7 @@ package struct EmbeddedCopy: Sendable {
                 throw OptimistError(
                     .dataInUse,
                     """
-                    The database already holds other data. Name an empty one, or another schema of it with \
+                    The database already contains other data. Name an empty one, or another schema with \
                     ?options=-csearch_path%3DNAME. Nothing was copied.
                     """)
             }

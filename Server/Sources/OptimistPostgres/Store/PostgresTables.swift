@@ -62,7 +62,7 @@ enum PostgresTables {
     static func requirePresent(_ connection: PostgresConnection, in place: String) throws {
         switch try found(connection) {
         case version: return
-        case nil: throw OptimistError(.unreadableData, "There is no server's data in \(place).")
+        case nil: throw OptimistError(.unreadableData, "\(place) does not contain the data of a server.")
         case let earlier? where earlier < version:
             throw OptimistError(
                 .unreadableData,

@@ -72,7 +72,7 @@ struct ControlSocket: Service {
         } catch {
             // The server also works without it.
             logger.warning(
-                "The server cannot take orders. Stop it before you use `optimist account`",
+                "The server cannot receive commands. Stop it before you use `optimist account`",
                 metadata: ["socket": "\(file.path)", "error": "\(error)"])
             try? await gracefulShutdown()
         }

@@ -28,7 +28,7 @@ public struct ServerKeys: Sendable {
         guard bytes.count == 64 else {
             throw OptimistError(
                 .wrongSecret,
-                "This is not a server secret. Make one with `optimist secret` and give it to every process.")
+                "This is not a server secret. Create one with `optimist secret` and give it to every process.")
         }
         self.init(access: Array(bytes.prefix(32)), refresh: Array(bytes.suffix(32)))
     }
@@ -42,7 +42,7 @@ public struct ServerKeys: Sendable {
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw OptimistError(
                 .wrongSecret,
-                "\(file.path) cannot be read. Make a secret with `optimist secret` and give it to every process.")
+                "\(file.path) cannot be read. Create a secret with `optimist secret` and give it to every process.")
         }
         try self.init(secret: text)
     }

@@ -22,7 +22,7 @@ struct DirectoryManifest: Codable, Equatable {
                 .unreadableData,
                 isOther
                     ? "\(backup.path) is a backup of a PostgreSQL database. Restore it with --database."
-                    : "There is no backup in \(backup.path). Name the directory that `optimist backup` made.")
+                    : "\(backup.path) does not contain a backup. Name a directory that `optimist backup` created.")
         }
         let file = backup.appending(path: Self.file)
         do {

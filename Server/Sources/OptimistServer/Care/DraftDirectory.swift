@@ -55,7 +55,7 @@ package enum DraftDirectory {
     private static func isTaken(_ target: URL) -> OptimistError {
         OptimistError(
             .unreadableData,
-            "\(target.path) already contains files, and none of them may be replaced. Choose another directory.")
+            "\(target.path) already contains files, which are never replaced. Choose another directory.")
     }
 
     private static func begin(_ target: URL, in parent: URL) throws -> (draft: URL, lock: Int32) {

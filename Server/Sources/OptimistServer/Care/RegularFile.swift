@@ -58,8 +58,8 @@ package enum RegularFile {
         OptimistError(
             .unreadableData,
             """
-            \(source.path) is a link, a pipe or another special file. Nothing was restored. Name the directory that \
-            `optimist backup` made.
+            \(source.path) is a link, a pipe or another special file. Nothing was restored. Name a directory that \
+            `optimist backup` created.
             """)
     }
 }

@@ -18,7 +18,7 @@ struct PlaceQuestion {
         let latitude = try Self.degrees("lat", query["lat"], within: 90)
         let longitude = try Self.degrees("lon", query["lon"], within: 180)
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw Self.problem("\"lat\" and \"lon\" are not a place on Earth.")
+            throw Self.problem("\"lat\" and \"lon\" are not a point on Earth.")
         }
         self.coordinate = coordinate
         followsHeader = query["lang"] == nil

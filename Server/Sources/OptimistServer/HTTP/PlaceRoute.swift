@@ -21,7 +21,7 @@ extension Routes {
             throw RequestProblem(
                 type: "about:blank", status: 404,
                 detail: """
-                    This server does not have a gazetteer. Make one with `optimist gazetteer import` and start the \
+                    This server does not have a gazetteer. Create one with `optimist gazetteer import` and start the \
                     server with --gazetteer FILE.
                     """)
         }

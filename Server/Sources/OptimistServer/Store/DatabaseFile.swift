@@ -40,11 +40,11 @@ final class DatabaseFile: Sendable {
         }
         if isNews {
             logger.critical(
-                "The database file was replaced or removed while the server ran. Restart the server: it stores nothing until then.",
+                "The database file was replaced or removed while the server ran. Restart it to store data again.",
                 metadata: ["database.path": "\(path)"])
         }
         throw RequestProblem(
             type: "about:blank", status: 503,
-            detail: "The server's data was replaced while it ran. Nothing was stored. The server must be restarted.")
+            detail: "The server's data was replaced while it ran. Nothing was stored. Restart the server.")
     }
 }

@@ -38,7 +38,7 @@ struct Housekeeping: Service {
     private func tidy() async {
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
         await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
-        if time.look() { return logger.error("The server's clock is not trusted, so old data is not swept.") }
+        if time.look() { return logger.error("The server's clock is not trusted, so old data is not removed.") }
         let now = time.believed()
         await attempt("Deleted rows could not be removed") { try await sweep.run(now: now) }
         await attempt("Old sessions could not be removed") { try await accounts.forgetSessions() }

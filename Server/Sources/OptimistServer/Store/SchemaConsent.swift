@@ -42,7 +42,7 @@ package struct SchemaConsent {
             costly.append(
                 (
                     change,
-                    "\(place) is now unique, but \(count) rows collide in it. They stay; the server checks later writes."
+                    "\(place) is now unique, but \(count) rows collide. They stay. The server checks later writes."
                 ))
         }
         possible.formUnion(costly.map(\.change))

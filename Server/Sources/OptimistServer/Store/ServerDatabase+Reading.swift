@@ -10,7 +10,8 @@ extension ServerDatabase {
         let file = directory.appending(path: "optimist.sqlite")
         guard FileManager.default.fileExists(atPath: file.path) else {
             throw OptimistError(
-                .unreadableData, "There is no server data in \(directory.path). Set the right directory with --data.")
+                .unreadableData,
+                "\(directory.path) does not contain a server's data. Set the right directory with --data.")
         }
         return file
     }

@@ -76,10 +76,10 @@ final class ServerTime: Sendable {
             let metadata: Logger.Metadata = ["leap.seconds": "\(Int(seconds))"]
             if atStart {
                 logger.notice(
-                    "The clock differs from the last time in the data: no server was running, or the clock leapt.",
+                    "The clock differs from the last time in the data: no server was running, or the clock jumped.",
                     metadata: metadata)
             } else {
-                logger.warning("The server's clock leapt.", metadata: metadata)
+                logger.warning("The server's clock jumped.", metadata: metadata)
             }
         case .held(let seconds):
             logger.error(
@@ -88,7 +88,7 @@ final class ServerTime: Sendable {
                 old data and expires no sessions by this clock. Correct it. If it is right, because no server ran for long or \
                 this is a backup, restart the server with --accept-time and today's date.
                 """, metadata: ["leap.seconds": "\(Int(seconds))"])
-        case .back: logger.notice("The server's clock is correct again. Sweeping resumes.")
+        case .back: logger.notice("The server's clock is correct again. The server resumes removing old data.")
         }
     }
 }

@@ -133,7 +133,7 @@ struct SharedCareTests {
         let other = await refusal { _ = try await opening.restore(folder.appending(path: "other")) }
         #expect(other?.message.contains("optimist copy") == true)
         let none = await refusal { _ = try await opening.backUp(to: folder.appending(path: "none")) { _ in } }
-        #expect(none?.message.contains("no server's data") == true)
+        #expect(none?.message.contains("does not contain the data of a server") == true)
         #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "none").path))
     }
 

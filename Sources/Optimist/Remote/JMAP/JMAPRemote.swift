@@ -134,11 +134,11 @@ public final class JMAPRemote: Remote {
             try Self.check(head, body)
             guard let json = try? JSON(parsing: body) else {
                 // The answer is truncated, or is the sign-in page of a captive network.
-                throw RemoteFailure.unreachable("a session that cannot be read")
+                throw RemoteFailure.unreachable("unreadable session resource")
             }
             guard let resource = SessionResource(json: json) else {
                 throw RemoteFailure.protocolError(
-                    "The server's session resource cannot be read. Is this the app's server?")
+                    "The server's session resource cannot be read. Check that this is the app's server.")
             }
             return resource
         }
@@ -161,7 +161,7 @@ public final class JMAPRemote: Remote {
         guard let json = try? JSON(parsing: body, maxDepth: RowSync.Limit.jsonDepth + 8),
             let response = Response(json: json)
         else {
-            throw RemoteFailure.unreachable("an answer that cannot be read")
+            throw RemoteFailure.unreachable("unreadable answer")
         }
         if response.sessionState != resource.state { connection.withLock { $0 = nil } }
         return response

@@ -36,7 +36,7 @@ package struct PullCall {
             let arguments = try answer.arguments()
             guard let changes = InlineChanges(json: arguments), !changes.newState.isEmpty,
                 page.cursor.isEmpty || page.cursor == changes.newState
-            else { throw RemoteFailure.unreachable("a page that cannot be read") }
+            else { throw RemoteFailure.unreachable("unreadable page") }
             page.cursor = changes.newState
             page.hasMore = page.hasMore || changes.hasMoreChanges
             page.head = page.head ?? changes.head

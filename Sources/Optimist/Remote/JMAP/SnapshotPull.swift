@@ -23,7 +23,7 @@ package struct SnapshotPull {
         let arguments = try answer.arguments()
         guard arguments["at"] != nil else { throw RemoteFailure.noSnapshots }
         guard let snapshot = SnapshotAnswer(json: arguments) else {
-            throw RemoteFailure.unreachable("a snapshot that cannot be read")
+            throw RemoteFailure.unreachable("unreadable snapshot")
         }
         var page = RemoteSnapshot(
             at: snapshot.at,

@@ -234,6 +234,6 @@ struct RowEntryTable {
     private static var damaged: OptimistError {
         OptimistError(
             .damagedMetadata,
-            "The record of unsent changes cannot be read. Nothing was deleted; please report this file.")
+            "The record of unsent changes cannot be read. No data was deleted. Keep this file and report the error.")
     }
 }

@@ -18,7 +18,7 @@ struct PhotoFolder: PoseCatalogue {
             let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         else {
             throw OptimistError(
-                .badLabData, "\(folder.path) is not a readable folder. Choose another with --photos.")
+                .badLabData, "\(folder.path) is not a readable folder. Choose another folder with --photos.")
         }
         var files: [Pose.ID: URL] = [:]
         var photos: [Pose] = []
@@ -38,7 +38,7 @@ struct PhotoFolder: PoseCatalogue {
         guard !photos.isEmpty else {
             throw OptimistError(
                 .badLabData,
-                "There is no JPEG, PNG, GIF or WebP picture in \(folder.path). Choose another with --photos.")
+                "\(folder.path) does not contain JPEG, PNG, GIF or WebP pictures. Choose another folder with --photos.")
         }
         (self.photos, self.files) = (photos, files)
         thumbnails = Thumbnails(folder: cache)

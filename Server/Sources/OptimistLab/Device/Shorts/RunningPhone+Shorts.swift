@@ -12,7 +12,7 @@ extension RunningPhone {
             do {
                 await screen.open(try await session.send(SessionRequest("/shorts")).decode())
             } catch {
-                screen.board.fail("The list of videos did not load. Is there a network?")
+                screen.board.fail("The list of videos did not load. Check the phone's network.")
             }
         }
         return screen
