@@ -29,7 +29,7 @@ struct CounterJudge {
             if rows.count > 1, hasForgotten { most = .max }
             guard rows.contains(where: { server[$0] != nil }), !(least...most).contains(present) else { continue }
             let name = rows.sorted().map(\.description).joined(separator: "+")
-            findings.append("miscounted: \(name).\(counter.name) is \(present), and \(least) to \(most) was added")
+            findings.append("miscounted: \(name).\(counter.name) is \(present), but \(least) to \(most) was added")
         }
         return findings
     }

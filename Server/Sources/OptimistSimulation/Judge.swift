@@ -81,10 +81,10 @@ struct Judge {
                     && (hasForgotten || other.write.isApart(from: write) || other.number > number)
             }
         }
-        if others.isEmpty { return "\(last ?? "null") is there, which nobody else wrote" }
+        if others.isEmpty { return "the server has \(last ?? "null"), which no other write set" }
         // Texts are unique, so the time of the last writer is known.
         guard clocksAreRight, !fates.mortal.contains(row), let last, last.contains("w") else { return nil }
-        return others.contains { $0.write.at >= write.at } ? nil : "\(last) is there, which is older"
+        return others.contains { $0.write.at >= write.at } ? nil : "the server has \(last), which is older"
     }
 
     /// Whether a write gave a column this value.
@@ -188,7 +188,7 @@ struct Judge {
         let wasReplaced = history.writes(of: row).contains { other in
             other.number != number && (other.write.deleted.contains(row) || other.write.cells[row]?[column] != nil)
         }
-        return wasReplaced || fates.mortal.contains(row) ? nil : "it was refused without a word"
+        return wasReplaced || fates.mortal.contains(row) ? nil : "the server refused it without a rejection"
     }
 
     private func lossOfRow(_ row: RowName, _ number: Int, _ write: History.Write) -> String? {
@@ -199,13 +199,13 @@ struct Judge {
             fates.mortal.contains(row)
             && (isMortalOtherwise(row)
                 || deletions.contains { $0.write.isApart(from: write) || $0.number >= number })
-        if !isExplained { return "the row is gone and nobody deleted it" }
+        if !isExplained { return "the row is missing, but no device deleted it" }
         // An edit survives a deletion of its own life, but the history does not show which life a deletion ended (M2).
         if history.writes(of: row).contains(where: { $0.write.shortLived.contains(row) }) { return nil }
         guard row.table == "memo", clocksAreRight, !hasForgotten, deletions.count == 1,
             let deletion = deletions.first?.write, deletion.at + 1 < write.at, !write.inserted.contains(row)
         else { return nil }
-        return "the row is gone, though it was edited after it was deleted"
+        return "the row is missing, although it was edited after its deletion"
     }
 
     private func isMortalOtherwise(_ row: RowName) -> Bool {

@@ -32,7 +32,7 @@ struct LawJudge {
             let values = had.map { $0 ?? "null" }.sorted().joined(separator: " or ")
             return Finding(
                 row: held.row,
-                text: "\(held.row).\(held.column) holds \(held.value ?? "null"), and the server had \(values)")
+                text: "\(held.row).\(held.column) holds \(held.value ?? "null"), but the server had \(values)")
         }
     }
 

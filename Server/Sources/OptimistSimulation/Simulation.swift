@@ -60,7 +60,7 @@ extension World {
             isQuiet = self.isQuiet()
         }
         if !isQuiet {
-            find("stuck: not quiet \(WorldRun.patience) after everything was healed")
+            find("stuck: not settled \(WorldRun.patience) after all faults were healed")
             logStatuses()
         }
         followStatuses()

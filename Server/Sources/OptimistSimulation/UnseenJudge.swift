@@ -19,7 +19,7 @@ struct UnseenJudge {
         return history.writes.filter { $0.hasReturned && !history.restored.contains($0.device) }.flatMap { write in
             texts(of: write).filter { hasVanished($0) }.map { text in
                 "unseen: \(text.row).\(text.column) = \(text.value) of device \(write.device) is gone, "
-                    + "no device that replaced it had it, and it is in no journal"
+                    + "no device that replaced it had received it, and it is not in a journal"
             }
         }
     }

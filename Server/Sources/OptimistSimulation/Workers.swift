@@ -66,6 +66,6 @@ package struct Workers: Sendable {
     static func finding(status: Int32, isSignal: Bool) -> String {
         guard isSignal else { return "crashed: ended with status \(status) and no result" }
         return TimeLimit.signals.contains(status)
-            ? "endless: took longer than it may" : "crashed: ended by signal \(status)"
+            ? "endless: exceeded its time limit" : "crashed: ended by signal \(status)"
     }
 }

@@ -107,7 +107,7 @@ extension World {
             device.disk.restore(copy)
             reach(.deviceRestore)
             withState { $0.history.forgive(device: number, since: at) }
-            log("\(device.name) is back to its file of \(at) ms")
+            log("\(device.name) restored its file from \(at) ms")
         }
     }
 
@@ -122,7 +122,7 @@ extension World {
                 reach(.serverRestore)
                 let rows = try data.rows(after: 0, while: nil)
                 withState { $0.history.serverWentBack(to: rows) }
-                log("the server is back to its file of \(seconds) s ago")
+                log("the server restored its file from \(seconds) s ago")
             } catch { find("the judges cannot read the copy of the server: \(error)") }
         }
     }

@@ -30,7 +30,7 @@ extension World {
         ("entries", rows, "SELECT count(*) FROM optimist_remote"),
         ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
         ("devices", 200, "SELECT count(*) FROM optimist_node"),
-        ("values of the engine's", 30, "SELECT count(*) FROM optimist_meta"),
+        ("values in optimist_meta", 30, "SELECT count(*) FROM optimist_meta"),
         (
             "rejections and conflicts of a column at once", 40,
             """

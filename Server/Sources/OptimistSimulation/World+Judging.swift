@@ -72,7 +72,7 @@ extension World {
                 && !history.isLeftBehind(value, column, name, isGone: isGone) && unheard[name]?.contains(column) != true
             {
                 find(
-                    "untrue: \(name).\(column) on \(device.name) is called synced, and the server never had "
+                    "untrue: \(name).\(column) on \(device.name) is reported as synced, but the server never had "
                         + (value ?? "null"))
                 try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
             }
@@ -154,7 +154,7 @@ extension World {
     func logStatuses() {
         for device in devices {
             guard let launch = device.launch else {
-                log("\(device.name) does not run")
+                log("\(device.name) is not running")
                 continue
             }
             log("\(device.name): session \(launch.session.state)")
@@ -190,7 +190,7 @@ extension World {
                 try compare(device, rows, server, db)
                 try judgeLaw(of: device, rows, db)
                 if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
-                    find("untrue: \(device.name) says \(status)")
+                    find("untrue: \(device.name) reports \(status)")
                 }
                 try checkFile(db, device.name)
                 for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }

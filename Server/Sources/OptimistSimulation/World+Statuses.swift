@@ -24,7 +24,7 @@ extension World {
     func judgeStatus(of device: SimulatedDevice, _ db: Database) throws -> SyncStatus? {
         guard let number = devices.firstIndex(where: { $0 === device }) else { return nil }
         guard let status = withState({ $0.statuses[number] }) else {
-            find("untrue: \(device.name) tells nothing")
+            find("untrue: \(device.name) has not reported a status")
             return nil
         }
         let (pending, parked, rejected) = (
@@ -34,7 +34,7 @@ extension World {
         )
         let counts = status.counts
         if counts.pending != pending || counts.parked != parked || counts.rejected != rejected {
-            find("untrue: \(device.name) says \(status)")
+            find("untrue: \(device.name) reports \(status)")
             log("\(device.name) has \(pending ?? 0) pending, \(parked ?? 0) parked, \(rejected ?? 0) rejected")
         }
         return status

@@ -24,7 +24,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var options: PlaceOptions
 
-    @Argument(help: ArgumentHelp("The directory to make.", valueName: "directory"))
+    @Argument(help: ArgumentHelp("The directory to create.", valueName: "directory"))
     var to: String
 
     func run() async throws {
@@ -54,7 +54,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var options: PlaceOptions
 
-    @Argument(help: ArgumentHelp("The directory that `optimist backup` made.", valueName: "directory"))
+    @Argument(help: ArgumentHelp("The directory that `optimist backup` created.", valueName: "directory"))
     var from: String
 
     func run() async throws {

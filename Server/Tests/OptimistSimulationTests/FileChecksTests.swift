@@ -118,10 +118,10 @@ struct FileChecksTests {
                 state.statuses[0]?.counts[keyPath: count] = 1
             }
             _ = try world.read(device) { try world.judgeStatus(of: device, $0) }
-            #expect(world.withState(\.findings).first?.hasPrefix("untrue: device 0 says ") == true)
+            #expect(world.withState(\.findings).first?.hasPrefix("untrue: device 0 reports ") == true)
         }
         world.withState { $0.statuses[0] = nil }
         #expect(try world.read(device) { try world.judgeStatus(of: device, $0) } == nil)
-        #expect(world.withState(\.findings).contains("untrue: device 0 tells nothing"))
+        #expect(world.withState(\.findings).contains("untrue: device 0 has not reported a status"))
     }
 }

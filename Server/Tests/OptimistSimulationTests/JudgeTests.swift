@@ -69,7 +69,7 @@ struct JudgeTests {
         for wrong in [2, 4] {
             #expect(
                 Self.findings(history, server: memos(wrong))
-                    == ["miscounted: memo:03.views is \(wrong), and 3 to 3 was added"])
+                    == ["miscounted: memo:03.views is \(wrong), but 3 to 3 was added"])
         }
     }
 
@@ -138,7 +138,7 @@ struct JudgeTests {
     @Test func `a row is not gone with a list that its own device had deleted and made anew before`() {
         let lost = findings()
         #expect(lost.count == 2)
-        #expect(lost.allSatisfy { $0.hasPrefix("lost: \(Self.todo).") && $0.hasSuffix("nobody deleted it") })
+        #expect(lost.allSatisfy { $0.hasPrefix("lost: \(Self.todo).") && $0.hasSuffix("no device deleted it") })
     }
 
     @Test func `a row may be gone with a list that another device has deleted, whenever that was`() {

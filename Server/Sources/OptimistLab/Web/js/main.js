@@ -62,7 +62,7 @@ async function followOpening() {
 const refreshDevices = kept(async () => {
   const switched = new Map([...phones].map(([name, phone]) => [name, phone.switched]));
   const devices = await lab.devices().catch((error) => {
-    waitFor('Waiting for the lab, which does not answer.');
+    waitFor('Waiting for the lab. It does not answer.');
     throw error;
   });
   for (const device of devices) {

@@ -24,7 +24,7 @@ export async function accounts(_, query) {
     title: 'Accounts',
     content: [
       panel('Accounts', search,
-        rows.length ? table('Accounts', ['Address', 'Id'], rows) : el('p', { class: 'faint' }, 'No account is here.'),
+        rows.length ? table('Accounts', ['Address', 'Id'], rows) : el('p', { class: 'faint' }, 'No accounts found.'),
         next),
     ],
   };

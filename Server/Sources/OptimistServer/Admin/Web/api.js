@@ -20,7 +20,7 @@ async function call(method, path, query = {}) {
   }
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new AdminError(answer?.detail ?? `The server answered ${response.status}.`);
-  if (!answer) throw new AdminError('The answer of the server broke off.');
+  if (!answer) throw new AdminError('The answer from the server is incomplete.');
   return answer;
 }
 

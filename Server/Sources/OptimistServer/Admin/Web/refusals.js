@@ -17,7 +17,7 @@ export async function refusals() {
       rows.length
         ? table('Refusals', ['Time', 'Code', 'Route', 'Account', 'Row'], rows)
         : el('p', { class: 'faint' }, 'Nothing has been refused since this process started.'),
-      el('p', { class: 'faint' }, `The last ${limit} of this process, which are gone when it ends.`));
+      el('p', { class: 'faint' }, `The last ${limit} refusals of this process. They are lost when it ends.`));
   };
   await show();
   return { title: 'Refusals', content: [panel('Refused lately', live)], refresh: show };

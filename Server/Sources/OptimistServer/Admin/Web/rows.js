@@ -23,7 +23,7 @@ export async function rows([account], query) {
     title: `Rows: ${type}`,
     content: [
       panel(`Rows: ${type}`, el('p', {}, el('a', { href: here }, 'Back to the account')), search,
-        el('p', { class: 'faint' }, 'The row that changed longest ago is first. Deleted rows are kept for a while.')),
+        el('p', { class: 'faint' }, 'Rows are sorted by their last change, oldest first. Deleted rows are kept for a while.')),
       ...page.rows.map(row),
       page.rows.length ? null : el('p', { class: 'faint' }, 'No row is here.'),
       page.next && el('p', {}, el('a', { href: to({ after: page.next }) }, 'Next page')),
