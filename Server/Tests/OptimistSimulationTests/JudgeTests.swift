@@ -43,7 +43,7 @@ struct JudgeTests {
         #expect(Self.findings(history, server: tables[2]) == [])
         #expect(
             Self.findings(history, server: tables[1])
-                == ["lost: list:01.name = d1w3.1 of device 1: d0w2.1 is there, which is older"])
+                == ["lost: list:01.name = d1w3.1 of device 1: the server has d0w2.1, which is older"])
     }
 
     @Test func `words that vanish unseen are in a journal, or were shown to whom replaced or deleted them`() {

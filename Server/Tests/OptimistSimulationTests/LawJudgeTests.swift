@@ -52,7 +52,7 @@ struct LawJudgeTests {
 
     @Test func `a shown value is the one that the server had under its clock`() throws {
         #expect(try findings(name: "Trip").isEmpty)
-        #expect(try findings(name: "Tour") == ["list:01.name holds Tour, and the server had Trip"])
+        #expect(try findings(name: "Tour") == ["list:01.name holds Tour, but the server had Trip"])
         #expect(try findings(name: "Tour", clock: "019b76ddb5400001-Phone").isEmpty, "the server never had the clock")
     }
 
@@ -60,13 +60,13 @@ struct LawJudgeTests {
         #expect(try findings(name: "Mine", edit: "json_object('name', '''Trip'''), NULL").isEmpty)
         #expect(
             try findings(name: "Mine", edit: "json_object('name', '''Tour'''), NULL")
-                == ["list:01.name holds Tour, and the server had Trip"])
+                == ["list:01.name holds Tour, but the server had Trip"])
     }
 
     @Test func `a value that the server has lost is unsent with its own clock`() throws {
         let lost = "'{}', json_object('@life', '\(Self.clock)', 'name', '\(Self.clock)')"
         #expect(try findings(name: "Trip", edit: lost).isEmpty)
         #expect(
-            try findings(name: "Tour", edit: lost) == ["list:01.name holds Tour, and the server had Trip"])
+            try findings(name: "Tour", edit: lost) == ["list:01.name holds Tour, but the server had Trip"])
     }
 }

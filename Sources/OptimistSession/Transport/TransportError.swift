@@ -80,7 +80,7 @@ extension TransportError: LocalizedError {
     public var recoverySuggestion: String? {
         switch phase {
         case _ where isLasting: nil
-        case .notSent: "Nothing was sent, so it is safe to try again."
+        case .notSent: "The request was not sent, so it is safe to try again."
         case .maybeProcessed: "The server may have received the request. Check before you send it again."
         case .responseStarted: "Try again."
         }

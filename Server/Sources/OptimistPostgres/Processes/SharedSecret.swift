@@ -14,7 +14,7 @@ extension ServerKeys {
         throw OptimistError(
             .wrongSecret,
             """
-            This process's secret differs from that of the database's other servers. Give all of them the same one. If \
+            This process and the database's other servers have different secrets. Give all of them the same one. If \
             the old one is lost, start once with --replace-secret. All users must then sign in again.
             """)
     }
