@@ -84,9 +84,9 @@ final class ServerTime: Sendable {
         case .held(let seconds):
             logger.error(
                 """
-                The server's clock is more than a day away from the last time in the data. The server deletes no \
-                old data and expires no sessions by this clock. Correct it. If it is right, because no server ran for long or \
-                this is a backup, restart the server with --accept-time and today's date.
+                The server's clock is more than a day away from the last time in the data. The server does not delete \
+                old data or expire sessions by this clock. Correct the clock. If it is right, because no server ran \
+                for long or this is a backup, restart the server with --accept-time and today's date.
                 """, metadata: ["leap.seconds": "\(Int(seconds))"])
         case .back: logger.notice("The server's clock is correct again. The server resumes removing old data.")
         }
