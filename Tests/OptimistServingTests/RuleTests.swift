@@ -29,7 +29,7 @@ struct RuleTests {
         store.push([.create(.todo, ["content": "tea", "priority": 2], at: .at(0))])
         let error = store.push([.update(.todo, ["priority": 4], at: .at(1))])[0].error
         #expect((error?.type, error?.properties) == ("invalidProperties", ["priority"]))
-        #expect(error?.description == "The column \"priority\" breaks the rule \"max\": the largest number is 3.")
+        #expect(error?.description == "The column \"priority\" breaks the rule \"max\": the maximum is 3.")
         #expect(store.value(.todo, "priority") == 2)
         let other = store.push([.create(.todo(1), ["content": "Tea!"], at: .at(2))])[0].error
         #expect(other?.properties == ["content"])

@@ -77,10 +77,10 @@ struct RulesTests {
     }
 
     @Test(arguments: [
-        (ColumnRules(min: 1, max: 5), JSON.int(1), JSON.int(0), "\"min\": the smallest number is 1"),
-        (ColumnRules(min: 1, max: 5), .double(5), .double(5.5), "\"max\": the largest number is 5"),
+        (ColumnRules(min: 1, max: 5), JSON.int(1), JSON.int(0), "\"min\": the minimum is 1"),
+        (ColumnRules(min: 1, max: 5), .double(5), .double(5.5), "\"max\": the maximum is 5"),
         (ColumnRules(max: 5), "5", "9007199254740993", "\"max\""),
-        (ColumnRules(maxLength: 3), "e\u{301}é", "aaaa", "\"maxLength\": a text has at most 3"),
+        (ColumnRules(maxLength: 3), "e\u{301}é", "aaaa", "\"maxLength\": the text must have at most 3"),
         (ColumnRules(pattern: "[a-z]+"), "abc", "Abc", "\"pattern\": the text must match [a-z]+"),
         (
             ColumnRules(oneOf: ["open", "done"]), "done", "Done",

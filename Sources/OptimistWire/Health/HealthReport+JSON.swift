@@ -114,7 +114,7 @@ extension JSON {
             text.isPrintable
         else {
             throw HealthReport.Problem(
-                message: "\"\(member)\" must be a text of 1 to \(HealthReport.Limit.nameBytes) bytes.")
+                message: "\"\(member)\" must be a string of 1 to \(HealthReport.Limit.nameBytes) bytes.")
         }
         return text
     }
@@ -123,7 +123,7 @@ extension JSON {
         guard let value = self[member], !value.isNull else { return nil }
         guard let text = value.string, text.utf8.count <= HealthReport.Limit.textBytes, text.isPrintable else {
             throw HealthReport.Problem(
-                message: "\"\(member)\" must be a text of at most \(HealthReport.Limit.textBytes) bytes.")
+                message: "\"\(member)\" must be a string of at most \(HealthReport.Limit.textBytes) bytes.")
         }
         return text
     }

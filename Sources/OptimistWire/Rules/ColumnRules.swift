@@ -39,12 +39,12 @@ public struct ColumnRules: Hashable, Sendable {
         if value.isNull { return nil }
         // A 64-bit number is a string on the wire.
         if let number = value.double ?? (min == nil && max == nil ? nil : value.string.flatMap(Double.init)) {
-            if let min, number < min { return "breaks the rule \"min\": the smallest number is \(JSON(number: min))" }
-            if let max, number > max { return "breaks the rule \"max\": the largest number is \(JSON(number: max))" }
+            if let min, number < min { return "breaks the rule \"min\": the minimum is \(JSON(number: min))" }
+            if let max, number > max { return "breaks the rule \"max\": the maximum is \(JSON(number: max))" }
         }
         if let text = value.string {
             if let maxLength, text.unicodeScalars.count > maxLength {
-                return "breaks the rule \"maxLength\": a text has at most \(maxLength) Unicode scalars"
+                return "breaks the rule \"maxLength\": the text must have at most \(maxLength) Unicode scalars"
             }
             if let pattern, !matches(pattern, text) {
                 return "breaks the rule \"pattern\": the text must match \(pattern)"
