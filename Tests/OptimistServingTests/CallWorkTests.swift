@@ -7,12 +7,12 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// What the texts and the references of a request may cost.
+/// How much work matching texts and resolving references may cost in one request.
 @Suite(.timeLimit(.minutes(20)))
 struct CallWorkTests {
     private typealias Ticks = WorkTests.Ticks
 
-    /// Counts the transactions that write, and their steps.
+    /// Counts write transactions and their steps.
     private final class MeteredStore: SyncStore {
         private let base = InMemorySyncStore(accounts: [Served.account], epoch: "e1")
         private let count = Mutex((writes: 0, steps: 0))
@@ -57,7 +57,7 @@ struct CallWorkTests {
         return Invocation(name, arguments, callID: "\(number)")
     }
 
-    /// To-dos, every other one with a text that brings the pattern into all of its states, and matches in none.
+    /// To-dos; every other one has a text that activates all states of the pattern without matching it.
     private static func heavy(_ count: Int) -> JSONObject {
         let text = String(repeating: "#a", count: 1_500) + String(repeating: "b", count: 300)
         let rows = (0..<count).map { number -> (RowKey, JSONObject) in
@@ -66,7 +66,7 @@ struct CallWorkTests {
         return JSON.create(rows).object ?? [:]
     }
 
-    @Test func `S9 G1 texts that are too much work to match are refused before anything waits for them`() async throws {
+    @Test func `S9 G1 texts that are too much work to match are refused before the transaction starts`() async throws {
         let (store, ticks) = (MeteredStore(), Ticks())
         let budget = WorkBudget(.milliseconds(3), freeSteps: 512, now: ticks.now)
         let problem = await #expect(throws: RequestProblem.self) {
@@ -75,7 +75,7 @@ struct CallWorkTests {
         #expect(problem?.limit == "maxWork" && store.writes == 0)
     }
 
-    @Test func `G1 a text is matched once, before the transaction, and its verdict is the same`() async throws {
+    @Test func `G1 each text is matched once, before the transaction`() async throws {
         let measured = MeteredStore()
         let answers = try await Self.answer([Self.call("Todo/set", Self.heavy(4))], measured, .unlimited)
         let refused = SetAnswer(json: answers[0].arguments)?.notCreated.map(\.id) ?? []
@@ -83,7 +83,7 @@ struct CallWorkTests {
         #expect(measured.steps < 200, "the transaction has matched texts")
     }
 
-    @Test func `G1 a text to which a reference points is matched within the transaction, and counted`() async throws {
+    @Test func `G1 a referenced text is matched inside the transaction and counted as work`() async throws {
         let measured = MeteredStore()
         let reference: JSON = ["resultOf": "0", "name": "Core/echo", "path": "/create"]
         let calls = [Self.call("Core/echo", Self.heavy(4)), Self.call("Todo/set", ["#create": reference], 1)]
@@ -92,7 +92,7 @@ struct CallWorkTests {
         #expect(measured.steps > 3_000, "\(measured.steps)")
     }
 
-    @Test func `S9 matching stops when nobody waits for it any more`() async throws {
+    @Test func `S9 matching stops when its request is cancelled`() async throws {
         let store = MeteredStore()
         let ticks = Mutex(0)
         let budget = WorkBudget(.seconds(1_000_000), freeSteps: 0) {
@@ -120,8 +120,7 @@ struct CallWorkTests {
         return [echo] + (1...calls).map { call("Todo/set", references, $0) }
     }
 
-    @Test func `S9 an answer to which references point is parsed once, and each reference counts as work`() async throws
-    {
+    @Test func `S9 a referenced answer is parsed once, and each reference counts as work`() async throws {
         func steps(_ references: Int) async throws -> Int {
             let measured = MeteredStore()
             _ = try await Self.answer(Self.referring(references, calls: 50, many: 20_000), measured, .unlimited)
@@ -129,7 +128,7 @@ struct CallWorkTests {
         }
         let (few, many) = (try await steps(1), try await steps(10))
         #expect(many > 5 * few, "\(few) \(many)")
-        // On a machine that does nothing within its time.
+        // With a time limit that this machine always exceeds.
         let ticks = Ticks()
         let problem = await #expect(throws: RequestProblem.self) {
             try await Self.answer(
@@ -139,7 +138,7 @@ struct CallWorkTests {
         #expect(problem?.limit == "maxWork")
     }
 
-    @Test func `a call has 16 references at most, and they point into 4 MB of answers at most`() async throws {
+    @Test func `a call may have 16 references, and they may read 4 MB of answers`() async throws {
         let most = try await Self.answer(Self.referring(16, calls: 1, many: 10), MeteredStore(), .unlimited)
         #expect(most[1].name == "Todo/set")
         let more = try await Self.answer(Self.referring(17, calls: 1, many: 10), MeteredStore(), .unlimited)
@@ -150,7 +149,7 @@ struct CallWorkTests {
         #expect(answers[1].arguments["type"] == "requestTooLarge")
     }
 
-    @Test func `a reference that leads deeper than JSON is nested points to nothing`() async throws {
+    @Test func `a reference deeper than JSON may nest is an invalidResultReference`() async throws {
         let paths = [String(repeating: "/0", count: 33), String(repeating: "/x", count: 1_000_000), "many", "/many/10"]
         for path in paths {
             let calls = [

@@ -18,7 +18,10 @@ struct CounterTests {
         .update(.todo, ["likes": ["@total": .int(total)]], at: .at(milliseconds, device))
     }
 
-    @Test func `M3 three devices that add one, add one and subtract one end at one, in any order and however often`() {
+    @Test
+    func
+        `M3 two increments and one decrement on three devices give one, in any order and however often they are repeated`()
+    {
         let pushes = [
             Self.total(1, "deviceAA", at: 1), Self.total(1, "deviceBB", at: 2), Self.total(-1, "deviceCC", at: 3),
         ]
@@ -30,7 +33,7 @@ struct CounterTests {
         }
     }
 
-    @Test func `M3 of one origin the later clock wins, and the answer says what the server has`() {
+    @Test func `M3 for one origin the later clock wins, and the answer holds the server's total`() {
         var store = Self.store()
         store.push([Self.total(5, "deviceAA", at: 9), Self.total(2, "deviceBB", at: 1)])
         let verdict = store.push([Self.total(3, "deviceAA", at: 4)], origins: ["deviceAA"])[0]
@@ -38,7 +41,9 @@ struct CounterTests {
         #expect(verdict.won?.mine == ["likes": ["deviceAA": 5]])
     }
 
-    @Test func `M3 M4 a device's later total counts, though its clock is earlier than the replacement of the other's`()
+    @Test
+    func
+        `M3 M4 a device's later total counts even if the server had replaced the earlier one's clock with a later one`()
     {
         var store = Self.store()
         let ahead = Self.total(2, "deviceBB", at: 31_536_000_000)
@@ -50,7 +55,7 @@ struct CounterTests {
         #expect(store.row(.todo)?.sum(of: "likes") == 5)
     }
 
-    @Test func `M2 M3 a counter's clock is that of its latest total, and the columns keep theirs`() {
+    @Test func `M2 M3 a counter has the clock of its latest total, and other columns keep theirs`() {
         var store = Self.store()
         store.push([Self.total(5, "deviceAA", at: 9), Self.total(2, "deviceBB", at: 1)])
         let clocks = store.row(.todo)?.patch().clocks
@@ -59,7 +64,7 @@ struct CounterTests {
         #expect(store.row(.todo)?.patch().clocks == ColumnClocks(common: .at(9, "deviceAA")))
     }
 
-    @Test func `M3 L3 the latest totals of nothing are remembered, and all others`() {
+    @Test func `M3 L3 the server remembers every nonzero total and the latest 500 zero totals`() {
         var store = Self.store()
         func device(_ number: Int) -> String { "device\(number)A" }
         for number in 1...600 { store.push([Self.total(1, device(number), at: Int64(number))]) }
@@ -75,7 +80,7 @@ struct CounterTests {
         #expect(store.seq == seq, "a repetition changes nothing")
     }
 
-    @Test func `M3 L3 a device sends the totals of a former id beside its own`() {
+    @Test func `M3 L3 a device may send its former id's totals with its current ones`() {
         var store = Self.store()
         let both: JSON = [
             ["@total": 3, "origin": "deviceAA", "@hlc": .string(WriteClock.at(1, "deviceAA").description)],
@@ -87,7 +92,7 @@ struct CounterTests {
         #expect(refused.error?.current?.mine == ["likes": ["deviceAA": 3]])
     }
 
-    @Test func `V1 what the asking origins have counted takes up room in an answer`() {
+    @Test func `V1 the requesting origins' totals count toward the size of an answer`() {
         var store = Self.store()
         let devices = (100..<200).map { "device\($0)" }
         let totals = devices.map { device -> JSON in
@@ -100,7 +105,7 @@ struct CounterTests {
         #expect(verdicts.map { $0.error?.type } == ["invalidProperties", "rateLimit"])
     }
 
-    @Test func `M3 a client without clocks adds, and a new life starts at nothing`() {
+    @Test func `M3 a client without clocks adds to the sum, and a new life starts at zero`() {
         var store = Self.store()
         store.push([.update(.todo, ["likes": ["@add": 2]])])
         store.push([.update(.todo, ["likes": ["@add": -5]])])
@@ -111,7 +116,7 @@ struct CounterTests {
     }
 
     @Test(arguments: [3, "x", [], ["@total": 1.5], ["@add": "1"], ["@total": .int(1 << 53 + 1)]] as [JSON])
-    func `what is no total is refused`(value: JSON) {
+    func `an invalid total is refused`(value: JSON) {
         var store = Self.store()
         let error = store.push([.update(.todo, ["likes": value], at: .at(1))])[0].error
         #expect(error?.type == "invalidProperties" && error?.properties == ["likes"])
@@ -123,7 +128,7 @@ struct CounterTests {
     }
 
     @Test
-    func `M3 a column that becomes a counter continues from its value, and one that stops from its sum`() {
+    func `M3 a column that becomes a counter keeps its value, and one that stops being a counter keeps its sum`() {
         var store = Self.store()
         store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.int)
         store.push([.create(.todo, ["content": "x", "likes": 5], at: .at(0))])

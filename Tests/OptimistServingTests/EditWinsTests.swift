@@ -6,7 +6,7 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// Types whose rows an edit brings back, if it is later than their delete.
+/// Types with `editWins`: an edit later than the deletion revives the row.
 @Suite(.timeLimit(.minutes(20)))
 struct EditWinsTests {
     private static func store() -> ModelStore {
@@ -47,7 +47,7 @@ struct EditWinsTests {
     }
 
     @Test(arguments: [true, false])
-    func `M2 editWins: a delete later than every edit stands, in either order`(editFirst: Bool) {
+    func `M2 editWins: a delete later than every edit wins, in either order`(editFirst: Bool) {
         var store = Self.store()
         store.push([Self.creation])
         let operations = [Self.edit(at: 3), Self.delete(at: 5)]
@@ -58,7 +58,7 @@ struct EditWinsTests {
         #expect(store.value(.todo, "done") == true)
     }
 
-    @Test func `M2 L3: whoever hears from an answer that a row is gone hears when, and can tell that again`() {
+    @Test func `M2 L3: a gone verdict carries the tombstone, which a device can send to a restored server`() {
         var store = Self.store()
         store.push([Self.creation])
         var restored = store
@@ -78,10 +78,10 @@ struct EditWinsTests {
         #expect(restored.row(.todo)?.generation == 3, "the order in which they come is nothing")
     }
 
-    /// As a device tells it again after a restore that does not know when it was.
+    /// Sent again by a device after a restore; the time of the deletion is unknown.
     private static let deletionWithoutClock = RowOperation.destroy(.todo, at: nil, generation: 2)
 
-    @Test func `M2 L3 editWins: a deletion of which nobody says when it was does not end what has outlived it`() {
+    @Test func `M2 L3 editWins: a deletion without a clock does not end a life that outlived the original deletion`() {
         var store = Self.store()
         store.push([Self.creation])
         store.push([Self.delete(at: 3)])
@@ -91,7 +91,8 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.generation == 3)
     }
 
-    @Test func `M2 L3 editWins: a deletion of which nobody says when it was ends what is here, and no later edit`() {
+    @Test
+    func `M2 L3 editWins: a deletion without a clock ends the current life, and a later edit still revives the row`() {
         var store = Self.store()
         store.push([Self.creation])
         store.milliseconds += 1000
@@ -99,14 +100,14 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.isAlive == false)
         #expect(store.push([Self.creation])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].won?.generation == 3)
-        // The device that made it knows when it was.
+        // The device that deleted the row knows the time.
         store.push([Self.delete(at: 7)])
         #expect(store.row(.todo)?.isAlive == false)
     }
 
-    @Test func `M2 editWins: a row that was never seen is not revived by a part of it`() {
+    @Test func `M2 editWins: a partial edit does not revive a row the server never had`() {
         var store = Self.store()
-        // Nor if all that the part lacks may be missing.
+        // The same holds if every missing column is optional.
         store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
         store.push([Self.delete(at: 3)])
         #expect(store.push([Self.edit(at: 2)])[0].isGone)
@@ -117,14 +118,14 @@ struct EditWinsTests {
         #expect(store.value(.todo, "done") == true)
     }
 
-    @Test func `M2 editWins: a count brings back a row that has nothing else`() {
+    @Test func `M2 editWins: a count revives a row whose only column is the counter`() {
         var store = ModelStore()
         store.schema.types["Todo"] = TypeSchema(columns: ["likes": ColumnSchema(.counter)], editWins: true)
         store.push([.create(.todo, [:], at: .at(0)), Self.delete(at: 3)])
         #expect(store.push([.update(.todo, ["likes": ["@total": 1]], at: .at(7))])[0].won?.values["likes"] == 1)
     }
 
-    @Test func `M2 editWins: an edit brings back a row that was created with nothing in it`() {
+    @Test func `M2 editWins: an edit revives a row that was created without values`() {
         var store = Self.store()
         store.schema.types["Todo"]?.columns["content"] = ColumnSchema(.string)
         store.push([.create(.todo, [:], at: .at(0))])
@@ -134,7 +135,7 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.generation == 3)
     }
 
-    @Test func `M2 editWins: a life that was begun anew shows nothing of the old one, and ends by itself`() {
+    @Test func `M2 editWins: a life the app began shows nothing of the old one and ends with its own delete`() {
         var store = Self.store()
         store.push([Self.creation])
         store.push([Self.delete(at: 3)])
@@ -145,7 +146,7 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.generation == 4)
     }
 
-    @Test func `M2 editWins: no edit brings back what was deleted with its list`() {
+    @Test func `M2 editWins: an edit does not revive a row that was deleted with its parent`() {
         var store = Self.store()
         store.schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
         store.push([.create(.list, ["name": "l"], at: .at(0)), Self.creation])
@@ -156,11 +157,11 @@ struct EditWinsTests {
         let seq = store.seq
         #expect(store.push([Self.edit(at: 12)])[0].isGone)
         #expect(store.seq == seq)
-        // But one that leaves the list behind does.
+        // An edit that clears the reference does.
         #expect(store.push([.update(.todo, ["listId": .null], at: .at(15))])[0].won?.values["content"] == "a")
     }
 
-    @Test func `what a tombstone keeps is not shown, and survives being written down`() throws {
+    @Test func `a tombstone's hidden values are not served, and survive storing and reading`() throws {
         var store = Self.store()
         store.push([Self.creation, Self.delete(at: 3)])
         let stored = try #require(store.rows[.todo])
@@ -176,7 +177,9 @@ struct EditWinsTests {
 
     /// Edits of one life and its deletes, from several devices.
     @Test(arguments: 1...200)
-    func `M1 M2 editWins: edits and deletes of a life in any order, however often, leave the same row`(seed: UInt64) {
+    func `M1 M2 editWins: edits and deletes of one life leave the same row, in any order and however often`(
+        seed: UInt64
+    ) {
         var random = SplitMix64(seed: seed)
         let devices = ["deviceAA", "deviceBB", "deviceCC"]
         let versions = (0..<8).map { _ -> RowOperation in

@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// A server that went back, and the devices that heal it.
+/// A server that is restored from a backup, and the devices that heal it.
 @Suite(.timeLimit(.minutes(20)))
 struct EpochTests {
     private let served = Served()
@@ -19,7 +19,7 @@ struct EpochTests {
         return try await served.call("Todo/set", .create([(key, patch)]), push: number)
     }
 
-    @Test func `L3: a state of a former epoch is answered with the epochs since, one of the present without`()
+    @Test func `L3: a state from a former epoch is answered with the epochs since, a current one without`()
         async throws
     {
         _ = try await push(1, .todo(1), "a", .at(0))
@@ -38,7 +38,7 @@ struct EpochTests {
         #expect(standard["epochs"] == nil)
     }
 
-    @Test func `L3: a server from a backup is forked for states beyond, and healed by pushes with the old clocks`()
+    @Test func `L3: a restored server rejects later states, and pushes with the old clocks heal it`()
         async throws
     {
         _ = try await push(1, .todo(1), "first", .at(0))
@@ -47,7 +47,7 @@ struct EpochTests {
         _ = try await push(3, .todo(2), "lost", .at(2))
         let whole = try await pull("e1.0")
         served.restart("e2", from: backup)
-        // Another device goes on meanwhile.
+        // Another device writes in between.
         _ = try await served.call(
             "Todo/set",
             .update(.todo(1), ["content": "meanwhile", "@hlc": .string(WriteClock.at(0, "deviceCC").description)]))
@@ -55,7 +55,7 @@ struct EpochTests {
         #expect(forked["type"] == "forked")
         #expect(forked["epochs"] == [["epoch": "e1", "firstSeq": 0], ["epoch": "e2", "firstSeq": 1]])
         #expect(try await pull("e9.3")["type"] == "forked")
-        // Each device sends what it knows, the writes of others among it.
+        // Each device sends all it knows, including other devices' writes.
         #expect(try await push(4, .todo(1), "by another", .at(1, "deviceBB"))["created"] != .null)
         _ = try await push(5, .todo(2), "lost", .at(2))
         let healed = try await pull("e1.1")
@@ -69,7 +69,8 @@ struct EpochTests {
         #expect(values(healed) == values(whole))
     }
 
-    @Test func `L3: whoever stood before the backup goes on, also when what was deleted since is forgotten`()
+    @Test
+    func `L3: a device behind the backup is not forked: after a purge it gets cannotCalculateChanges with the epochs`()
         async throws
     {
         _ = try await push(1, .todo(1), "a", .at(0))

@@ -7,12 +7,12 @@ import Testing
 @testable import OptimistCore
 @testable import OptimistServing
 
-/// What the app says about groups, within the transaction.
+/// The app's `willApply`, which runs inside the transaction.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct HookTests {
     private struct Trouble: Error {}
 
-    /// Notes what the hook was asked and why groups were put off.
+    /// Records what the hook was asked and why groups were deferred.
     private final class Notes: Sendable {
         private let asked = Mutex<[WrittenGroup]>([])
         private let put = Mutex<[String]>([])
@@ -45,11 +45,11 @@ struct HookTests {
         return store
     }
 
-    /// Pushes on a thread that may wait, as a store's does.
+    /// Pushes on a thread that may block, as a real store does.
     private func push(
         _ operations: [RowOperation], groups: [[RowKey]] = [], to store: inout ModelStore
     ) async -> [RowVerdict] {
-        // The caller waits, so one thread at a time uses it.
+        // The caller is suspended, so only one thread uses it.
         nonisolated(unsafe) var present = store
         let verdicts = await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: present.push(operations, groups: groups)) }
@@ -58,7 +58,7 @@ struct HookTests {
         return verdicts
     }
 
-    @Test func `G4 the hook sees each group once, with the rows before and after, and not what changes nothing`()
+    @Test func `G4 the hook sees each changed group once, with the rows before and after`()
         async throws
     {
         var store = store()
@@ -77,7 +77,7 @@ struct HookTests {
         #expect(deletion.before?["content"] == "milk" && deletion.after == nil)
     }
 
-    @Test func `G4 what the hook amends is stored, and the device gets it back, after a lost answer too`() async {
+    @Test func `G4 amendments are stored, and the device receives them, even if the first answer was lost`() async {
         var store = store { group in
             group.rows.map { RowAmendment($0.key, ["content": "amended", "priority": 1]) }
         }
@@ -92,7 +92,7 @@ struct HookTests {
         #expect(notes.groups.count == 1 && store.seq == 1)
     }
 
-    @Test func `G4 a fault refuses the rows of its group with its code, and the others are applied`() async {
+    @Test func `G4 a fault refuses its group's rows with its code, and the others are applied`() async {
         var store = store { group in
             guard group.rows.contains(where: { $0.key == .todo }) else { return [] }
             throw RowFault("overQuota", "There are too many.", columns: ["content"])
@@ -111,7 +111,7 @@ struct HookTests {
         RowAmendment(.todo(9), ["done": true]),
         RowAmendment(.todo, ["content": .string(String(repeating: "x", count: 1001))]),
     ])
-    func `G4 an amendment that is not possible puts the group off, and nothing of it is stored`(
+    func `G4 an impossible amendment defers the group and stores none of its rows`(
         amendment: RowAmendment
     ) async {
         var store = store { group in
@@ -125,7 +125,7 @@ struct HookTests {
         #expect(notes.failures == [amendment.key == .todo ? "bad todo" : "bad other"])
     }
 
-    @Test func `G3 G4 an amendment that the app's own check refuses puts the group off`() async {
+    @Test func `G3 G4 an amendment that the app's own check refuses defers the group`() async {
         var store = store { group in group.rows.map { RowAmendment($0.key, ["done": true]) } }
         store.rowValidation = Self.priorities
         let verdicts = await push(
@@ -138,7 +138,7 @@ struct HookTests {
         #expect(notes.failures == ["bad todo"])
     }
 
-    @Test func `G3 G4 the check judges a row once, after all amendments of it`() async {
+    @Test func `G3 G4 the check judges a row once, after all of its amendments`() async {
         var store = store { group in
             group.rows.flatMap { [RowAmendment($0.key, ["done": true]), RowAmendment($0.key, ["priority": 1])] }
         }
@@ -148,13 +148,13 @@ struct HookTests {
         #expect(notes.failures.isEmpty)
     }
 
-    @Test func `G3 G4 a row that broke a check before may be amended, and breaks it still`() async {
+    @Test func `G3 G4 a row that already broke a check may be amended`() async {
         var store = store { group in
             group.rows.contains { $0.key == .todo(1) } ? [RowAmendment(.todo, ["content": "amended"])] : []
         }
         _ = await push([.create(.todo, ["content": "tea", "done": true], at: .at(1))], to: &store)
         store.rowValidation = Self.priorities
-        // The update comes too late to change anything.
+        // The update is too old to change anything.
         _ = await push(
             [.update(.todo, ["content": "coffee"], at: .at(0)), .create(.todo(1), ["content": "milk"], at: .at(2))],
             groups: [[.todo, .todo(1)]], to: &store)
@@ -165,7 +165,7 @@ struct HookTests {
         "Todo": { $0["done"] == true && $0["priority"].isNull ? RowFault("bare", "It has no priority.") : nil }
     ])
 
-    @Test func `G4 an error puts the group off, and the device tries it again`() async {
+    @Test func `G4 an error in the hook defers the group`() async {
         var store = store { group in
             if group.rows.contains(where: { $0.key == .todo }) { throw Trouble() }
             return []
@@ -178,10 +178,10 @@ struct HookTests {
         #expect(notes.failures == ["threw"])
     }
 
-    @Test func `G4 a hook that hangs is cancelled, and its group and those after it are put off`() async {
+    @Test func `G4 a hook that hangs is cancelled, and its group and later groups are deferred`() async {
         let (ends, end) = AsyncStream<Void>.makeStream()
         var store = store(within: .milliseconds(20)) { _ in
-            // Nothing but the cancellation ends it.
+            // Only cancellation ends it.
             await withTaskCancellationHandler {
                 for await _ in AsyncStream<Void>.makeStream().stream {}
             } onCancel: {
@@ -199,7 +199,7 @@ struct HookTests {
         if !notes.groups.isEmpty { for await _ in ends {} }
     }
 
-    /// A store in which the to-do 2 was merged into the to-do 1.
+    /// A store where to-do 2 was merged into to-do 1.
     private func merged(_ willApply: @escaping GroupHook.WillApply = { _ in [] }) async -> ModelStore {
         var store = store { group in
             group.rows.contains { $0.changed.contains("done") } ? try await willApply(group) : []
@@ -211,7 +211,7 @@ struct HookTests {
         return store
     }
 
-    @Test func `G4 M6 of an edit of a row that was merged into another the hook sees what that one becomes`()
+    @Test func `G4 M6 if a merged row is edited, the hook sees the row it was merged into`()
         async throws
     {
         var store = await merged()
@@ -229,14 +229,14 @@ struct HookTests {
         #expect((row.before?["done"], row.after?["done"], row.after?["priority"]) == (.null, true, 1))
     }
 
-    @Test func `G4 M6 the hook refuses an edit of a row that was merged into another, and that one stays`() async {
+    @Test func `G4 M6 the hook can refuse an edit of a merged row, and the surviving row stays as it was`() async {
         var store = await merged { _ in throw RowFault("closed", "It is closed.") }
         let verdicts = await push([.update(.todo(2), ["done": true], at: .at(4))], to: &store)
         #expect((verdicts[0].error?.type, verdicts[0].error?.code) == ("forbidden", "closed"))
         #expect(store.value(.todo(1), "done") == nil)
     }
 
-    @Test func `G4 M6 what the hook amends in the row that took the edit is stored as its latest write`() async {
+    @Test func `G4 M6 an amendment of a merged row's edit is stored as the surviving row's latest write`() async {
         var store = await merged { group in group.rows.map { RowAmendment($0.key, ["done": false, "priority": 3]) } }
         let edit = RowOperation.update(.todo(2), ["done": true], at: .at(4))
         for _ in 1...2 {

@@ -27,7 +27,7 @@ struct InMemorySyncStoreTests {
         return try store.reading("a") { try $0.holders(type: "Todo", index: "listId", keys: [key])[key] ?? [] }
     }
 
-    @Test func `when work throws nothing that it wrote is kept`() async throws {
+    @Test func `when work throws, none of its writes are kept`() async throws {
         let (first, second) = ([change(1, 1), change(2, 1)], [change(1, 2), change(3, 2)])
         try await store.write(account: "a") { _ = try ($0.append(first, day: 1), $0.notePush(3, device: "d", day: 1)) }
         await #expect(throws: Failure.self) {
@@ -44,7 +44,7 @@ struct InMemorySyncStoreTests {
         #expect(try await store.write(account: "a") { try $0.notePush(4, device: "d", day: 1) })
     }
 
-    @Test func `R1 rows come in the order of their last transaction, however often they change`() async throws {
+    @Test func `R1 changes list each row once, in the order of its last transaction`() async throws {
         for number in 1...200 {
             let changes = [change(number % 3, number % 2)]
             try await store.write(account: "a") { _ = try $0.append(changes, day: 1) }
@@ -58,7 +58,7 @@ struct InMemorySyncStoreTests {
                 == 200)
     }
 
-    @Test func `an account that is not there is refused, and a backup comes back with a new epoch`() async throws {
+    @Test func `an unknown account is refused, and a restored backup starts a new epoch`() async throws {
         await #expect(throws: StoreError.self) { try await store.read(account: "b") { $0.seq } }
         let backup = store.contents
         let changes = [change(1, 1)]

@@ -8,7 +8,7 @@ import Testing
 /// Rows that are created, deleted and created again.
 @Suite(.timeLimit(.minutes(20)))
 struct LivesTests {
-    @Test func `an update of a row that never existed, or is gone, is notFound`() {
+    @Test func `updating a deleted or unknown row is notFound`() {
         var store = ModelStore()
         #expect(store.push([.update(.todo, ["done": true], at: .at(0))])[0].error?.type == "notFound")
         #expect(store.push([.update(.todo, ["done": true])])[0].error?.type == "notFound")
@@ -21,7 +21,7 @@ struct LivesTests {
         #expect(store.seq == 2)
     }
 
-    @Test func `L4: an update begins no life: what it does not name would be lost`() {
+    @Test func `L4: an update never begins a life, because columns it omits would be lost`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "first"], at: .at(0))])
         let late = store.push([.update(.todo, ["priority": 9], at: .at(9), generation: 3)])[0]
@@ -30,7 +30,7 @@ struct LivesTests {
         #expect(store.seq == 1)
     }
 
-    @Test func `M2: a creation that belongs to an ended life tells the device that the row is gone`() {
+    @Test func `M2: a creation in an ended life is answered with the tombstone`() {
         var store = ModelStore()
         store.push([.destroy(.todo, at: .at(1), generation: 2)])
         #expect(
@@ -40,7 +40,7 @@ struct LivesTests {
         #expect(store.rows[.todo]?.row == MergeRow(generation: 2, deletion: .at(1)))
     }
 
-    @Test func `M2: a write into an ended life of a row that lives again is answered with the new life`() {
+    @Test func `M2: a write to an ended life is answered with the current life`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "second"], at: .at(1), generation: 3)])
         let late = store.push([.update(.todo, ["content": "first"], at: .at(9), generation: 1)])[0]
@@ -49,7 +49,7 @@ struct LivesTests {
         #expect(store.value(.todo, "content") == "second")
     }
 
-    @Test func `M2: in a new life nothing of the old one shows`() {
+    @Test func `M2: a new life shows nothing of the old one`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "priority": 9], at: .at(0))])
         store.push([.destroy(.todo, at: .at(1), generation: 2)])
@@ -59,7 +59,7 @@ struct LivesTests {
         #expect(store.value(.todo, "content") == "b")
     }
 
-    @Test func `destroying what is not there is a success with a tombstone, and notFound without`() {
+    @Test func `deleting an unknown row succeeds with a generation, and is notFound without one`() {
         var store = ModelStore()
         #expect(store.push([.destroy(.todo)])[0].error?.type == "notFound")
         #expect(store.seq == 0)
@@ -68,7 +68,7 @@ struct LivesTests {
         #expect(store.seq == 1)
     }
 
-    @Test func `a client without generations begins the next life by creating a deleted row`() {
+    @Test func `a client without generations begins the next life when it creates a deleted row`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"])])
         store.push([.destroy(.todo)])
@@ -77,7 +77,7 @@ struct LivesTests {
         #expect(store.rows[.todo]?.row.generation == 3)
     }
 
-    @Test func `the transaction in which a life began is remembered through its changes and its end`() {
+    @Test func `the transaction where a life began is kept through its changes and its deletion`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"])])
         store.push([.update(.todo, ["content": "b"])])
@@ -89,7 +89,7 @@ struct LivesTests {
     }
 
     @Test(arguments: [2, 1 << 30 + 1])
-    func `a generation that no living row has is invalid`(generation: Int) {
+    func `a generation that a living row cannot have is invalid`(generation: Int) {
         var store = ModelStore()
         let verdict = store.push([.create(.todo, ["content": "a"], at: .at(0), generation: generation)])[0]
         #expect(verdict.error?.type == "invalidProperties")

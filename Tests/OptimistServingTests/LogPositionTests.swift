@@ -11,7 +11,7 @@ struct PlacesTests {
         LoggedRow(id: "", place: LogPosition(seq: seq, ordinal: ordinal), bornSeq: seq, generation: 1, content: [])
     }
 
-    @Test func `R1: a page ends between transactions, unless one alone is larger`() {
+    @Test func `R1: a page ends between transactions, unless one transaction exceeds the page`() {
         let start = LogPosition(after: 4)
         let page = ChangePage(rows: [Self.row(5, 0), Self.row(6, 0)], next: LogPosition(seq: 6, ordinal: 1))
         #expect(page.end(from: start) == LogPosition(seq: 6, ordinal: 0))
@@ -20,14 +20,14 @@ struct PlacesTests {
         #expect(ChangePage(rows: large.rows).end(from: start) == nil)
     }
 
-    @Test func `a state and the place after it are the same thing`() {
+    @Test func `a state and its log position convert into each other`() {
         for text in ["e.0", "e.41", "e.41.3"] {
             #expect(SyncState(text).map { LogPosition(after: $0).state(epoch: "e").description } == text)
         }
         #expect(SyncState("e.0").map(LogPosition.init(after:)) == .start)
     }
 
-    @Test func `L3: states of earlier epochs are valid up to where the next one began`() {
+    @Test func `L3: states of earlier epochs are valid up to the start of the next epoch`() {
         let epochs = Epochs(names: ["e1", "e2", "e3", "e4"], firstSeqs: ["e1": 0, "e3": 40], seq: 50)
         #expect(epochs.all.map(\.firstSeq) == [0, 40, 40, 50])
         func isValid(_ text: String) -> Bool { SyncState(text).map(epochs.contain) ?? false }

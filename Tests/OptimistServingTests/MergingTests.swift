@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct MergingTests {
-    /// Versions of one row as three devices may send them: edits, deletions and new lives, with clocks that also tie.
+    /// Versions of one row from three devices: edits, deletions and new lives, some with equal clocks.
     static func versions(using random: inout SplitMix64) -> [RowOperation] {
         let devices = ["deviceAA", "deviceBB", "deviceCC"]
         return (0..<12).map { _ in
@@ -27,7 +27,7 @@ struct MergingTests {
     }
 
     @Test(arguments: 1...200)
-    func `M1 M2: versions of a row in any order of arrival leave the same row`(seed: UInt64) {
+    func `M1 M2: versions of a row leave the same row, in any order of arrival`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let versions = Self.versions(using: &random)
         let results = (0..<6).map { _ in
@@ -57,7 +57,7 @@ struct MergingTests {
         #expect(store.seq == seq)
     }
 
-    @Test func `two devices edit different columns: both edits stand, whichever comes first`() {
+    @Test func `edits of different columns by two devices are both kept, in either order`() {
         for isReversed in [false, true] {
             var store = ModelStore()
             store.push([.create(.todo, ["content": "a"], at: .at(0))])
@@ -73,7 +73,7 @@ struct MergingTests {
         }
     }
 
-    @Test func `where the server's value won, the answer holds it with its clock`() {
+    @Test func `if the server's value wins, the answer holds it with its clock`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "new", "done": false], at: .at(5))])
         let verdict = store.push([.update(.todo, ["content": "old", "done": true], at: .at(3))])[0]
@@ -90,7 +90,7 @@ struct MergingTests {
         #expect(store.push([.update(.todo, ["content": "same"], at: .at(3))])[0].isAcceptedAsSent)
     }
 
-    @Test func `creating a row that exists is a merge`() {
+    @Test func `creating an existing row merges the two`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "priority": 1], at: .at(0))])
         #expect(store.push([.create(.todo, ["content": "b", "done": true], at: .at(1))])[0].isAcceptedAsSent)
@@ -98,7 +98,7 @@ struct MergingTests {
         #expect(store.value(.todo, "priority") == 1)
     }
 
-    @Test func `M4: a clock more than 60 s ahead becomes the server's tick, and a repetition changes nothing`() {
+    @Test func `M4: a clock more than 60 s ahead is replaced by the server's, and a repeated push changes nothing`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "done": false], at: .at(0))])
         let ahead = RowOperation.update(.todo, ["content": "b", "done": true], at: .at(60_001, "deviceBB"))
@@ -113,7 +113,7 @@ struct MergingTests {
         #expect(store.push([.update(.todo, ["content": "c"], at: .at(60_000))])[0].isAcceptedAsSent)
     }
 
-    @Test func `S3 M4 a write whose clock ran ahead and that is repeated later is not a new write`() {
+    @Test func `S3 M4 a repeated write whose clock was ahead does not count as a new write`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
         let ahead = RowOperation.update(.todo, ["content": "b"], at: .at(61_000, "deviceBB"))
@@ -125,13 +125,13 @@ struct MergingTests {
         store.milliseconds += 3_600_000
         #expect(store.push([ahead])[0].won?.values == ["content": "c"])
         #expect(store.seq == seq)
-        // What the device writes after that is new, whatever its clock says.
+        // The device's next write counts as new, whatever its clock.
         let next = RowOperation.update(.todo, ["content": "d"], at: .at(9_000_000, "deviceBB"))
         #expect(store.push([next])[0].won?.values == ["content": "d"])
         #expect(store.push([next, ahead])[1].won?.values == ["content": "d"])
     }
 
-    @Test func `M4 a device that was a year ahead and has corrected its clock wins with its next edit`() {
+    @Test func `M4 a device that was a year ahead and corrected its clock wins with its next edit`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
         store.push([.update(.todo, ["content": "b"], at: .at(31_536_000_000, "deviceBB"))])
@@ -142,9 +142,9 @@ struct MergingTests {
         #expect(store.push([late])[0].won?.values == ["content": "c"])
     }
 
-    /// The device has not heard of the replacement.
+    /// The device does not know the replacement yet.
     @Test(arguments: [0, 1, 5_000])
-    func `M4 a device's later write wins, though its clock is not later than the replacement of the earlier one's`(
+    func `M4 a device's later write wins even if its clock is before the replacement of its earlier one`(
         behind: Int64
     ) throws {
         var store = ModelStore()
@@ -163,7 +163,7 @@ struct MergingTests {
         #expect(store.value(.todo, "content") == "c")
     }
 
-    @Test func `M4 each later write of such a device wins, though it has heard of none of the replacements`() throws {
+    @Test func `M4 each later write of such a device wins, although it received none of the replacements`() throws {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(-10_000))])
         func push(_ content: JSON, at clock: WriteClock) -> WriteClock? {
@@ -180,7 +180,7 @@ struct MergingTests {
         #expect(store.seq == seq)
     }
 
-    @Test func `S3 M4 a delete whose clock ran ahead and that is repeated later is not a new delete`() {
+    @Test func `S3 M4 a repeated delete whose clock was ahead does not count as a new delete`() {
         var store = ModelStore()
         store.schema.types["Todo"]?.editWins = true
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
@@ -198,7 +198,7 @@ struct MergingTests {
 
     private static let fiveHours: Int64 = 5 * 3_600_000
 
-    /// A store that took a row while its clock was five hours ahead, for seconds.
+    /// A store that took a row while its own clock was five hours ahead.
     private func afterLeap(_ operation: RowOperation, editWins: Bool = false) -> ModelStore {
         var store = ModelStore()
         store.schema.types["Todo"]?.editWins = editWins
@@ -209,7 +209,7 @@ struct MergingTests {
         return store
     }
 
-    @Test func `M4 a row stamped while the server's clock was ahead loses to the next honest edit, and stays so`() {
+    @Test func `M4 a row stamped while the server's clock was ahead loses to every later correct edit`() {
         let leapt = RowOperation.update(.todo, ["content": "b", "done": true], at: .at(Self.fiveHours, "deviceBB"))
         var store = afterLeap(leapt)
         #expect(store.push([.update(.todo, ["content": "c"], at: .at(9_000, "deviceAA"))])[0].isAcceptedAsSent)
@@ -221,7 +221,7 @@ struct MergingTests {
         #expect(store.push([next])[0].won?.values["content"] == "d", "what its device writes next is new")
     }
 
-    @Test func `M4 a replacement that the server gave while its clock was ahead moves no later write ahead`() {
+    @Test func `M4 a replacement made while the server's clock was ahead does not move later writes ahead`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
         store.milliseconds += Self.fiveHours
@@ -233,7 +233,7 @@ struct MergingTests {
         #expect(store.value(.todo, "content") == "d")
     }
 
-    @Test func `M4 a write without a clock is stamped by the corrected time, not after a clock that is ahead`() {
+    @Test func `M4 a write without a clock gets the corrected time, even after a clock that is ahead`() {
         var store = afterLeap(.update(.todo, ["content": "b"], at: .at(Self.fiveHours, "deviceBB")))
         store.push([.create(.todo, ["content": "c"], at: nil)])
         #expect(store.value(.todo, "content") == "c")
@@ -241,14 +241,14 @@ struct MergingTests {
         #expect(stamp == store.milliseconds)
     }
 
-    @Test func `M2 M4 a deletion stamped while the server's clock was ahead loses to an honest edit`() {
+    @Test func `M2 M4 a deletion stamped while the server's clock was ahead loses to a correct edit`() {
         var store = afterLeap(.destroy(.todo, at: .at(Self.fiveHours, "deviceBB"), generation: 2), editWins: true)
         #expect(store.row(.todo)?.isAlive == false)
         store.push([.update(.todo, ["done": true], at: .at(9_000))])
         #expect(store.row(.todo)?.isAlive == true)
     }
 
-    @Test func `a client without clocks is stamped so that its write is the last one`() {
+    @Test func `a write without a clock gets a stamp later than every stored one`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(59_000))])
         #expect(store.push([.update(.todo, ["content": "b"])])[0].isAcceptedAsSent)
@@ -261,7 +261,7 @@ struct MergingTests {
 }
 
 extension RowOperation {
-    /// The version of the row that the operation stands for.
+    /// The version of the row that the operation describes.
     fileprivate var row: MergeRow {
         switch action {
         case .create(let patch), .update(let patch):

@@ -5,7 +5,7 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @testable import OptimistWire
 
-/// The server's decisions over an account in memory, without the protocol.
+/// The server's decisions on an in-memory account, without the protocol.
 struct ModelStore {
     private(set) var account = InMemoryAccount()
     var clock = HybridClock()
@@ -15,10 +15,10 @@ struct ModelStore {
     var hook: GroupHook?
     var maxAnswerBytes = AnswerLimit.requestBytes
     var maxSpread = Consequences.maxSpread
-    /// What the pushes came to, in rows looked at.
+    /// The cost of the pushes, in rows visited.
     let meter = WorkMeter(.unlimited, for: WorkCaller())
 
-    /// Lists and to-dos that belong to them.
+    /// Lists and their to-dos.
     static let projects = Schema(
         id: "projects",
         types: [
@@ -100,14 +100,13 @@ extension RowPatch {
 }
 
 extension WriteClock {
-    /// A clock of the model's present.
+    /// A clock relative to the model's start time.
     static func at(_ milliseconds: Int64, _ device: String = "deviceAA") -> Self {
         WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
     }
 }
 
 extension RowVerdict {
-    /// The error in the answer.
     var error: SetError? {
         switch self {
         case .refused(let error): error

@@ -8,10 +8,10 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// Pushes of several devices in any order, some of them twice.
+/// Pushes from several devices in random order, some repeated.
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct PropertyTests {
-    /// Everything that a schema can ask for: lists in folders, to-dos in lists, some of them favourites.
+    /// Uses every feature of a schema: lists in folders, to-dos in lists, favourites.
     private static let schema = Schema(
         id: "all",
         types: [
@@ -34,7 +34,7 @@ struct PropertyTests {
             ]),
         ])
 
-    /// A thousand of them for both tests together, twenty thousand in `make soak`.
+    /// 1,000 seeds for both tests together; 20,000 in `make soak`.
     private static func seeds(of campaign: UInt64) -> Range<UInt64> {
         let count: UInt64 = TestForm.of(short: 5, full: 25, soak: 500)
         return campaign * count..<(campaign + 1) * count
@@ -84,7 +84,7 @@ struct PropertyTests {
         return Pushed(operations: operations, groups: isGroup ? [operations.map(\.key)] : [])
     }
 
-    /// The rules that do not hold after a push, and must after every push.
+    /// Invariants that the store breaks after a push.
     private static func problems(of store: ModelStore) -> [String] {
         var problems: [String] = []
         let rows = store.rows
@@ -120,9 +120,11 @@ struct PropertyTests {
     }
 
     @Test(arguments: 0..<20)
-    func `S2 M2 M6 references, unique values and groups hold after every push, and a repetition changes nothing`(
-        campaign: UInt64
-    ) {
+    func
+        `S2 M2 M6 references, unique values and groups stay consistent after every push, and repeating it changes nothing`(
+            campaign: UInt64
+        )
+    {
         for seed in Self.seeds(of: campaign) {
             let problems = Self.run(seed)
             #expect(problems.isEmpty, "seed \(seed): \(problems)")
@@ -139,7 +141,7 @@ struct PropertyTests {
             let verdicts = store.push(push.operations, groups: push.groups)
             if !push.groups.isEmpty, Set(verdicts.map(\.isRefusal)).count > 1 { problems.append("half a group") }
             problems += Self.problems(of: store)
-            // An applied write is not applied again. A refused one may be, now.
+            // A repeated push changes nothing if it was applied. A refused write may succeed now.
             if verdicts.contains(where: \.isRefusal) { continue }
             let seq = store.seq
             store.push(push.operations, groups: push.groups)
@@ -148,9 +150,9 @@ struct PropertyTests {
         return problems
     }
 
-    /// Without unique values, and with rows that stay where they are, the order of arrival decides nothing.
+    /// Without unique values and moved rows, the order of arrival does not matter.
     @Test(arguments: 0..<20)
-    func `M1 M2 M3 pushes in any order, some of them twice, leave the same rows`(campaign: UInt64) {
+    func `M1 M2 M3 pushes leave the same rows in any order, even if some are repeated`(campaign: UInt64) {
         for seed in Self.seeds(of: campaign) {
             var random = SplitMix64(seed: seed)
             let pushes = (0..<12).map { _ in Self.convergentPush(using: &random) }
@@ -188,7 +190,7 @@ struct PropertyTests {
 }
 
 extension MergeRow {
-    /// The row without what only its history decides: how often it came back, and what a deleted one keeps.
+    /// The row without its history, such as the number of revivals and a tombstone's hidden values.
     fileprivate var comparable: MergeRow {
         isAlive ? MergeRow(generation: 1, cells: cells, counters: counters) : MergeRow(generation: 2)
     }

@@ -5,10 +5,10 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// The effects of deletes on rows that refer to the deleted ones, in whatever order things arrive.
+/// The effects of deletes on referring rows, in any order of arrival.
 @Suite(.timeLimit(.minutes(20)))
 struct ReferenceTests {
-    /// Lists of to-dos, which may follow each other.
+    /// Lists of to-dos; a to-do may follow another.
     private static func store(_ onDelete: ColumnSchema.OnDelete?, after: ColumnSchema.OnDelete? = .cascade)
         -> ModelStore
     {
@@ -26,8 +26,9 @@ struct ReferenceTests {
     private static let deletion = RowOperation.destroy(.list, at: .at(5), generation: 2)
 
     @Test(arguments: [true, false])
-    func `M2 cascade: a delete takes with it what refers to it, before and after, in its transaction`(childFirst: Bool)
-    {
+    func `M2 cascade: a delete also deletes the rows that refer to it, earlier and later ones, in its transaction`(
+        childFirst: Bool
+    ) {
         var store = Self.store(.cascade)
         store.push([Self.parent])
         if childFirst { store.push([Self.child(1)]) }
@@ -43,7 +44,7 @@ struct ReferenceTests {
     }
 
     @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull, .restrict])
-    func `V5 what refers to a row whose next life fails waits for that, and is not taken for the former one's`(
+    func `V5 if a parent's next life is refused, its children wait instead of joining the former life`(
         onDelete: ColumnSchema.OnDelete
     ) {
         var store = Self.store(onDelete)
@@ -65,7 +66,7 @@ struct ReferenceTests {
     }
 
     @Test(arguments: [ColumnSchema.OnDelete.cascade, .setNull])
-    func `M2 a delete with more references than one transaction takes is refused; the rest of the push is accepted`(
+    func `M2 a delete that affects more rows than a transaction may is refused alone`(
         onDelete: ColumnSchema.OnDelete
     ) {
         var store = Self.store(onDelete)
@@ -80,7 +81,7 @@ struct ReferenceTests {
     }
 
     @Test
-    func `M2 cascade: it goes on through rows that refer to each other, circles and rows that refer to themselves`() {
+    func `M2 cascade: deletion follows chains, cycles and references of a row to itself`() {
         var store = Self.store(.cascade)
         store.push([Self.parent, Self.child(1)])
         for number in 2...50 {
@@ -93,7 +94,7 @@ struct ReferenceTests {
             .update(.todo(7), ["after": .string(RowKey.todo(7).id)], at: .at(2)),
         ])
         #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
-        // The row that came to refer to itself no longer held to the chain, nor did those behind it.
+        // The row that now refers to itself left the chain, and so did the rows behind it.
         let living = store.rows.filter(\.value.row.isAlive).keys
         #expect(Set(living) == Set((7...50).map { RowKey.todo($0) }))
         #expect(store.push([.destroy(.todo(7), at: .at(6), generation: 2)])[0].isAcceptedAsSent)
@@ -102,7 +103,7 @@ struct ReferenceTests {
     }
 
     @Test(arguments: [true, false])
-    func `M2 setNull: the reference becomes null, before and after`(childFirst: Bool) {
+    func `M2 setNull: earlier and later references become null`(childFirst: Bool) {
         var store = Self.store(.setNull)
         store.push([Self.parent])
         if childFirst { store.push([Self.child(1)]) }
@@ -119,7 +120,7 @@ struct ReferenceTests {
         #expect(store.seq == seq)
     }
 
-    @Test func `M2 restrict: a row that others refer to is not deleted, until they are gone or go with it`() {
+    @Test func `M2 restrict: a row that others refer to cannot be deleted until they are, or in the same push`() {
         var store = Self.store(.restrict)
         store.push([Self.parent, Self.child(1)])
         let error = store.push([Self.deletion])[0].error
@@ -131,7 +132,7 @@ struct ReferenceTests {
         #expect(late?.type == "invalidProperties" && late?.properties == ["listId"])
     }
 
-    @Test func `M2 a cascade that a restriction stops is not begun`() {
+    @Test func `M2 a cascade that meets a restriction deletes no row`() {
         var store = Self.store(.cascade, after: .restrict)
         store.push([Self.parent, Self.child(1)])
         store.push([.create(.todo(2), ["content": "b", "after": .string(RowKey.todo(1).id)], at: .at(1))])
@@ -141,7 +142,7 @@ struct ReferenceTests {
         #expect(store.rows.values.allSatisfy { $0.row.isAlive })
     }
 
-    @Test func `without onDelete a later reference to a deleted row is refused, never blocked for ever`() {
+    @Test func `without onDelete, a later reference to a deleted row is refused instead of blocked`() {
         var store = Self.store(nil)
         store.push([Self.parent, Self.child(1), Self.deletion])
         #expect(store.row(.todo(1)) == nil, "they came together")
@@ -149,7 +150,7 @@ struct ReferenceTests {
         #expect(error?.type == "invalidProperties" && error?.properties == ["listId"])
     }
 
-    @Test func `S2 what a delete does reaches rows of the same push, and groups fail for what is refused only`() {
+    @Test func `S2 a delete affects rows of its own push, and cascaded rows do not fail their group`() {
         var store = Self.store(.cascade)
         store.push([Self.parent, Self.child(1)])
         let verdicts = store.push(
@@ -163,7 +164,7 @@ struct ReferenceTests {
         #expect(Set(store.rows.values.map(\.seq)) == [2])
     }
 
-    @Test func `S2 a group that fails undoes what its deletes did`() {
+    @Test func `S2 a failed group undoes the effects of its deletes`() {
         var store = Self.store(.cascade)
         store.push([Self.parent, Self.child(1)])
         let verdicts = store.push(
@@ -173,7 +174,7 @@ struct ReferenceTests {
         #expect(store.row(.todo(1))?.isAlive == true)
     }
 
-    @Test func `a long chain of rows that wait for one that is not here is settled quickly`() {
+    @Test func `a chain of 2,000 rows below a missing row is processed quickly`() {
         var store = Self.store(.cascade)
         let chain = (1...2000).map { number in
             RowOperation.create(

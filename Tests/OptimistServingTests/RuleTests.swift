@@ -5,10 +5,10 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// Rules of columns and an app's own checks, at the server.
+/// Column rules and the app's own checks on the server.
 @Suite(.timeLimit(.minutes(20)))
 struct RuleTests {
-    /// A list's name may have a second half only beside a first one, and rows that are done have no priority.
+    /// A list's second half needs a first one, and a done to-do has no priority.
     private static let checks = RowValidation([
         "Todo": { row in
             guard row["done"] == true, row["priority"].int ?? 0 > 0 else { return nil }
@@ -24,7 +24,7 @@ struct RuleTests {
         return store
     }
 
-    @Test func `G1 the server refuses a value that breaks a rule, by column, and keeps its row`() {
+    @Test func `G1 the server refuses a value that breaks a rule, names the column and keeps its row`() {
         var store = Self.store()
         store.push([.create(.todo, ["content": "tea", "priority": 2], at: .at(0))])
         let error = store.push([.update(.todo, ["priority": 4], at: .at(1))])[0].error
@@ -43,7 +43,7 @@ struct RuleTests {
         #expect(store.value(.todo, "priority") == 9)
     }
 
-    @Test func `G3 the app's check sees the merged row, and its code and columns reach the device`() {
+    @Test func `G3 the app's check sees the merged row, and the device receives its code and columns`() {
         var store = Self.store()
         store.push([.create(.todo, ["content": "tea", "priority": 2], at: .at(0))])
         let error = store.push([.update(.todo, ["done": true], at: .at(1))])[0].error
@@ -53,7 +53,7 @@ struct RuleTests {
         #expect(store.push([.update(.todo, ["done": true, "priority": 0], at: .at(2))])[0].isAcceptedAsSent)
     }
 
-    @Test func `G3 a refused row fails its group, and the rows outside it are applied`() {
+    @Test func `G3 a refused row fails its group, and other rows are applied`() {
         var store = Self.store()
         let verdicts = store.push(
             [
@@ -64,7 +64,7 @@ struct RuleTests {
         #expect(Set(store.rows.keys) == [.todo(2)])
     }
 
-    @Test func `G3 a write that changes nothing is not checked, so a repetition is answered as before`() {
+    @Test func `G3 a write that changes nothing is not checked, so a repeated push gets the same answer`() {
         var store = Self.store(checked: false)
         let write = RowOperation.create(.todo, ["content": "tea", "priority": 2, "done": true], at: .at(0))
         #expect(store.push([write])[0].isAcceptedAsSent)
@@ -73,7 +73,7 @@ struct RuleTests {
         #expect(store.push([.destroy(.todo, at: .at(1))])[0].error == nil)
     }
 
-    @Test func `G1 G3 M6 an edit of a row that was merged into another is checked as that one would be`() {
+    @Test func `G1 G3 M6 an edit of a merged row is checked against the surviving row`() {
         var store = Self.store()
         store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content"], onCollision: .mergeInto)]
         for number in 1...3 {
@@ -92,7 +92,7 @@ struct RuleTests {
         #expect(allowed[0] == .mergedInto(RowKey.todo(1).id) && store.value(.todo(1), "done") == true)
     }
 
-    @Test func `G3 M6 edits of one push that each are allowed, and not both together in one row, are not both taken`() {
+    @Test func `G3 M6 of two edits that break a check only together, one push applies just one`() {
         var store = Self.store()
         store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content"], onCollision: .mergeInto)]
         for number in 1...2 { store.push([.create(.todo(number), ["content": "tea"], at: .at(Int64(number)))]) }

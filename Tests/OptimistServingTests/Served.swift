@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistServing
 
-/// A service over a store in memory, for one account, with the time and the epochs in the test's hands.
+/// A service on an in-memory store with one account; tests control its time and epochs.
 final class Served: Sendable {
     static let account = "a1"
     let store: InMemorySyncStore
@@ -27,7 +27,7 @@ final class Served: Sendable {
     var now: Date { time.withLock(\.self) }
     func advance(days: Double) { time.withLock { $0 += days * 86_400 } }
 
-    /// Starts the server again, from a backup if there is one, and by another schema if it has changed.
+    /// Restarts the server, optionally from a backup or with another schema.
     func restart(_ name: String, from backup: InMemorySyncStore.Contents? = nil, by schema: Schema? = nil) {
         if let schema { present.withLock { $0 = schema } }
         if let backup { store.contents = backup }
@@ -35,7 +35,7 @@ final class Served: Sendable {
         store.accept(self.schema)
     }
 
-    /// Answers calls. The account is added to each.
+    /// Answers calls, and adds the account to each.
     func call(
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
         schemaVersion: Int? = nil, using: [String] = [RowSync.core, RowSync.capability]
@@ -45,7 +45,7 @@ final class Served: Sendable {
         ).methodResponses
     }
 
-    /// Answers calls with all that a response has.
+    /// Answers calls and returns the complete response.
     func answer(
         _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA", groups: [[String]] = [],
         schemaVersion: Int? = nil, using: [String], createdIDs: [String: String]? = nil
@@ -65,7 +65,7 @@ final class Served: Sendable {
         return try #require(Response(json: JSON(parsing: outcome.response)))
     }
 
-    /// Answers one call with its arguments.
+    /// Answers one call and returns its arguments.
     func call(_ name: String, _ arguments: JSON, push: Int64? = nil, schemaVersion: Int? = nil) async throws
         -> JSONObject
     {
@@ -74,7 +74,6 @@ final class Served: Sendable {
 }
 
 extension JSON {
-    /// Rows to create, by id.
     static func create(_ rows: [(RowKey, JSONObject)]) -> JSON {
         ["create": .object(JSONObject(rows.map { ($0.0.id, .object($0.1)) }))]
     }

@@ -6,7 +6,7 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// The protocol over the store in memory: what requests carry of groups, counters and rows that became one.
+/// The protocol over the in-memory store: groups, counters and merged rows.
 @Suite(.timeLimit(.minutes(20)))
 struct ServiceTests {
     private let service: JMAPService
@@ -49,7 +49,8 @@ struct ServiceTests {
         return try #require(InlineChanges(json: answers[0].arguments))
     }
 
-    @Test func `S2 a call that cannot be read fails the groups that its rows are in, before and after it`() async throws
+    @Test func `S2 an unreadable call fails the groups that contain its rows, in calls before and after it`()
+        async throws
     {
         let bad: JSON = ["create": [RowKey.list(1).id: "nonsense"]]
         let group = [RowKey.todo(1).description, RowKey.list(1).description]
@@ -64,14 +65,14 @@ struct ServiceTests {
         }
     }
 
-    @Test func `groups without a push are no request`() async throws {
+    @Test func `a request with groups but no push number is refused`() async throws {
         let refusal = await #expect(throws: RequestProblem.self) {
             try await answer([("Todo/set", todo(1))], groups: [[RowKey.todo(1).description]])
         }
         #expect(refusal?.type.hasSuffix("notRequest") == true && refusal?.status == 400)
     }
 
-    @Test func `M3 a request names as many origins as a device can have, and no more`() async throws {
+    @Test func `M3 a request may name as many origins as a device can have, and no more`() async throws {
         _ = try await answer([("Todo/set", todo(1, ["likes": ["@total": 3]]))], push: 1)
         let origins = (1..<RowSync.Limit.originsInRequest).map { "device\($0)" } + ["deviceAA"]
         let row = try await page("Todo", device: "deviceBB", origins: origins).list.first?.patch
@@ -83,7 +84,7 @@ struct ServiceTests {
         #expect(refusal?.detail == "A request may contain at most 5000 origins, not 5001.")
     }
 
-    @Test func `M3 pages and answers show the sum of a counter, and beside it what the asking origins have`()
+    @Test func `M3 pages and answers show a counter's sum and the requesting origins' own totals`()
         async throws
     {
         _ = try await answer([("Todo/set", todo(1, ["likes": ["@total": 3]]))], push: 1)
@@ -106,7 +107,7 @@ struct ServiceTests {
         #expect(got?["likes"] == 7 && got?["@mine"] == ["likes": ["deviceAA": 3]])
     }
 
-    @Test func `M6 a row that became one with another says so, in the answer and in its tombstone`() async throws {
+    @Test func `M6 the answer and the tombstone of a merged row name the surviving row`() async throws {
         func list(_ number: Int) -> JSON {
             ["create": [RowKey.list(number).id: ["name": "Trip", "@hlc": .string(WriteClock.at(0).description)]]]
         }
@@ -121,7 +122,7 @@ struct ServiceTests {
         #expect(page.destroyed.map(\.tombstone.mergedInto) == [RowKey.list(1).id])
     }
 
-    @Test func `who calls the service hears which types changed, those that deletes reached too`() async throws {
+    @Test func `the service reports which types changed, including those its deletes reached`() async throws {
         var schema = ModelStore.projects
         schema.types["Todo"]?.columns["listId"]?.onDelete = .cascade
         let service = JMAPService(

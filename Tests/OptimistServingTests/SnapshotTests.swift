@@ -5,13 +5,13 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// How an empty device receives everything.
+/// How an empty device receives all rows.
 @Suite(.timeLimit(.minutes(20)))
 struct SnapshotTests {
     private let served = Served()
 
     private func fill(_ count: Int) async throws {
-        // From the last to the first, so that the order of writing is not that of the ids.
+        // In reverse, so that the order of writing differs from the order of ids.
         for number in (0..<count).reversed() {
             _ = try await served.call("Todo/set", .create([(.todo(number), ["content": .string("\(number)")])]))
         }
@@ -19,7 +19,7 @@ struct SnapshotTests {
 
     private func ids(_ answer: JSONObject) -> [String] { answer["list"]?.array?.compactMap { $0["id"]?.string } ?? [] }
 
-    @Test func `R6: pages come in the order of ids, each after the last, up to a null`() async throws {
+    @Test func `R6: pages follow the order of ids, and the last one ends with null`() async throws {
         try await fill(7)
         var place: JSON = [:]
         var pages: [[String]] = []
@@ -35,7 +35,7 @@ struct SnapshotTests {
         #expect(pages == [[0, 1, 2], [3, 4, 5], [6]].map { $0.map(RowKey.id) })
     }
 
-    @Test func `R6: a row comes as it was stored, and deleted rows do not come`() async throws {
+    @Test func `R6: a snapshot returns rows as stored, without deleted ones`() async throws {
         try await fill(2)
         _ = try await served.call("Todo/set", .destroy(.todo(1)))
         let snapshot = try await served.call("Todo/changes", ["snapshot": [:]])
@@ -45,7 +45,7 @@ struct SnapshotTests {
         #expect(snapshot["total"] == 1)
     }
 
-    @Test func `R6: tables of one request have one state, which what is written between pages does not move`()
+    @Test func `R6: the tables of one request share a state, which writes between pages do not change`()
         async throws
     {
         try await fill(2)
@@ -64,14 +64,14 @@ struct SnapshotTests {
         #expect(tail["list"]?.array?.count == 2, "what changed since is in the tail")
     }
 
-    @Test func `R6: the state is noted before a request's own writes`() async throws {
+    @Test func `R6: the snapshot's state precedes the request's own writes`() async throws {
         let answers = try await served.call([
             ("Todo/set", .create([(.todo, ["content": "a"])])), ("Todo/changes", ["snapshot": [:]]),
         ])
         #expect(answers[1].arguments["at"] == "e1.0.0.0")
     }
 
-    @Test func `R6: a page ends when its bytes are full, and has room for one row at least`() async throws {
+    @Test func `R6: a page ends at its byte limit, but has at least one row`() async throws {
         try await fill(3)
         let page = try await served.store.read(account: Served.account) { account in
             try account.livingRows(type: "Todo", after: RowKey.id(0), limit: 9, maxBytes: 1)
@@ -91,11 +91,13 @@ struct SnapshotTests {
             ["snapshot": "all"], ["snapshot": ["at": 4]], ["snapshot": [:], "maxChanges": 0],
             ["snapshot": ["after": 1]],
         ] as [JSON])
-    func `R6: what is no snapshot call is invalid`(arguments: JSON) async throws {
+    func `R6: an invalid snapshot call is refused`(arguments: JSON) async throws {
         #expect(try await served.call("Todo/changes", arguments)["type"] == "invalidArguments")
     }
 
-    @Test func `L3: a snapshot that began in a former epoch goes on and says so, or is forked`() async throws {
+    @Test func `L3: a snapshot begun in a former epoch continues with the epochs, or is reported as forked`()
+        async throws
+    {
         try await fill(2)
         let backup = served.store.contents
         _ = try await served.call("Todo/set", .update(.todo(0), ["done": true]))

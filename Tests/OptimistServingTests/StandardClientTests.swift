@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// Clients that know RFC 8620 and nothing else.
+/// Clients that know only RFC 8620.
 @Suite(.timeLimit(.minutes(20)))
 struct StandardClientTests {
     private static let schema = Schema(
@@ -32,7 +32,6 @@ struct StandardClientTests {
         try served.store.reading(Served.account) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
     }
 
-    /// A device creates the to-do.
     private func given(_ values: JSONObject = [:], push: Int64 = 1) async throws {
         var row: JSONObject = ["content": "a", "done": false, "@hlc": .string(WriteClock.at(1).description)]
         for (column, value) in values { row[column] = value }
@@ -42,7 +41,7 @@ struct StandardClientTests {
 
     // MARK: - Whole rows
 
-    @Test func `M1: a whole row that a client got and sends back with one property changed is stored`() async throws {
+    @Test func `M1: a client may send back a complete row with one property changed`() async throws {
         try await given(["likes": ["@total": 3]])
         for using in [standard, both] {
             let got = try await served.call([("Todo/get", ["ids": [.string(RowKey.standing.id)]])], using: using)
@@ -57,7 +56,7 @@ struct StandardClientTests {
         }
     }
 
-    @Test func `M1: a client that was told the clocks of its write may write again with them`() async throws {
+    @Test func `M1: a client that received the clocks of its write may write with them again`() async throws {
         try await given()
         var whole: JSONObject = ["content": "b", "@gen": 1, "@hlc": .string(WriteClock.at(1).description)]
         for text in ["b", "c", "aa"] {
@@ -71,7 +70,9 @@ struct StandardClientTests {
         #expect(try row()?.seq == state, "S3 a repetition changes nothing")
     }
 
-    @Test func `M1: in a push two values under one clock go by their bytes, in either order`() async throws {
+    @Test func `M1: in a push, of two values under one clock the one with larger bytes wins, in either order`()
+        async throws
+    {
         try await given()
         var update: JSONObject = ["content": "b", "@hlc": .string(WriteClock.at(1).description)]
         _ = try await served.call("Todo/set", .update(.standing, update), push: 2)
@@ -81,7 +82,7 @@ struct StandardClientTests {
         #expect(try row()?.row.cells["content"] == Cell("b", .at(1)))
     }
 
-    @Test func `clocks and generations go to clients that name the capability, and to no others`() async throws {
+    @Test func `only clients that name the capability receive clocks and generations`() async throws {
         try await given(["likes": ["@total": 3]])
         let other: JSONObject = ["content": "x", "@hlc": .string(WriteClock.at(1).description)]
         _ = try await served.call("Todo/set", .create([(RowKey("Todo", RowKey.id(9)), other)]), push: 2)
@@ -103,7 +104,7 @@ struct StandardClientTests {
 
     // MARK: - Capabilities
 
-    @Test func `what only the capability has is refused where the request does not name it`() async throws {
+    @Test func `arguments of the capability are refused if the request does not name it`() async throws {
         let answers = try await served.call(
             [
                 ("Todo/changes", ["sinceState": "e1.0", "inline": true]), ("Todo/changes", ["snapshot": [:]]),
@@ -124,7 +125,7 @@ struct StandardClientTests {
 
     // MARK: - Creation ids
 
-    @Test func `createdIds of an earlier request stand for its rows, and the answer tells them and the new ones`()
+    @Test func `createdIds resolve to rows of an earlier request, and the answer returns old and new ones`()
         async throws
     {
         let first = try await served.answer(
@@ -150,7 +151,7 @@ struct StandardClientTests {
         #expect(throws: RequestProblem.self) { try Request(reading: odd.utf8) }
     }
 
-    @Test func `M6: who creates a row that becomes one with another is answered with that one's id`() async throws {
+    @Test func `M6: creating a row that is merged returns the surviving row's id`() async throws {
         let first = try await served.answer(
             [("List/set", ["create": ["a": ["name": "Trip"]]])], using: standard, createdIDs: [:])
         let winner = try #require(first.createdIDs?["a"])
@@ -169,7 +170,7 @@ struct StandardClientTests {
 
     // MARK: - One row, named twice
 
-    @Test func `a row that is named twice in one call is answered once`() async throws {
+    @Test func `a row named twice in one call is answered once`() async throws {
         try await given()
         let id = RowKey.standing.id
         let answer = try await ask(
@@ -181,7 +182,7 @@ struct StandardClientTests {
         #expect(try row()?.row.isAlive == false)
     }
 
-    @Test func `a row that one call creates, updates and destroys was created and is destroyed`() async throws {
+    @Test func `a row may be created, updated and destroyed in one call`() async throws {
         let answer = try await ask(
             "Todo/set",
             ["create": ["k": ["content": "a"]], "update": ["#k": ["done": true]], "destroy": ["#k"]])
@@ -203,7 +204,7 @@ struct StandardClientTests {
 
     // MARK: - Wrong types
 
-    @Test func `an id in a patch is the row's own, or invalidProperties`() async throws {
+    @Test func `an id in a patch must be the row's own`() async throws {
         try await given()
         let id = RowKey.standing.id
         let other = try await ask("Todo/set", .update(.standing, ["id": .string(RowKey.id(9)), "done": true]))
@@ -224,7 +225,7 @@ struct StandardClientTests {
             ("set", ["ifInState": 5]), ("set", ["destroy": [], "destroyClocks": 5]),
             ("set", ["destroy": ["x"], "destroyClocks": ["x": ["@gen": "2"]]]),
         ] as [(String, JSON)])
-    func `an argument of a wrong type is invalidArguments, and is not taken for none`(verb: String, arguments: JSON)
+    func `an argument of a wrong type is invalidArguments, never ignored`(verb: String, arguments: JSON)
         async throws
     {
         let answer = try await served.call("Todo/\(verb)", arguments)

@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// How long deleted rows are remembered, and what those hear who were away for longer.
+/// How long tombstones are kept, and what a device gets that was away for longer.
 @Suite(.timeLimit(.minutes(20)))
 struct TombstoneTests {
     private let served = Served()
@@ -26,7 +26,7 @@ struct TombstoneTests {
             "Todo/changes", ["sinceState": .string(state), "inline": true, "maxChanges": .int(Int64(max))])
     }
 
-    @Test func `L4: a deleted row is remembered for 90 days, and a state from before its end is refused after that`()
+    @Test func `L4: a deleted row is remembered for 90 days; older states are refused after that`()
         async throws
     {
         try await write(1)
@@ -46,7 +46,7 @@ struct TombstoneTests {
         #expect(try await served.call("Todo/changes", ["snapshot": [:]])["list"]?.array?.count == 2)
     }
 
-    @Test func `L4: what nobody changes any more is forgotten too, and the living stay`() async throws {
+    @Test func `L4: tombstones of rows that no write touches are purged, and living rows stay`() async throws {
         try await write(1)
         try await write(2)
         try await delete(1)
@@ -58,7 +58,7 @@ struct TombstoneTests {
         #expect(rows.keys.map(\.self) == [RowKey.id(2)])
     }
 
-    @Test func `L4: the floor is the last row that was forgotten, and rises batch by batch`() async throws {
+    @Test func `L4: the floor is the last purged row, and rises batch by batch`() async throws {
         for number in 1...5 { try await write(number) }
         for number in 1...5 { try await delete(number) }
         try await write(6)
@@ -73,7 +73,7 @@ struct TombstoneTests {
         #expect(try await pull("e1.10")["list"]?.array?.count == 1)
     }
 
-    @Test func `L4: a batch that fails forgets nothing`() async throws {
+    @Test func `L4: a batch that fails purges nothing`() async throws {
         try await write(1)
         try await delete(1)
         served.advance(days: 92)
@@ -87,7 +87,7 @@ struct TombstoneTests {
         #expect(try await pull("e1.1")["destroyed"] == [.string(RowKey.id(1))])
     }
 
-    @Test func `L4: who began with nothing goes on below the floor, until something is forgotten after he began`()
+    @Test func `L4: a device that began empty may read below the floor until a later purge`()
         async throws
     {
         for number in 1...6 { try await write(number) }
@@ -106,7 +106,9 @@ struct TombstoneTests {
         #expect(try await pull("e1.0", max: 2)["newState"] == "e1.3.0.8")
     }
 
-    @Test func `L4: to have been told that there is nothing is not to begin with nothing`() async throws {
+    @Test func `L4: a device whose first pull was empty still needs its state to be newer than later purges`()
+        async throws
+    {
         let state = try #require(try await pull("e1.0")["newState"]?.string)
         #expect(try await served.call("Todo/changes", ["snapshot": [:]])["at"] == .string(state))
         try await write(1)
@@ -117,13 +119,13 @@ struct TombstoneTests {
         #expect(try await pull(state)["type"] == "cannotCalculateChanges")
     }
 
-    @Test func `L4: a device that pushed before its first pull hears what was deleted`() async throws {
+    @Test func `L4: a device that pushed before its first pull receives earlier deletions`() async throws {
         try await write(1)
         try await delete(1)
         #expect(try await pull("e1.0")["destroyed"] == [.string(RowKey.id(1))])
     }
 
-    @Test func `L3: a device's push number is remembered for a year of silence`() async throws {
+    @Test func `L3: a device's push number is remembered for a year without contact`() async throws {
         _ = try await served.call("Todo/set", [:], push: 7)
         served.advance(days: 364)
         try await sweep()
@@ -133,7 +135,7 @@ struct TombstoneTests {
         _ = try await served.call("Todo/set", [:], push: 6)
     }
 
-    @Test func `L4: a clock that was wrong for a day forgets nothing too early`() {
+    @Test func `L4: a clock that is wrong for a day purges nothing too early`() {
         var notes = AccountNotes()
         func transaction(_ day: Int) {
             notes.begin(day: day)
@@ -148,7 +150,7 @@ struct TombstoneTests {
         #expect((50...51).map { notes.seq(before: $0) } == [6, 8])
     }
 
-    @Test func `a state from the beginning says when that was`() {
+    @Test func `a state from the beginning records when it began`() {
         for text in ["e.4.0.9", "e.0.0.0", "e.4.2.9"] { #expect(SyncState(text)?.description == text) }
         for text in ["e.4.0.", "e.4.0.-1", "e.4..9", "e.4.0.9.1"] { #expect(SyncState(text) == nil) }
     }

@@ -8,7 +8,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// Texts of all of Unicode, with zero characters and combining marks, wherever the protocol has a text.
+/// Texts of all of Unicode, with zero characters and combining marks, in every text field of the protocol.
 @Suite(.timeLimit(.minutes(60)))
 struct UnicodeTests {
     private static let seeds: ClosedRange<UInt64> = TestForm.of(short: 1...60, full: 1...600, soak: 1...100_000)
@@ -21,7 +21,7 @@ struct UnicodeTests {
         ])
     private let served = Served(Self.schema)
 
-    @Test(arguments: seeds) func `M1: a text of any characters comes back with its bytes, in a row and in its JSON`(
+    @Test(arguments: seeds) func `M1: any text keeps its bytes, in a column and in JSON`(
         seed: UInt64
     ) async throws {
         var random = SplitMix64(seed: seed)
@@ -37,7 +37,7 @@ struct UnicodeTests {
         #expect(again["created"]?["b"] == nil, "the same bytes are the same unique value")
     }
 
-    @Test func `M6: unique values that differ in their bytes only are two values`() async throws {
+    @Test func `M6: unique values that differ only in their bytes are distinct`() async throws {
         for (id, name) in [("a", "é"), ("b", "e\u{301}"), ("c", "é\u{0}"), ("d", "\u{301}"), ("e", "")] {
             let row: JSON = ["name": .string(name)]
             let set = try await served.call("List/set", ["create": .object(JSONObject([(id, row)]))])
@@ -45,7 +45,7 @@ struct UnicodeTests {
         }
     }
 
-    @Test func `members of JSON are the same if their bytes are, in whatever form Unicode has them`() throws {
+    @Test func `JSON members are equal only if their bytes are, regardless of Unicode normalization`() throws {
         let text = "{\"é\":1,\"e\u{301}\":2}"
         let value = try JSON(parsing: text.utf8)
         #expect(value["é"] == 1 && value["e\u{301}"] == 2)
@@ -58,7 +58,7 @@ struct UnicodeTests {
     @Test(arguments: [
         "", "a\u{0}", "00000000-0000-4000-8000-000000000001\u{0}", "00000000-0000-4000-8000-00000000000A",
     ])
-    func `R6: a snapshot goes on after the id of a row, and after no other text`(after: String) async throws {
+    func `R6: a snapshot continues only after the id of a row`(after: String) async throws {
         let answer = try await served.call([("List/changes", ["snapshot": ["after": .string(after)]])])
         #expect(answer[0].arguments["type"] == "invalidArguments")
     }
@@ -115,7 +115,7 @@ struct UnicodeTests {
         ],
     ]
 
-    /// The request with some of its texts and names replaced.
+    /// Replaces some of the request's texts and names.
     private func disturbed(_ value: JSON, using random: inout SplitMix64) -> JSON {
         switch value {
         case .string(let string): .string(disturbed(string, using: &random))

@@ -22,7 +22,7 @@ struct UniqueTests {
 
     // MARK: - reject
 
-    @Test func `M6 reject: the first in commit order keeps the value, and the second hears who has it`() {
+    @Test func `M6 reject: the first commit keeps the value, and the second gets its owner's id`() {
         var store = Self.store(.reject)
         store.push([Self.list(1, "Trip")])
         let verdicts = store.push([Self.list(2, "Trip", at: .at(-9)), Self.list(3, "Home")])
@@ -36,19 +36,19 @@ struct UniqueTests {
         #expect(update?.type == "uniqueViolation" && update?.current?.values == ["name": "Work"])
     }
 
-    @Test func `M6 a value is free again when its row is deleted, changed, or leaves in the same push`() {
+    @Test func `M6 a value is free once its row is deleted, changed, or moved away in the same push`() {
         var store = Self.store(.reject)
         store.push([Self.list(1, "Trip"), Self.list(2, "Home")])
         store.push([.destroy(.list(1), at: .at(1), generation: 2)])
         #expect(store.push([Self.list(3, "Trip")])[0].isAcceptedAsSent)
         let moved = store.push([Self.list(4, "Home"), .update(.list(2), ["name": "House"], at: .at(2))])
         #expect(moved.allSatisfy { $0.isAcceptedAsSent })
-        // The deleted one cannot come back under its name.
+        // The deleted row cannot return with its old name.
         let again = store.push([.create(.list(1), ["name": "Trip"], at: .at(3), generation: 3)])[0]
         #expect(again.error?.type == "uniqueViolation")
     }
 
-    @Test func `M6 rows that swap their values in one push are applied together, with a group or without`() {
+    @Test func `M6 rows that swap values in one push are applied together, with or without a group`() {
         for isGroup in [true, false] {
             var store = Self.store(.reject)
             store.push([Self.list(1, "a"), Self.list(2, "b"), Self.list(3, "c")])
@@ -62,7 +62,7 @@ struct UniqueTests {
         }
     }
 
-    @Test func `M6 a swap of which one half is refused is refused whole`() {
+    @Test func `M6 if half of a swap is refused, the other half is too`() {
         var store = Self.store(.reject)
         store.push([Self.list(1, "a"), Self.list(2, "b")])
         let verdicts = store.push([
@@ -73,7 +73,7 @@ struct UniqueTests {
         #expect(store.seq == 1)
     }
 
-    @Test func `M6 a group fails for a collision, and who refers to its rows waits`() {
+    @Test func `M6 a collision fails its group, and rows that refer to the group are blocked`() {
         var store = Self.store(.reject)
         store.push([Self.list(1, "a")])
         let verdicts = store.push(
@@ -86,7 +86,7 @@ struct UniqueTests {
         #expect(store.rows.keys.filter { $0.type == "List" }.count == 2)
     }
 
-    @Test func `M6 null collides with nothing, and of several columns all have to be the same`() {
+    @Test func `M6 null never collides, and an index of several columns compares all of them`() {
         var store = Self.store(.reject)
         store.schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name", "note"])]
         let lists: [RowOperation] = [
@@ -99,7 +99,7 @@ struct UniqueTests {
 
     // MARK: - mergeInto
 
-    @Test func `M6 mergeInto: the second becomes one with the first, and references follow, now and later`() {
+    @Test func `M6 mergeInto: the second row is merged into the first, and its references follow, even later ones`() {
         var store = Self.store(.mergeInto)
         store.push([.create(.list(1), ["name": "Trip", "note": "old"], at: .at(0))])
         store.push([.create(.todo(1), ["content": "x"], at: .at(0)), .create(.list(2), ["name": "Home"], at: .at(0))])
@@ -111,7 +111,7 @@ struct UniqueTests {
         #expect(store.row(.list(2))?.isAlive == false)
         #expect(store.value(.todo(1), "listId")?.string == RowKey.list(1).id)
         #expect(store.rows[.todo(1)]?.seq == store.seq)
-        // A later edit of it, or a later reference to it.
+        // A later edit of the merged row, and a later reference to it.
         let seq = store.seq
         #expect(store.push([merging])[0] == .mergedInto(RowKey.list(1).id))
         #expect(store.seq == seq)
@@ -122,12 +122,12 @@ struct UniqueTests {
         #expect(late[0] == .mergedInto(RowKey.list(1).id))
         #expect(late[1].won?.values == ["listId": .string(RowKey.list(1).id)])
         #expect(store.value(.list(1), "note") == "newest")
-        // A device that deletes it deletes nothing else.
+        // Deleting the merged row does not delete the surviving one.
         #expect(store.push([.destroy(.list(2), at: .at(11), generation: 2)])[0].isAcceptedAsSent)
         #expect(store.row(.list(1))?.isAlive == true)
     }
 
-    @Test func `M1 M6 mergeInto: of what one transaction has written into both, the first's stands`() {
+    @Test func `M1 M6 mergeInto: if one transaction wrote both rows, the first row's values are kept`() {
         var store = Self.store(.mergeInto)
         let second = RowOperation.create(.list(2), ["name": "Home", "note": "b"], at: .at(0))
         store.push([.create(.list(1), ["name": "Trip", "note": "a"], at: .at(0)), second])
@@ -137,7 +137,7 @@ struct UniqueTests {
         #expect(store.value(.list(1), "note") == "a")
     }
 
-    @Test func `M6 mergeInto: newcomers of one push become one with their first, and what they bring is kept`() {
+    @Test func `M6 mergeInto: new rows of one push merge into their first and keep their values`() {
         var store = Self.store(.mergeInto)
         let verdicts = store.push([
             .create(.list(5), ["name": "Trip", "note": "a"], at: .at(1)),
@@ -149,7 +149,7 @@ struct UniqueTests {
         #expect(verdicts[2].won?.values == ["listId": .string(RowKey.list(5).id)])
     }
 
-    @Test func `M6 mergeInto: when the first is deleted later, its followers are told that they are gone`() {
+    @Test func `M6 mergeInto: once the surviving row is deleted, edits of merged rows are answered as gone`() {
         var store = Self.store(.mergeInto)
         store.push([Self.list(1, "Trip")])
         store.push([Self.list(2, "Trip")])
@@ -159,7 +159,7 @@ struct UniqueTests {
         #expect(store.rows[.list(2)]?.memory == RowMemory())
     }
 
-    @Test func `M1 M6 mergeInto: what was written to a life before the one that was merged has lost for good`() {
+    @Test func `M1 M6 mergeInto: a write to a life before the merged one is lost`() {
         var store = Self.store(.mergeInto)
         store.push([Self.list(1, "Trip"), .create(.list(2), ["name": "Home"], at: .at(0), generation: 3)])
         store.push([.update(.list(2), ["name": "Trip"], at: .at(1), generation: 3)])
@@ -167,7 +167,7 @@ struct UniqueTests {
         #expect(store.value(.list(1), "note") == nil)
     }
 
-    @Test func `M3 M6 counters of rows that became one add up, and a repetition counts nothing twice`() {
+    @Test func `M3 M6 counters of merged rows add up, and a repeated push is not counted twice`() {
         var store = Self.store(.mergeInto)
         store.push([.create(.list(1), ["name": "Trip", "likes": ["@total": 2]], at: .at(0))])
         let second = RowOperation.create(.list(2), ["name": "Trip", "likes": ["@total": 3]], at: .at(1))
@@ -179,7 +179,7 @@ struct UniqueTests {
         #expect(store.row(.list(1))?.sum(of: "likes") == 11)
     }
 
-    @Test func `S3 M3 M6 through a chain of rows that became one, what comes once more counts nothing twice`() {
+    @Test func `S3 M3 M6 a repeated push through a chain of merged rows is not counted twice`() {
         var store = Self.store(.mergeInto)
         let first = RowOperation.create(.list(1), ["name": "B", "likes": ["@total": 1]], at: .at(1))
         store.push([
@@ -196,7 +196,7 @@ struct UniqueTests {
         #expect(store.row(.list(3))?.sum(of: "likes") == 13)
     }
 
-    @Test func `M2 M6 what was counted for a row that became one with another is not in that one's next life`() {
+    @Test func `M2 M6 a merged row's counts do not return in the surviving row's next life`() {
         var store = Self.store(.mergeInto)
         let second = RowOperation.create(.list(2), ["name": "Trip", "likes": ["@total": 3]], at: .at(1))
         store.push([Self.list(1, "Trip")])
@@ -208,7 +208,7 @@ struct UniqueTests {
         #expect(store.value(.list(1), "name") == "Tour")
     }
 
-    @Test func `M6 rows that would be too large together do not become one`() {
+    @Test func `M6 rows that would be too large together are not merged`() {
         var store = Self.store(.mergeInto)
         store.schema.types["List"]?.columns["more"] = ColumnSchema(.string)
         let text = JSON.string(String(repeating: "x", count: RowSync.Limit.rowBytes * 2 / 3))
@@ -218,7 +218,8 @@ struct UniqueTests {
         #expect(store.row(.list(2)) == nil && store.value(.list(1), "more") == nil)
     }
 
-    @Test func `M6 references that the server moves and that collide become one row, whatever the index says`() {
+    @Test
+    func `M6 rows that collide because the server moved their references are merged under every collision policy`() {
         var store = Self.store(.mergeInto)
         store.schema.types["Todo"]?.uniqueIndexes = [UniqueIndex(["content", "listId"])]
         store.push([Self.list(1, "Trip"), Self.list(2, "Home")])
@@ -253,7 +254,7 @@ struct UniqueTests {
         #expect(store.meter.steps - before < 20 * count)
     }
 
-    @Test func `M6 a row into which many are merged is weighed without being weighed anew each time`() {
+    @Test func `M6 merging many rows into one computes its size incrementally`() {
         var row = WorkingRow(
             row: MergeRow(generation: 1, cells: ["name": Cell("Trip", .at(0))]), memory: RowMemory(),
             cause: .init(unit: 0, key: .list))
@@ -270,7 +271,7 @@ struct UniqueTests {
         #expect(row.weight == nil)
     }
 
-    @Test func `a push of many collisions is settled quickly`() {
+    @Test func `a push with thousands of collisions is processed quickly`() {
         var store = Self.store(.mergeInto)
         let lists = (0..<2000).map { Self.list($0, .string("name \($0 % 100)")) }
         #expect(store.push(lists).filter { if case .mergedInto = $0 { true } else { false } }.count == 1900)

@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// What the server tells of values that a device replaced or deleted without having read them.
+/// What the server reports of values that a device replaced or deleted unread.
 @Suite(.timeLimit(.minutes(20)))
 struct UnreadTests {
     private static let schema = Schema(
@@ -26,7 +26,7 @@ struct UnreadTests {
     private let here = "deviceAA"
     private let there = "deviceBB"
 
-    /// Pushes a call of a device and expects that it is taken.
+    /// Pushes one call of a device and expects it to be accepted.
     private func push(_ name: String, _ arguments: JSON, from device: String, _ number: Int64) async throws {
         let answer = try await served.call([(name, arguments)], push: number, device: device)[0].arguments
         for member in ["notCreated", "notUpdated", "notDestroyed"] { #expect(answer[member] == .null, "\(answer)") }
@@ -43,7 +43,7 @@ struct UnreadTests {
         .string(WriteClock.at(milliseconds, device).description)
     }
 
-    /// What the row's page tells, for an app of a version.
+    /// The row's `unread` member as an app of the given version receives it.
     private func unread(_ key: RowKey, version: Int = 2) async throws -> JSON? {
         let page = try await served.call(
             "\(key.type)/changes", ["sinceState": "e1.0", "inline": true], schemaVersion: version)
@@ -58,7 +58,7 @@ struct UnreadTests {
     }
 
     @Test(arguments: ["nothing", "another", "it", "unsaid"])
-    func `M7: a page tells which value was replaced unread, if the push says what its device had read`(read: String)
+    func `M7: a page reports a value replaced unread, if the push says what its device had read`(read: String)
         async throws
     {
         try await push(
@@ -75,13 +75,13 @@ struct UnreadTests {
         let isLost = read == "nothing" || read == "another"
         #expect(try await unread(.todo) == (isLost ? ["content": [clock(0, here)]] : nil))
         #expect(try await unread(.todo, version: 1) == (isLost ? ["text": [clock(0, here)]] : nil))
-        // Its device writes the column again.
+        // The first device writes the column again.
         try await push(
             "Todo/set", .update(.todo, row(["content": "mine"], at: 9, here, read: clock(5, there))), from: here, 2)
         #expect(try await unread(.todo) == nil)
     }
 
-    @Test func `M7: what was replaced unread is stored with the row, and read again`() async throws {
+    @Test func `M7: unread values are stored with the row and read back`() async throws {
         try await push("Todo/set", .create([(.todo, row(["content": "mine"], at: 0, here))]), from: here, 1)
         try await push("Todo/set", .update(.todo, row(["content": "theirs"], at: 5, there, read: [:])), from: there, 1)
         let stored = try #require(
@@ -96,7 +96,7 @@ struct UnreadTests {
         #expect(!read.memory.unread.isEmpty)
     }
 
-    @Test func `M7 M2: rows that go or lose a reference with a row that was deleted unread tell it too`() async throws {
+    @Test func `M7 M2: rows that an unread deletion deletes or clears report their unread values`() async throws {
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         let (child, friend) = (RowKey.todo(1), RowKey.todo(2))
         let list = JSON.string(RowKey.list.id)
@@ -125,8 +125,7 @@ struct UnreadTests {
         #expect(try await unread(child) == ["content": [clock(0, there)], "listId": [clock(1, here)]])
     }
 
-    @Test func `M7 M2: a push that creates a row below a deleted one reports no unread value of its own`() async throws
-    {
+    @Test func `M7 M2: a new row below a deleted one reports no unread value of its own push`() async throws {
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         try await push("List/set", destroy(.list, at: 5, there, read: clock(0, there)), from: there, 2)
         let child = RowKey.todo(1)
@@ -135,7 +134,7 @@ struct UnreadTests {
         #expect(try await unread(child) == nil)
     }
 
-    @Test func `M7 M6: of rows that become one, both tell which of their values lost`() async throws {
+    @Test func `M7 M6: when rows merge, both report which of their values lost`() async throws {
         let (first, second) = (RowKey("Tag", RowKey.id(1)), RowKey("Tag", RowKey.id(2)))
         try await push(
             "Tag/set", .create([(first, row(["word": "work", "colour": "red"], at: 0, here))]), from: here, 1)
@@ -150,7 +149,7 @@ struct UnreadTests {
         #expect(try await unread(third) == ["colour": [clock(2, "deviceCC")]])
     }
 
-    @Test func `M7: a delete tells what it ended unread, and a row keeps the latest two hundred`() async throws {
+    @Test func `M7: a delete reports the values it ended unread, and a row keeps the latest 200`() async throws {
         try await push(
             "Todo/set", .create([(.todo, row(["content": "mine", "likes": 1], at: 0, here))]), from: here, 1)
         try await push("Todo/set", destroy(.todo, at: 5, there, read: [:]), from: there, 1)

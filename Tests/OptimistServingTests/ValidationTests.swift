@@ -5,14 +5,14 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// What the server refuses, row by row.
+/// Which rows the server refuses.
 @Suite(.timeLimit(.minutes(20)))
 struct ValidationTests {
     @Test(arguments: [
         ("content", JSON.null), ("content", 5), ("done", "yes"), ("priority", 1.5), ("priority", .int(1 << 53 + 1)),
         ("listId", "not-a-uuid"), ("colour", "red"),
     ])
-    func `a value that its column cannot hold is invalidProperties, with the server's row`(column: String, value: JSON)
+    func `a value that does not fit its column is invalidProperties, with the server's row`(column: String, value: JSON)
     {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "done": true], at: .at(0))])
@@ -25,7 +25,7 @@ struct ValidationTests {
         #expect(store.seq == 1)
     }
 
-    @Test func `a required column that is missing is named`() {
+    @Test func `a missing required column is named`() {
         var store = ModelStore()
         let error = store.push([.create(.todo, ["done": true], at: .at(0))])[0].error
         #expect(error?.type == "invalidProperties")
@@ -34,7 +34,7 @@ struct ValidationTests {
         #expect(store.rows.isEmpty)
     }
 
-    @Test func `sizes are tooLarge: a column's own, and the row's`() {
+    @Test func `a value over its column's size and a row over its limit are tooLarge`() {
         var store = ModelStore()
         let text = JSON.string(String(repeating: "é", count: 501))
         let error = store.push([.create(.todo, ["content": text], at: .at(0))])[0].error
@@ -49,7 +49,7 @@ struct ValidationTests {
         #expect(row[0].error?.current?.values == ["content": text])
     }
 
-    @Test func `M3 a counter has hundreds of origins, but not as many as anybody invents, and can be deleted`() {
+    @Test func `M3 a counter takes hundreds of origins but not unlimited ones, and its row can be deleted`() {
         var store = ModelStore()
         store.schema.types["Todo"]?.columns["likes"] = ColumnSchema(.counter)
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
@@ -66,7 +66,7 @@ struct ValidationTests {
         #expect(store.push([.destroy(.todo, at: .at(2), generation: 2)])[0].isAcceptedAsSent)
     }
 
-    @Test func `M4 clocks that run ahead are remembered while there is room, and no delete needs any`() throws {
+    @Test func `M4 clocks that run ahead are remembered while there is room, and a delete always succeeds`() throws {
         let type = try #require(ModelStore.projects.types["Todo"])
         let (past, ahead) = (WriteClock.at(0), WriteClock.at(61_000, "deviceBB"))
         let giver = String(repeating: "x", count: RowSync.Limit.rowBytes - 60)
@@ -96,7 +96,7 @@ struct ValidationTests {
         }
     }
 
-    @Test func `S2 one refused row, and nothing of its group is applied`() {
+    @Test func `S2 one refused row fails its groups`() {
         var store = ModelStore()
         let verdicts = store.push(
             [
@@ -108,7 +108,7 @@ struct ValidationTests {
         #expect(Set(store.rows.keys) == [.todo(4)])
     }
 
-    @Test func `V5 a group that fails tells what the server has of rows that the device has no more`() {
+    @Test func `V5 a failed group returns the server's state of rows that the device deleted`() {
         var store = ModelStore()
         store.push((1...3).map { .create(.todo($0), ["content": .string("\($0)")], at: .at(0)) })
         let verdicts = store.push(
@@ -121,7 +121,7 @@ struct ValidationTests {
         #expect(verdicts.map { $0.error?.current?.values["content"] } == ["1", "2", nil, nil])
     }
 
-    @Test func `groups: a group whose rows are all right is one transaction`() {
+    @Test func `groups: a group without a refused row is one transaction`() {
         var store = ModelStore()
         let verdicts = store.push(
             [
@@ -132,7 +132,7 @@ struct ValidationTests {
         #expect(store.rows.values.map(\.seq) == [1, 1])
     }
 
-    @Test func `a reference to a row that never was is blocked, and everything that hangs on it`() {
+    @Test func `a row that refers to an unknown row is blocked, and so are its group and dependents`() {
         var store = ModelStore()
         let missing = RowKey.list(9)
         let verdicts = store.push(
@@ -148,13 +148,13 @@ struct ValidationTests {
         #expect(Set(store.rows.keys) == [.todo(3)])
     }
 
-    @Test func `references within a push count wherever they stand`() {
+    @Test func `a push may refer to its own rows in any order`() {
         var store = ModelStore()
         let child = RowOperation.create(.todo, ["content": "a", "listId": .string(RowKey.list.id)], at: .at(0))
         #expect(store.push([child, .create(.list, ["name": "l"], at: .at(0))]).allSatisfy { $0.isAcceptedAsSent })
     }
 
-    @Test func `L1 a column that a later schema requires leaves old rows editable, and new ones need it`() {
+    @Test func `L1 a column required by a later schema leaves old rows editable, and new rows need it`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(0))])
         store.schema.types["Todo"]?.columns["place"] = ColumnSchema(.string, isRequired: true)
@@ -164,14 +164,14 @@ struct ValidationTests {
         #expect(store.push([.update(.todo, ["place": "here"], at: .at(3))])[0].isAcceptedAsSent)
     }
 
-    @Test func `a delete of what is no row's id is refused, with a tombstone too`() {
+    @Test func `a delete whose id is not a row id is refused, even with a generation`() {
         var store = ModelStore()
         let error = store.push([.destroy(RowKey("Todo", "nonsense"), at: .at(0), generation: 2)])[0].error
         #expect(error?.type == "invalidProperties" && error?.properties == ["id"])
         #expect(store.rows.isEmpty)
     }
 
-    @Test func `S2 groups that share rows with a call that could not be read fail, and nothing else does`() {
+    @Test func `S2 only groups that share rows with an unreadable call fail`() {
         var store = ModelStore()
         let rows = (1...3).map { RowOperation.create(.todo($0), ["content": "a"], at: .at(0)) }
         let verdicts = store.push(
@@ -180,7 +180,7 @@ struct ValidationTests {
         #expect(verdicts[0].error?.blockedBy == [RowKey.list(1).description])
     }
 
-    @Test func `rows that refer to each other in a circle hold each other up`() {
+    @Test func `rows that refer to each other in a cycle are accepted together`() {
         var store = ModelStore()
         store.schema.types["List"]?.columns["first"] = ColumnSchema(.ref, target: "Todo")
         let circle: [RowOperation] = [
@@ -190,14 +190,14 @@ struct ValidationTests {
         #expect(store.push(circle).allSatisfy { $0.isAcceptedAsSent })
     }
 
-    @Test func `a column that lost blocks nothing`() {
+    @Test func `a reference whose value lost blocks nothing`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "listId": .null], at: .at(5))])
         let verdict = store.push([.update(.todo, ["listId": .string(RowKey.list(9).id)], at: .at(1))])[0]
         #expect(verdict.won?.values == ["listId": .null])
     }
 
-    @Test func `long chains of groups and references are settled quickly`() {
+    @Test func `long chains of groups and references are processed quickly`() {
         var store = ModelStore()
         let count = 5000
         let keys = (0..<count).map { RowKey.todo($0) }
@@ -207,7 +207,7 @@ struct ValidationTests {
         #expect(store.seq == 1)
     }
 
-    @Test func `V1 refusals that carry more of the server's rows than an answer holds are put off, group by group`() {
+    @Test func `V1 refusals with more server rows than an answer holds are deferred, group by group`() {
         var store = ModelStore()
         let text = JSON.string(String(repeating: "x", count: 900))
         let todos = (0..<6).map(RowKey.todo)
@@ -217,7 +217,7 @@ struct ValidationTests {
         #expect(
             store.push(updates).map { $0.error?.type }
                 == Array(repeating: "invalidProperties", count: 2) + Array(repeating: "rateLimit", count: 4))
-        // A group waits whole, and a large one goes as the first.
+        // A group is deferred as a unit, and an oversized first group is answered.
         let deletes = todos[1...].map { RowOperation.destroy($0, at: .at(1), generation: 2) }
         let verdicts = store.push([updates[0]] + deletes, groups: [todos])
         #expect(verdicts.map { $0.error?.type } == ["invalidProperties"] + Array(repeating: "groupFailed", count: 5))
@@ -227,7 +227,7 @@ struct ValidationTests {
         store.maxAnswerBytes = 2_500
         let both = store.push([other, updates[0]] + deletes, groups: [todos])
         #expect(both.map { $0.error?.type } == ["invalidProperties"] + Array(repeating: "rateLimit", count: 6))
-        // An applied edit may be sent again; nothing changes by that.
+        // Repeating an applied edit changes nothing.
         store.push(todos.map { .update($0, ["content": text], at: .at(9)) })
         let seq = store.seq
         let late = todos.map { RowOperation.update($0, ["content": "late"], at: .at(5)) }

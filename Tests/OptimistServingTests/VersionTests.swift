@@ -5,10 +5,10 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// Apps that were built before the schema became what it is.
+/// Apps built against earlier versions of the schema.
 @Suite(.timeLimit(.minutes(20)))
 struct VersionTests {
-    /// Version 3: `Task` was `Todo` until 1, and its `title` was `name` until 1 and `content` until 2.
+    /// Version 3: `Task` was `Todo` until version 1, and its `title` was `name` until 1 and `content` until 2.
     private static let schema = Schema(
         id: "projects", version: 3,
         types: [
@@ -43,8 +43,7 @@ struct VersionTests {
     private var clock: JSON { .string(WriteClock.at(0).description) }
     private var later: JSON { .string(WriteClock.at(5).description) }
 
-    @Test func `L1: rows that were stored by former names follow the schema, and so do their references`() async throws
-    {
+    @Test func `L1: rows stored under former names follow the schema, and so do their references`() async throws {
         let first = Schema(
             id: "projects", version: 1,
             types: [
@@ -83,7 +82,7 @@ struct VersionTests {
         #expect(try await rows("Task").isEmpty)
     }
 
-    @Test func `L1: an older app writes and reads by the names that it knows`() async throws {
+    @Test func `L1: an older app writes and reads under the names it knows`() async throws {
         let made = try await push(
             1,
             [("Todo/set", create(task, ["name": "a", "@hlc": ["name": clock, "listId": clock], "listId": nil]))],
@@ -102,7 +101,7 @@ struct VersionTests {
         }
     }
 
-    @Test func `L1: clocks of single columns go by the client's names too`() async throws {
+    @Test func `L1: clocks of single columns use the client's names`() async throws {
         _ = try await push(1, [("Task/set", create(task, ["title": "a", "@hlc": clock]))], version: 3)
         _ = try await push(2, [("Task/set", update(task, ["colour": "red", "@hlc": later]))], version: 3)
         let page = try await served.call("Todo/changes", ["snapshot": [:]], schemaVersion: 1)
@@ -113,7 +112,7 @@ struct VersionTests {
         #expect(patch?.clocks?["colour"] == .at(5), "a column that the app does not know comes all the same")
     }
 
-    @Test func `L1: what the server has to say of a row is in the client's names`() async throws {
+    @Test func `L1: answers about a row use the client's names`() async throws {
         _ = try await push(1, [("Task/set", create(task, ["title": "now", "@hlc": later]))], version: 3)
         let won = try await push(2, [("Todo/set", update(task, ["name": "then", "@hlc": clock]))], version: 1)
         #expect(won[0].arguments["updated"]?[task.id]?["name"] == "now")
@@ -133,7 +132,7 @@ struct VersionTests {
         #expect(refused[0].arguments["notCreated"]?[RowKey.id(3)]?["by"] == [.string("Todo:\(RowKey.id(2))")])
     }
 
-    @Test func `L1: one type may ask for a newer app, and the others go on`() async throws {
+    @Test func `L1: one type may require a newer app, and the others sync`() async throws {
         let list = RowKey("List", RowKey.id(7))
         let answers = try await push(
             1,
@@ -153,7 +152,7 @@ struct VersionTests {
     }
 
     @Test(arguments: [false, true])
-    func `L1 S2: a group with a row of such a type waits, whole`(secretFirst: Bool) async throws {
+    func `L1 S2: a group with a row of such a type is deferred as a unit`(secretFirst: Bool) async throws {
         let (secret, list) = (RowKey("Secret", RowKey.id(8)), RowKey("List", RowKey.id(7)))
         let calls: [(String, JSON)] = [
             ("List/set", create(list, ["name": "b", "@hlc": clock])),
@@ -169,7 +168,7 @@ struct VersionTests {
         #expect(again.allSatisfy { $0.arguments["created"]?.object != nil })
     }
 
-    @Test func `L1 M2: an older app erases nothing that it does not know, and its new life begins without it`()
+    @Test func `L1 M2: an older app keeps columns it does not know, and its new lives begin without them`()
         async throws
     {
         _ = try await push(
@@ -181,7 +180,7 @@ struct VersionTests {
         #expect(try row(task)?.row.cells.keys.sorted() == ["title"])
     }
 
-    @Test func `L1: what a newer app knows and the server does not yet waits, and is not refused for ever`()
+    @Test func `L1: a newer app's columns get schemaTooNew and its tables unknownMethod until the server knows them`()
         async throws
     {
         let row: JSON = ["title": "a", "shape": "round", "@hlc": clock]
@@ -194,7 +193,7 @@ struct VersionTests {
     }
 
     @Test(arguments: [nil, 2, 3, 4])
-    func `L1: a column that the server does not know waits, whatever version the app says it has`(version: Int?)
+    func `L1: a column the server does not know is deferred, whatever version the app names`(version: Int?)
         async throws
     {
         let row: JSON = ["title": "a", "content": "a", "shape": "round", "@hlc": clock]
@@ -209,7 +208,7 @@ struct VersionTests {
         #expect(plain["notCreated"]?[task.id]?["type"] == "invalidProperties", "who has no push to wait in is told")
     }
 
-    @Test func `L1: a value that only a newer app's schema allows waits, and is refused in an app of this one`()
+    @Test func `L1: a value that only a newer schema allows is deferred, and refused from a current app`()
         async throws
     {
         for row: JSON in [
@@ -227,7 +226,7 @@ struct VersionTests {
         #expect(odd[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties", "no schema allows that")
     }
 
-    @Test func `L1: a value that waits for a newer schema is refused a week after it was written`() async throws {
+    @Test func `L1: a value deferred for a newer schema is refused a week after it was written`() async throws {
         let written = JSON.string(
             WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000), device: "deviceAA").description)
         let row: JSON = ["title": "far too long", "@hlc": written]
@@ -241,7 +240,7 @@ struct VersionTests {
         #expect(unknown[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "a column waits for ever")
     }
 
-    @Test func `L1 G3: what the app's own check refuses is refused to newer apps too`() async throws {
+    @Test func `L1 G3: the app's own check refuses newer apps' rows as well`() async throws {
         let served = Served(
             Self.schema,
             rowValidation: RowValidation([
@@ -255,7 +254,7 @@ struct VersionTests {
         #expect(error?["type"] == "invalidProperties" && error?["code"] == "notThat")
     }
 
-    @Test func `L1: a table's name at a version is the one that it had then`() {
+    @Test func `L1: each version of the schema has its own table names`() {
         #expect(Self.schema.typeNames(at: 1) == ["List", "Secret", "Todo"])
         #expect(Self.schema.typeNames(at: 2) == ["List", "Secret", "Task"])
         let vocabulary = Vocabulary(Self.schema, version: 3)

@@ -7,10 +7,10 @@ import Testing
 @_spi(Internals) @testable import OptimistServing
 @_spi(Internals) @testable import OptimistWire
 
-/// What a request may cost, with the time in the test's hands.
+/// What a request may cost, with a clock under the test's control.
 @Suite(.timeLimit(.minutes(20)))
 struct WorkTests {
-    /// Goes on by a millisecond whenever it is looked at.
+    /// Advances by a millisecond each time it is read.
     final class Ticks: Sendable {
         private let count = Mutex(0)
         var looks: Int { count.withLock(\.self) }
@@ -23,7 +23,7 @@ struct WorkTests {
         }
     }
 
-    /// A service over a store in memory, with such a clock.
+    /// A service on an in-memory store with such a clock.
     private struct Slow: Sendable {
         let store = InMemorySyncStore(accounts: [Served.account], epoch: "e1")
         let ticks = Ticks()
@@ -70,18 +70,18 @@ struct WorkTests {
             && problem?.limit == "maxWork"
     }
 
-    @Test func `S9 a push past its budget of work is refused with the limit error, whole, and its half is taken`()
+    @Test func `S9 a push over its work budget is refused as a unit, and half of it is accepted`()
         async throws
     {
         let server = Slow(.milliseconds(100))
         _ = try await server.set("List", .create([(.list, ["name": "l"])]), push: 7)
         #expect(await Self.isTooMuch { try await server.set("Todo", Self.todos(0..<2000), push: 8) })
         #expect(try server.seq == 1 && server.count("Todo") == 0)
-        // The server did not keep its number either.
+        // The server did not keep the number of the refused push.
         #expect(try await server.set("Todo", Self.todos(0..<1000), push: 7).created.count == 1000)
     }
 
-    @Test func `S9 M2 a delete that takes along more rows than the budget allows is refused, and fewer are taken`()
+    @Test func `S9 M2 a delete that cascades beyond the budget is refused, and a smaller one is accepted`()
         async throws
     {
         let server = Slow(.milliseconds(100))
@@ -99,7 +99,7 @@ struct WorkTests {
         #expect(try server.count("Todo") == 0)
     }
 
-    @Test func `S9 M2 a lone delete within its steps is never refused for its time, and two rows are halved before`()
+    @Test func `S9 M2 a single delete within its free steps is never refused for time`()
         async throws
     {
         let server = Slow(.zero, freeStepsOfUnit: 3_000)
@@ -122,18 +122,18 @@ struct WorkTests {
         #expect(try server.count("Todo") == 0)
     }
 
-    @Test func `S9 a push of few rows is never too much work, however slow the machine is`() async throws {
+    @Test func `S9 a push of few rows never exceeds the budget, however slow the machine is`() async throws {
         let server = Slow(.zero)
         _ = try await server.set("List", .create([(.list, ["name": "l"])]))
         #expect(try await server.set("Todo", Self.todos(0..<100)).created.count == 100)
         #expect(await Self.isTooMuch { try await server.set("Todo", Self.todos(100..<400)) })
     }
 
-    @Test func `work that nobody waits for any more stops, and nothing of it is kept`() async throws {
+    @Test func `cancelled work stops and keeps nothing`() async throws {
         let judged = Mutex(0)
         let server = Slow(.seconds(1000)) { _ in
             judged.withLock { $0 += 1 }
-            // The store in memory runs on the task that asks.
+            // The in-memory store runs on the caller's task.
             withUnsafeCurrentTask { $0?.cancel() }
             return nil
         }
@@ -143,7 +143,7 @@ struct WorkTests {
         #expect(try server.seq == 0)
     }
 
-    @Test func `the time is looked at once for many rows, and never where there is no budget`() async throws {
+    @Test func `the clock is read once for many rows, and never without a budget`() async throws {
         let server = Slow(.seconds(1000))
         _ = try await server.set("Todo", .create((0..<5000).map { (.todo($0), ["content": "x"]) }))
         #expect((50..<1000).contains(server.ticks.looks))
@@ -152,7 +152,7 @@ struct WorkTests {
         try meter.step(bytes: 1_000_000_000)
     }
 
-    @Test func `S2 rows of a group hear some of those at fault, not each of thousands`() {
+    @Test func `S2 the rows of a failed group name some of the rows at fault, not thousands`() {
         var store = ModelStore()
         let bad = (0..<1000).map { RowOperation.create(.todo($0), ["done": true], at: .at(0)) }
         let good = (1000..<2000).map { RowOperation.create(.todo($0), ["content": "x"], at: .at(0)) }

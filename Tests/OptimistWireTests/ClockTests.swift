@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ClockTests {
-    @Test func `a clock reads as the protocol writes it`() throws {
+    @Test func `a clock round-trips through the protocol's text`() throws {
         let clock = try #require(WriteClock("019ab3c4d5e60000-7Kp3"))
         #expect(clock.stamp.milliseconds == 0x019a_b3c4_d5e6)
         #expect(clock.stamp.counter == 0)
@@ -20,10 +20,10 @@ struct ClockTests {
         "g19ab3c4d5e60000-7Kp3",
         "ffffffffffffffff-7Kp3", "019ab3c4d5e60000-7K p3", "019ab3c4d5e60000_7Kp3",
     ])
-    func `what is no clock is refused`(text: String) { #expect(WriteClock(text) == nil) }
+    func `an invalid clock is refused`(text: String) { #expect(WriteClock(text) == nil) }
 
     @Test(arguments: 1...100)
-    func `clocks compare as their ASCII does`(seed: UInt64) {
+    func `clocks order as their ASCII text does`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func clock() -> WriteClock {
             WriteClock(
@@ -45,7 +45,7 @@ struct ClockTests {
         #expect(clock.tick(milliseconds: 2000) > Stamp(milliseconds: 9000, counter: 7))
     }
 
-    @Test func `packed clocks unpack to the same`() throws {
+    @Test func `packed clocks unpack to the same clocks`() throws {
         let (a, b) = (
             WriteClock(stamp: Stamp(milliseconds: 1), device: "A"),
             WriteClock(stamp: Stamp(milliseconds: 2), device: "B")

@@ -11,7 +11,7 @@ struct JSONTests {
         "null", "true", "[]", "{}", "[1,-2,0]", "9223372036854775807", "-9223372036854775807", "1.5", "-0.25", "1e+20",
         #"{"a":{"b":[null,"x"]},"c":""}"#, #""æ 漢 🎈 \" \\ \n \u0001""#,
     ])
-    func `a text comes back as it was`(text: String) throws {
+    func `a JSON text round-trips unchanged`(text: String) throws {
         #expect(try JSON(parsing: text.utf8).description == text)
     }
 
@@ -21,7 +21,7 @@ struct JSONTests {
         "\"\\ud800\"", "\"\\udc00\"", "\"\\u12\"", "\"\u{1}\"", "{} {}", "NaN", "1e999", "'a'", "[", "{\"a\":1",
         "\u{FEFF}{}",
     ])
-    func `what is no JSON is refused`(text: String) {
+    func `invalid JSON is refused`(text: String) {
         #expect(throws: JSONError.self) { try JSON(parsing: text.utf8) }
     }
 
@@ -29,7 +29,7 @@ struct JSONTests {
         #expect("\(["b": 1, "a": ["x", nil]] as JSONObject)" == #"{"b":1,"a":["x",null]}"#)
     }
 
-    /// Three bytes of a character of four are as long as the replacement character, which is no error itself.
+    /// The replacement character is as long as three bytes of a truncated character, but is valid itself.
     @Test func `bytes that are not UTF-8 are refused`() throws {
         #expect(throws: JSONError.malformed(offset: 1)) { try JSON(parsing: [0x22, 0xC3, 0x28, 0x22]) }
         #expect(throws: JSONError.malformed(offset: 1)) { try JSON(parsing: [0x22, 0xED, 0xA0, 0x80, 0x22]) }
@@ -37,21 +37,21 @@ struct JSONTests {
         #expect(try JSON(parsing: [0x22, 0xEF, 0xBF, 0xBD, 0x22]) == "\u{FFFD}")
     }
 
-    @Test func `a member named twice is refused, in small objects and in large ones`() {
+    @Test func `a duplicate member is refused, in small and in large objects`() {
         #expect(throws: JSONError.duplicateMember("a")) { try JSON(parsing: #"{"a":1,"b":2,"a":1}"#.utf8) }
         let many = (0..<40).map { "\"m\($0)\":0" }.joined(separator: ",")
         #expect(throws: JSONError.duplicateMember("m3")) { try JSON(parsing: "{\(many),\"m3\":1}".utf8) }
         #expect(throws: JSONError.duplicateMember("é")) { try JSON(parsing: "{\"é\":1,\"\\u00e9\":2}".utf8) }
     }
 
-    @Test func `depth is bounded`() throws {
+    @Test func `nesting depth is bounded`() throws {
         let deep = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
         #expect(throws: Never.self) { try JSON(parsing: deep(32).utf8) }
         #expect(throws: JSONError.tooDeep(limit: 32)) { try JSON(parsing: deep(33).utf8) }
         #expect(throws: JSONError.tooDeep(limit: 32)) { try JSON(parsing: deep(100_000).utf8) }
     }
 
-    @Test func `texts are equal when their bytes are`() {
+    @Test func `texts are equal only if their bytes are`() {
         #expect(JSON.string("\u{E9}") != JSON.string("e\u{301}"))
         #expect(JSON.string("\u{E9}") == JSON.string("é"))
     }
@@ -62,7 +62,7 @@ struct JSONTests {
         #expect(try JSON(parsing: "1".utf8) == .int(1))
     }
 
-    @Test func `whole numbers of 64 bits are read to the last, and a number column takes those that a double holds`()
+    @Test func `all 64-bit integers are read exactly, and a number column takes those that a double holds`()
         throws
     {
         for number in [Int64.min, .min + 1, .max, 9_007_199_254_740_993] {
@@ -75,7 +75,7 @@ struct JSONTests {
         #expect(ColumnType.number.objection(to: .int(9_007_199_254_740_993)) != nil)
     }
 
-    @Test func `objects are equal whatever the order, and have the same canonical bytes`() throws {
+    @Test func `objects are equal in any member order and share their canonical bytes`() throws {
         let (a, b) = try (
             JSON(parsing: #"{"x":1,"y":{"p":2,"q":3}}"#.utf8), JSON(parsing: #"{"y":{"q":3,"p":2},"x":1}"#.utf8)
         )

@@ -22,7 +22,7 @@ struct MergeTests {
     }
 
     @Test(arguments: 1...2000)
-    func `M1 any order of arrival, with repetitions, gives the same row`(seed: UInt64) {
+    func `M1 versions merge to the same row in any order, with repetitions`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let versions = (0..<6).map { _ in version(using: &random) }
         var inOrder = MergeRow()
@@ -48,7 +48,7 @@ struct MergeTests {
     }
 
     @Test(arguments: 1...500)
-    func `S3 what was applied once changes nothing the second time`(seed: UInt64) {
+    func `S3 merging a version twice changes nothing the second time`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var row = MergeRow()
         for _ in 0..<4 {
@@ -63,7 +63,7 @@ struct MergeTests {
     private let early = WriteClock(stamp: Stamp(milliseconds: 1), device: "A")
     private let late = WriteClock(stamp: Stamp(milliseconds: 2), device: "A")
 
-    @Test func `M1 columns are merged one by one`() {
+    @Test func `M1 columns are merged independently`() {
         var row = MergeRow(generation: 1, cells: ["x": Cell("mine", late), "y": Cell("mine", early)])
         let outcome = row.merge(
             MergeRow(generation: 1, cells: ["x": Cell("theirs", early), "y": Cell("theirs", late)]))
@@ -80,7 +80,7 @@ struct MergeTests {
         #expect(!row.isAlive)
     }
 
-    @Test func `M2 in a new life nothing of the old row shows`() {
+    @Test func `M2 a new life shows nothing of the old one`() {
         var row = MergeRow(generation: 1, cells: ["x": Cell("old", late), "y": Cell("old", late)])
         row.merge(MergeRow(generation: 3, cells: ["x": Cell("new", early)]))
         #expect(row.cells == ["x": Cell("new", early)])

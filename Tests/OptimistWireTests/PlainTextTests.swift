@@ -5,7 +5,7 @@ import Testing
 @testable import OptimistWire
 
 @Suite struct PlainTextTests {
-    @Test func `a quotation mark, a backslash and a control character end a run, wherever they stand`() {
+    @Test func `a quotation mark, backslash or control character ends a plain run at any position`() {
         var wrong: [(byte: UInt8, position: Int)] = []
         for byte in UInt8.min...UInt8.max {
             let isSpecial = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")

@@ -16,7 +16,7 @@ struct RulesTests {
         ("(|a)(b|)", ["", "a", "b", "ab"], ["ba"]), ("(a*)*", ["", "aaa"], ["b"]), ("[$^]", ["$"], ["a"]),
         ("\\p{Nd}{2}:\\p{Nd}{2}", ["09:30"], ["9:30", "09:300"]),
     ])
-    func `G1 a pattern matches the whole text, and nothing else`(pattern: String, fit: [String], unfit: [String]) {
+    func `G1 a pattern matches only complete texts`(pattern: String, fit: [String], unfit: [String]) {
         let pattern = TextPattern(pattern)
         #expect(pattern.fault == nil)
         for text in fit { #expect(pattern.matches(text), "\(text)") }
@@ -34,14 +34,14 @@ struct RulesTests {
         (String(repeating: "(", count: 51) + String(repeating: ")", count: 51), "too deeply"),
         (String(repeating: "a", count: 1_001), "longer than 1000"), ("]", "closes nothing"),
     ])
-    func `G1 a text that is no pattern says why, and matches nothing`(text: String, why: String) {
+    func `G1 an invalid pattern reports why, and matches nothing`(text: String, why: String) {
         let pattern = TextPattern(text)
         #expect(pattern.fault?.contains(why) == true, "\(pattern.fault ?? "no fault")")
         #expect(!pattern.matches(""))
     }
 
     @Test(arguments: ["(a*)*b", "(a|a)*b", "(a|aa)+b", "a*a*a*a*a*a*b", "((a+)+)+b"])
-    func `G1 no pattern takes longer than its size times the text`(pattern: String) {
+    func `G1 matching takes time proportional to the pattern's size times the text's length`(pattern: String) {
         let pattern = TextPattern(pattern)
         let text = String(repeating: "a", count: TextPattern.maxTextBytes - 1)
         #expect(!pattern.matches(text))
@@ -53,7 +53,7 @@ struct RulesTests {
         (".*#.{0,250}", "#a"), ("(a?){200}b", "a"), ("(\\p{L}|\\p{N})*", "é1"), ("[^b-cd-ef-gh-i]{0,400}", "z\u{E0}"),
         ("[a-z]*", "ab"),
     ])
-    func `G1 the work of a match is counted, and is at most the text times the size of the pattern`(
+    func `G1 the work of a match is counted, and is at most the text's length times the pattern's size`(
         pattern: String, unit: String
     ) {
         let pattern = TextPattern(pattern)
@@ -69,7 +69,7 @@ struct RulesTests {
         #expect(pattern.match(String(repeating: "a", count: TextPattern.maxTextBytes + 1)) == (false, 0))
     }
 
-    @Test func `G1 a set of scalars is asked once about each, however many states wait for it`() {
+    @Test func `G1 a character set is tested once for each character, however many states wait for it`() {
         let set = "[" + (0..<200).map { String(UnicodeScalar(0x4E00 + 2 * $0) ?? "x") }.joined() + "]"
         let text = String(repeating: "\u{4E00}", count: 100)
         let (one, many) = (TextPattern("\(set)*").match(text), TextPattern("\(set){0,300}").match(text))
@@ -94,7 +94,7 @@ struct RulesTests {
         (ColumnRules(oneOf: [1, 2]), .double(2), 3, "\"enum\""),
         (ColumnRules(min: 1, maxLength: 1, oneOf: ["b"]), .null, "a", "\"enum\""),
     ])
-    func `G1 a value that breaks a rule is told which, and null breaks none`(
+    func `G1 a value that breaks a rule gets an objection that names it, and null breaks none`(
         rules: ColumnRules, fit: JSON, unfit: JSON, words: String
     ) {
         #expect(rules.objection(to: fit) == nil)
@@ -115,7 +115,7 @@ struct RulesTests {
         (#"{"type":"bool","enum":[true]}"#, "T.a has an \"enum\""), (#"{"type":"counter","min":0}"#, "T.a has \"min\""),
         (#"{"type":"string","enum":"a"}"#, "T.a needs a list"),
     ])
-    func `G2 a bad rule is refused with a sentence that names the place`(column: String, start: String) throws {
+    func `G2 a bad rule is refused with a message that names its place`(column: String, start: String) throws {
         let json = try JSON(parsing: #"{"id":"x","types":{"T":{"a":\#(column)}}}"#.utf8)
         let error = #expect(throws: SchemaError.self) { try Schema(json: json) }
         #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
@@ -136,7 +136,7 @@ struct RulesTests {
         #expect(schema.json["types"]?["T"]?["a"] == ["type": "number", "min": -1.5, "max": 3, "enum": [1, 2]])
     }
 
-    @Test func `a fault's code is a name, or the word refused`() {
+    @Test func `an invalid fault code becomes refused`() {
         #expect(RowFault("tooEarly", "It is too early.").code == "tooEarly")
         #expect(RowFault("what was written", "It is too early.").code == "refused")
     }

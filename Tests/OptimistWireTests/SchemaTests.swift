@@ -23,12 +23,12 @@ struct SchemaTests {
                 minClientVersion: 2, formerNames: [FormerName("Item", until: 1), FormerName("Task", until: 2)]),
         ])
 
-    @Test func `a schema is the same after it was written and read`() throws {
+    @Test func `a schema survives writing and reading`() throws {
         #expect(try Schema(json: Self.whole.json) == Self.whole)
         #expect(try Schema(json: JSON(parsing: Self.whole.json.bytes)) == Self.whole)
     }
 
-    @Test func `a member that starts with @ and is unknown is ignored`() throws {
+    @Test func `an unknown member that starts with @ is ignored`() throws {
         let json: JSON = ["id": "x", "types": ["T": ["a": ["type": "string"], "@later": 5]]]
         #expect(try Schema(json: json).types["T"]?.columns.count == 1)
     }
@@ -56,14 +56,14 @@ struct SchemaTests {
             "T.c was"
         ),
     ])
-    func `a contradiction is refused with a sentence that names the place`(members: String, start: String) throws {
+    func `a contradiction is refused with a message that names its place`(members: String, start: String) throws {
         let text = #"{"id":"x","version":3,"types":{"T":{"a":{"type":"string"},\#(members)}}}"#
         let json = try JSON(parsing: text.utf8)
         let error = #expect(throws: SchemaError.self) { try Schema(json: json) }
         #expect(error?.description.hasPrefix(start) == true, "\(error?.description ?? "")")
     }
 
-    @Test func `all faults of a schema are told at once, and none that another one causes`() throws {
+    @Test func `all faults of a schema are reported together, without consequential ones`() throws {
         let text = #"""
             {"version":"two","types":{
               "A":{"b":{"type":"colour"},"c":{"type":"ref","to":"Z"},"@unique":[{"columns":["b"]},{"columns":["x"]}],
@@ -81,7 +81,7 @@ struct SchemaTests {
         #expect(error.description.hasPrefix("The schema has 9 faults:\n  The schema needs an \"id\".\n"))
     }
 
-    @Test func `names that were swapped are no contradiction`() throws {
+    @Test func `swapped names are not a contradiction`() throws {
         let json: JSON = [
             "id": "x", "version": 2,
             "types": [
