@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistSession
 
-/// Fields of answers that name times.
+/// Answer fields that name times.
 @Suite(.timeLimit(.minutes(20)))
 struct AnswerFieldTests {
     /// > Source: RFC 9110, section 5.6.7.
@@ -20,7 +20,7 @@ struct AnswerFieldTests {
         #expect(HTTPDate.format(date) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func `a year of two digits is at most 50 years ahead`() throws {
+    @Test func `a two-digit year is at most 50 years ahead`() throws {
         let now = try #require(HTTPDate.parse("Sat, 28 Nov 2026 00:00:00 GMT"))
         for (two, four) in [("26", "2026"), ("76", "2076"), ("77", "1977"), ("99", "1999"), ("00", "2000")] {
             let date = HTTPDate.parse("Friday, 01-May-\(two) 00:00:00 GMT", now: now)
@@ -34,7 +34,7 @@ struct AnswerFieldTests {
         "Sun, 32 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 6 08:49:37 94", "0",
         "Sun, 06 Nov -994 08:49:37 GMT", "Sun, 06 November 1994 08:49:37 GMT",
     ])
-    func `what is no date is none`(text: String) {
+    func `an invalid date is nil`(text: String) {
         #expect(HTTPDate.parse(text) == nil)
     }
 
@@ -45,19 +45,19 @@ struct AnswerFieldTests {
         ("inf", nil),
         ("", nil), ("soon", nil),
     ])
-    func `S5 Retry-After is a decimal number or a date, and nothing else`(text: String, delay: Duration?) {
+    func `S5 Retry-After is a decimal number or a date`(text: String, delay: Duration?) {
         let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
         #expect(head.retryAfter(now: Date(timeIntervalSince1970: 1_800_000_000)) == delay)
     }
 
-    @Test func `S5 a date in Retry-After counts by the clock of the answer that has it`() {
+    @Test func `S5 a date in Retry-After is measured by the answer's own clock`() {
         let head = HTTPResponse(
             status: .serviceUnavailable,
             headerFields: [.retryAfter: "Fri, 15 Jan 2027 10:00:30 GMT", .date: "Fri, 15 Jan 2027 10:00:00 GMT"])
         #expect(head.retryAfter(now: Date(timeIntervalSince1970: 1_800_000_000)) == .seconds(30))
     }
 
-    @Test func `a token's life is a decimal number`() {
+    @Test func `a token's lifetime is a decimal number`() {
         func lifetime(_ text: String) -> Duration? {
             TokenGrant(Array(#"{"access_token":"a","expires_in":\#(text)}"#.utf8))?.grant.lifetime
         }

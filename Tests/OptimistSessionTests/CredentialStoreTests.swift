@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct CredentialStoreTests {
-    /// Gives a test a directory of its own, and removes it afterwards.
+    /// Runs a test in a temporary directory, which is removed afterwards.
     private func withDirectory(_ work: (URL) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())/credentials")
         defer { try? FileManager.default.removeItem(at: directory.deletingLastPathComponent()) }
@@ -26,7 +26,7 @@ struct CredentialStoreTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path(percentEncoded: false))
     }
 
-    @Test func `what is saved is what is loaded, by whoever opens the directory next`() throws {
+    @Test func `saved credentials are loaded unchanged by any store on the same directory`() throws {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             #expect(try store.load() == nil)
@@ -42,7 +42,7 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `T9: the directory is 0700, the file 0600, and no other file is left`() throws {
+    @Test func `T9: the directory is 0700, the file 0600, and no other file remains`() throws {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
@@ -55,7 +55,9 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: [("", 0o755, "chmod 700"), ("credentials.json", 0o640, "chmod 600")])
-    func `what others can read is refused, with what to do about it`(name: String, mode: Int, remedy: String) throws {
+    func `credentials that other users can read are refused with a remedy`(name: String, mode: Int, remedy: String)
+        throws
+    {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
@@ -68,7 +70,7 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: ["directory", "file"])
-    func `a link is refused`(kind: String) throws {
+    func `a symbolic link is refused`(kind: String) throws {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
@@ -81,7 +83,7 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: ["", "{", "{}", "null", "\u{0}\u{1}", #"{"version":1,"access":"access-9"}"#])
-    func `a broken file is an error that shows nothing of it`(content: String) throws {
+    func `a broken file is an error that does not show its content`(content: String) throws {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
@@ -97,7 +99,7 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `what a crash left behind does not stop the next save, and is erased with the rest`() throws {
+    @Test func `leftovers of a crash do not stop the next save, and are erased with the rest`() throws {
         try withDirectory { directory in
             let store = FileCredentialStore(at: directory)
             try store.save(.first)
@@ -111,7 +113,9 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `T9: one at a time may renew what several share, and who drops that right gives it back`() throws {
+    @Test func `T9: one store at a time holds the lease to renew shared credentials, and dropping it releases it`()
+        throws
+    {
         try withDirectory { directory in
             let (one, other) = (FileCredentialStore(at: directory), FileCredentialStore(at: directory))
             let now = Date(timeIntervalSince1970: 1_800_000_000)
@@ -128,8 +132,7 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: 1...20)
-    func `T1 T10: two processes that share credentials renew them once, and neither is signed out`(seed: UInt64) throws
-    {
+    func `T1 T10: two processes that share credentials renew them once, and both stay signed in`(seed: UInt64) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
         let store = FileCredentialStore(at: directory)
@@ -165,7 +168,9 @@ struct CredentialStoreTests {
         #expect(try store.load()?.refreshToken == Secret("refresh-2"))
     }
 
-    @Test func `T1 T9: what another process kept and has ended since is renewed, and not sent`() async throws {
+    @Test func `T1 T9: credentials that another process stored and that have expired are renewed before they are sent`()
+        async throws
+    {
         let store = InMemoryCredentialStore(.first)
         let server = FakeServer()
         let transport = InMemoryTransport.unhurried { try await server.handle($0) }
@@ -185,7 +190,9 @@ struct CredentialStoreTests {
     }
 
     @Test(arguments: ["a refresh", "a refusal", "a request"])
-    func `T3 T9: a process whose session ends leaves alone what another has signed in with`(kind: String) async throws {
+    func `T3 T9: a process whose session ends keeps the credentials that another process signed in with`(kind: String)
+        async throws
+    {
         let store = InMemoryCredentialStore(.first)
         let bench = Bench(store: store)
         _ = try await bench.session.send(SessionRequest("/rows"))
@@ -209,7 +216,7 @@ struct CredentialStoreTests {
         #expect(store.load() == theirs)
     }
 
-    @Test func `T3 T9: what ends a former session does not end the one that another process has begun since`()
+    @Test func `T3 T9: when a former session ends, the session that another process has begun continues`()
         async throws
     {
         let store = InMemoryCredentialStore(.first)
@@ -229,7 +236,7 @@ struct CredentialStoreTests {
         #expect(store.load() == anew)
     }
 
-    @Test func `T9 T10: an answer that comes after another process has renewed once more is not kept over that`()
+    @Test func `T9 T10: a late answer does not overwrite credentials that another process has renewed again`()
         async throws
     {
         let store = InMemoryCredentialStore(.first)
@@ -246,7 +253,7 @@ struct CredentialStoreTests {
         #expect(store.load() == latest)
     }
 
-    @Test func `T9: who began signed out erases nothing of another's`() async throws {
+    @Test func `T9: a session that began signed out does not erase another process's credentials`() async throws {
         let store = InMemoryCredentialStore()
         let bench = Bench(store: store)
         #expect(await bench.send(1).first?.error?.signOutReason == .neverSignedIn)
@@ -255,7 +262,7 @@ struct CredentialStoreTests {
         #expect(store.load() == .first)
     }
 
-    @Test func `T3 T9: what another process has signed out of is not renewed, and an answer on its way is not kept`()
+    @Test func `T3 T9: after another process signs out, credentials are not renewed and a late answer is not stored`()
         async throws
     {
         for isUnderWay in [false, true] {
@@ -278,7 +285,7 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `T9: signing out erases what another process has renewed, and a refusal of the old pair does not`()
+    @Test func `T9: signing out erases credentials that another process renewed; a refusal of the old pair does not`()
         async throws
     {
         let store = InMemoryCredentialStore(.first)
@@ -293,7 +300,7 @@ struct CredentialStoreTests {
         #expect(store.load() == nil)
     }
 
-    @Test func `T6: of many who ask for the id of the installation at once, all get the same`() throws {
+    @Test func `T6: concurrent callers get the same installation id`() throws {
         try withDirectory { directory in
             let ids = Mutex<Set<UUID>>([])
             DispatchQueue.concurrentPerform(iterations: 32) { _ in
@@ -308,7 +315,7 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `a session whose credentials are damaged says so, and a new sign-in repairs it`() async throws {
+    @Test func `damaged credentials are reported, and a new sign-in repairs them`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID())")
         defer { try? FileManager.default.removeItem(at: directory) }
         let store = FileCredentialStore(at: directory)

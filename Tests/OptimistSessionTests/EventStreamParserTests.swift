@@ -15,13 +15,13 @@ struct EventStreamParserTests {
     }
 
     @Test(arguments: ["\n", "\r\n", "\r"])
-    func `every line end is a line end`(end: String) throws {
+    func `CR, LF and CRLF all end a line`(end: String) throws {
         let text = ["event: state", "data: a", "data: b", "id: 7", "", ""].joined(separator: end)
         #expect(try events(text) == [Event(event: "state", data: "a\nb", id: "7")])
     }
 
     /// > Source: the examples of WHATWG HTML, section 9.2.6.
-    @Test func `the examples of the specification are read as it says`() throws {
+    @Test func `the specification's examples are parsed as specified`() throws {
         #expect(try events("data: YHOO\ndata: +2\ndata: 10\n\n") == [Event(data: "YHOO\n+2\n10")])
         #expect(
             try events(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n")
@@ -30,18 +30,18 @@ struct EventStreamParserTests {
         #expect(try events("data:test\n\ndata: test\n\n") == [Event(data: "test"), Event(data: "test")])
     }
 
-    @Test func `an event without data is none, and its name does not stick to the next`() throws {
+    @Test func `an event without data is dropped, and its name does not apply to the next`() throws {
         #expect(try events("event: state\n\ndata: x\n\n") == [Event(data: "x")])
     }
 
-    @Test func `the last id stays until another comes, and one with a zero byte is ignored`() throws {
+    @Test func `the last id stays until another arrives, and an id with a zero byte is ignored`() throws {
         var parser = EventStreamParser()
         let events = try parser.feed("id: 1\ndata: a\n\ndata: b\n\nid: 2\u{0}\ndata: c\n\nid: 3\n\n".utf8)
         #expect(events.map(\.id) == ["1", "1", "1"])
         #expect(parser.lastEventID == "3")
     }
 
-    @Test func `retry is digits or nothing`() throws {
+    @Test func `a retry field that is not all digits is ignored`() throws {
         var parser = EventStreamParser()
         _ = try parser.feed("retry: 3000\n\nretry: soon\n\nretry: -1\n\nretry: 99999999999999999999999\n\n".utf8)
         #expect(parser.retry == .seconds(3))
@@ -71,7 +71,7 @@ struct EventStreamParserTests {
         #expect(found.count == 4)
     }
 
-    @Test func `a line or an event without end is refused, not collected`() {
+    @Test func `an endless line or event is refused`() {
         #expect(throws: EventStreamParser.LimitExceeded.self) {
             var parser = EventStreamParser(limitBytes: 100)
             _ = try parser.feed([UInt8](repeating: 65, count: 101))

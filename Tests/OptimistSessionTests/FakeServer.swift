@@ -8,22 +8,22 @@ import Testing
 
 @testable import OptimistCore
 
-/// A server of a few lines: it gives tokens, counts what it is asked, and fails as it is told.
+/// A small server that issues tokens, counts requests, and fails on demand.
 final class FakeServer: Sendable {
     struct Books {
         var generation = 1
         /// Tokens up to this generation are refused.
         var refusedUpTo = 0
-        /// What a request with a refused token is answered with.
+        /// The answer to a request with a refused token.
         var refusal: @Sendable () -> TransportResponse = { TransportResponse(.unauthorized) }
         var refreshes = 0
         var revocations = 0
         var paths: [String: Int] = [:]
-        /// What the next refreshes are answered with, before the server is itself again.
+        /// Answers to the next refreshes; after these the server answers normally.
         var refreshAnswers: [@Sendable () async throws -> TransportResponse] = []
-        /// What the next requests are answered with.
+        /// Answers to the next requests.
         var answers: [@Sendable () async throws -> TransportResponse] = []
-        /// Makes the `Date` of each answer from its time. Nil: answers have none.
+        /// Formats each answer's `Date` field. With nil, answers have none.
         var stamp: (@Sendable (Date) -> String)?
     }
 
@@ -42,7 +42,6 @@ final class FakeServer: Sendable {
 
     func stamp(_ stamp: @escaping @Sendable (Date) -> String) { books.withLock { $0.stamp = stamp } }
 
-    /// Answers at a time.
     func handle(_ request: TransportRequest, at time: Date) async throws -> TransportResponse {
         var answer = try await handle(request)
         if let stamp = books.withLock({ $0.stamp }) { answer.head.headerFields[.date] = stamp(time) }
@@ -88,7 +87,7 @@ final class FakeServer: Sendable {
 }
 
 extension TransportResponse {
-    /// Tokens for a quarter of an hour: "access-" and "refresh-", and a name.
+    /// Tokens that expire in 900 s, named "access-" and "refresh-" plus `name`.
     static func tokens(_ name: String, account: String) -> Self {
         Self(
             .ok,
@@ -102,13 +101,13 @@ extension TransportResponse {
 }
 
 extension InMemoryTransport {
-    /// For a session whose time stands still: however long an answer is held back, it is not late.
+    /// With a manual clock, so a delayed answer never times out.
     static func unhurried(_ handler: @escaping Handler) -> InMemoryTransport {
         InMemoryTransport(dependencies: Dependencies(clock: ManualClock()), handler)
     }
 }
 
-/// A session on a fake server, in a time that stands still until it is moved.
+/// A session on a fake server, with a clock that moves only when the test advances it.
 struct Bench {
     let server = FakeServer()
     let clock = ManualClock()
@@ -117,7 +116,7 @@ struct Bench {
     let reachability = ManualReachability()
     let session: Session
 
-    // The text is an address.
+    // The literal is a valid URL.
     // swift-format-ignore: NeverForceUnwrap
     static let address = URL(string: "http://localhost:8080")!
 
@@ -138,7 +137,7 @@ struct Bench {
             dependencies: Dependencies(clock: clock, now: now, seed: 7))
     }
 
-    /// Sends `count` requests at once, and returns how each ended.
+    /// Sends `count` requests concurrently and returns their results.
     func send(_ count: Int, _ request: SessionRequest = SessionRequest("/rows")) async -> [Result<Int, any Error>] {
         await withTaskGroup(of: Result<Int, any Error>.self) { group in
             for _ in 0..<count {
@@ -154,7 +153,6 @@ struct Bench {
         }
     }
 
-    /// Waits for a state.
     func reaches(_ isWanted: (SessionState) -> Bool) async {
         for await state in session.states where isWanted(state) { return }
         Issue.record("the states ended before the one that was waited for")
@@ -167,7 +165,7 @@ extension Credentials {
         account: Account(id: "a1", email: "ada@example.com"), origin: Bench.address.absoluteString)
 }
 
-/// Lets tests hold an answer back until they say so.
+/// Lets a test delay an answer until it opens the door.
 final class Door: Sendable {
     private let state = Mutex<
         (isOpen: Bool, waiting: [CheckedContinuation<Void, Never>], watchers: [CheckedContinuation<Void, Never>])
@@ -183,7 +181,6 @@ final class Door: Sendable {
         for wake in waiting { wake.resume() }
     }
 
-    /// Waits until the door is open.
     func pass() async {
         await withCheckedContinuation { wake in
             let (isOpen, watchers) = state.withLock { state in
@@ -196,7 +193,7 @@ final class Door: Sendable {
         }
     }
 
-    /// Waits until a request stands before the door.
+    /// Waits until a request has reached the door.
     func knock() async {
         await withCheckedContinuation { wake in
             let isThere = state.withLock { state in

@@ -31,7 +31,7 @@ struct FaultTransportTests {
         (.unreachable, "unreachable", .notSent, 0), (.requestLost, "broken", .maybeProcessed, 0),
         (.answerLost, "broken", .maybeProcessed, 1), (.brokenBody(afterBytes: 2), "broken", .responseStarted, 1),
     ])
-    func `a request that gets no whole answer says how far it came, and reached the server or did not`(
+    func `a request without a complete answer reports its phase and whether it reached the server`(
         fault: HTTPFault, kind: String, phase: TransportError.Phase, reached: Int
     ) async throws {
         await #expect { try await send(fault) } throws: {
@@ -43,14 +43,14 @@ struct FaultTransportTests {
         #expect(try await send(nil).1 == "hello")
     }
 
-    @Test func `what stalls is given up when the head should have come`() async throws {
+    @Test func `a stalled request times out when its head is due`() async throws {
         let answer = Task { [self] in try await send(.stalled) }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(15))
         await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
     }
 
-    @Test func `what takes longer counts as time that the head takes`() async throws {
+    @Test func `latency counts toward the head's timeout`() async throws {
         let clock = ManualClock()
         let transport = FaultTransport(
             InMemoryTransport { _ in TransportResponse(.ok) },
@@ -62,13 +62,13 @@ struct FaultTransportTests {
         await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
     }
 
-    @Test func `a truncated body ends as if it were whole, and a duplicate arrives twice`() async throws {
+    @Test func `a truncated body ends without an error, and a duplicated request arrives twice`() async throws {
         #expect(try await send(.truncatedBody(afterBytes: 2)).1 == "he")
         #expect(try await send(.duplicated).1 == "hello")
         #expect(server.requests.count == 3)
     }
 
-    @Test func `answers of others do not reach the server, and say what they are told to`() async throws {
+    @Test func `simulated answers do not reach the server`() async throws {
         #expect(try await send(.captivePortal).0.headerFields[.contentType] == "text/html")
         #expect(try await send(.busy(retryAfter: 7)).0.headerFields[.retryAfter] == "7")
         #expect(try await send(.tokenRefused).0.status == .unauthorized)
@@ -77,11 +77,11 @@ struct FaultTransportTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a clock that is ahead shows in the date of the answer`() async throws {
+    @Test func `a clock that is ahead shows in the answer's date`() async throws {
         #expect(try await send(.clockAhead(seconds: 3_600)).0.headerFields[.date] == "Fri, 15 Jan 2027 09:00:00 GMT")
     }
 
-    @Test func `the same seed makes the same faults`() async throws {
+    @Test func `the same seed produces the same faults`() async throws {
         func run(_ seed: UInt64) async -> [HTTPFault: Int] {
             let faults = FaultTransport(server, conditions: .tokenStorm, clock: clock, seed: seed)
             let head = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
@@ -93,7 +93,8 @@ struct FaultTransportTests {
         #expect((60...140).contains(first[.tokenRefused] ?? 0))
     }
 
-    @Test func `T2 T4: through a storm of refused tokens and lost requests requests end, and nobody is signed out`()
+    @Test
+    func `T2 T4: in a storm of refused tokens and lost requests, every request ends and the user stays signed in`()
         async throws
     {
         let bench = FakeServer()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ManualReachabilityTests {
-    @Test func `who asks for updates later is told at once what was said last`() async throws {
+    @Test func `a late subscriber receives the last update immediately`() async throws {
         let reachability = ManualReachability()
         var early = reachability.updates.makeAsyncIterator()
         #expect(await early.next()?.isOnline == true)

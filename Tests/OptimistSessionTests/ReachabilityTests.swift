@@ -13,13 +13,13 @@
             FileManager.default.isExecutableFile(atPath: $0)
         }
 
-        @Test func `the present state comes at once, without any privilege`() async {
+        @Test func `the current state arrives immediately and without privileges`() async {
             var updates = SystemReachability().updates.makeAsyncIterator()
             let first = await updates.next()
             #expect(first?.isOnline == SystemReachability.hasNetwork)
         }
 
-        /// Another address on the loopback interface is harmless and is a change all the same.
+        /// Another loopback address is harmless, and still counts as a change.
         @Test(.enabled(if: getuid() == 0 && ip != nil, "needs root and the program ip, from iproute2"))
         func `a change of addresses is reported`() async throws {
             var updates = SystemReachability().updates.makeAsyncIterator()

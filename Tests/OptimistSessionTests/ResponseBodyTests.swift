@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ResponseBodyTests {
-    @Test func `T12: a body whose reader is cancelled is not whole`() async {
+    @Test func `T12: reading a body throws if its reader is cancelled`() async {
         let (chunks, continuation) = AsyncStream<[UInt8]>.makeStream()
         continuation.yield(Array("half".utf8))
         let reading = Task { try await ResponseBody(chunks).collect(upTo: 100) }

@@ -7,7 +7,7 @@ import OptimistSession
 import OptimistTesting
 import Testing
 
-/// What a session says of a refused sign-up, and what it does with an account.
+/// Refused sign-ups, and operations on an account.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionAccountTests {
     private func session(
@@ -34,7 +34,7 @@ struct SessionAccountTests {
         ("email_taken", .emailTaken), ("invalid_email", .invalidEmail), ("sign_up_closed", .signUpClosed),
         ("invitation_needed", .invitationNeeded), ("invalid_invitation", .invalidInvitation),
     ])
-    func `a refused sign-up names the server's reason, each with a sentence of its own`(
+    func `a refused sign-up has the server's reason and a message for it`(
         reason: String, code: OptimistError.Code
     ) async {
         let (session, _) = session { _ in Self.refusal(reason) }
@@ -46,7 +46,7 @@ struct SessionAccountTests {
         #expect(session.account == nil)
     }
 
-    @Test func `a reason that this version does not know can be read all the same`() async {
+    @Test func `an unknown reason is reported with the general message`() async {
         let (session, _) = session { _ in Self.refusal("moon_phase") }
         let error = await #expect(throws: OptimistError.self) {
             try await session.signUp(email: "ada@example.com", password: "secret")
@@ -55,7 +55,7 @@ struct SessionAccountTests {
         #expect(error?.message == OptimistError.signInSentence)
     }
 
-    @Test func `too many attempts are a failure that says so, and when to try again`() async {
+    @Test func `too many attempts are reported, with the time of the next one`() async {
         let (session, _) = session { _ in
             var answer = Self.refusal("x", .tooManyRequests)
             answer.head.headerFields[.retryAfter] = "8"
@@ -68,7 +68,7 @@ struct SessionAccountTests {
         #expect(error?.message == "There were too many attempts. Try again later.")
     }
 
-    @Test func `an invitation is sent with a sign-up, and nothing is where there is none`() async throws {
+    @Test func `an invitation is sent with a sign-up, and omitted if there is none`() async throws {
         let (session, transport) = session { _ in .tokens("1", account: "a1") }
         try await session.signUp(email: "ada@example.com", password: "secret", invitation: "i1..abc")
         try await session.signUp(email: "ada@example.com", password: "secret")
@@ -88,7 +88,7 @@ struct SessionAccountTests {
         ]}
         """#
 
-    @Test func `the account's sessions are listed, and one is ended by its id`() async throws {
+    @Test func `the account's sessions are listed, and one can be ended by its id`() async throws {
         let (session, transport) = session(store: InMemoryCredentialStore(.first)) { request in
             request.head.method == .get ? TransportResponse(.ok, Self.list) : TransportResponse(.ok, "{}")
         }
@@ -102,7 +102,7 @@ struct SessionAccountTests {
         #expect(last.head.headerFields[.authorization] == "Bearer access-1")
     }
 
-    @Test func `a change of the password is sent once, whatever the server answers, and signs nobody out`() async {
+    @Test func `a password change is sent once, whatever the answer, and keeps the user signed in`() async {
         let (session, transport) = session(store: InMemoryCredentialStore(.first)) { _ in
             Self.refusal("wrong_password", error: "invalid_grant")
         }
@@ -120,7 +120,7 @@ struct SessionAccountTests {
         #expect(failed?.code == .accountRequestFailed && attempts.requests.count == 1)
     }
 
-    @Test func `T3 deleting the account ends the session here with its reason, and erases the credentials`()
+    @Test func `T3 deleting the account ends the session with its reason and erases the credentials`()
         async throws
     {
         let store = InMemoryCredentialStore(.first)
@@ -134,7 +134,7 @@ struct SessionAccountTests {
         #expect(error?.signOutReason == .accountDeleted && error?.message == "The account was deleted.")
     }
 
-    @Test func `T3 an account that is deleted while its stream says so is no error for the one who deletes it`()
+    @Test func `T3 deleting an account succeeds even if its event stream reports the deletion first`()
         async throws
     {
         let ending = Door()
@@ -156,7 +156,7 @@ struct SessionAccountTests {
     }
 
     @Test(arguments: [SignOutReason.accountDeleted, .passwordChanged])
-    func `T3 a session that the server ends for the account's sake ends once, with its reason`(
+    func `T3 a session the server ends because of the account ends once, with its reason`(
         reason: SignOutReason
     ) async throws {
         let bench = Bench()
@@ -167,7 +167,7 @@ struct SessionAccountTests {
         #expect(bench.session.state == .signedOut(reason) && bench.server.refreshes == 0)
     }
 
-    @Test func `a forgotten password is asked for and reset while nobody is signed in`() async throws {
+    @Test func `a password can be reset while the user is signed out`() async throws {
         let (session, transport) = session { request in
             request.head.path == "/auth/reset-password" ? Self.refusal("invalid_reset") : TransportResponse(.accepted)
         }

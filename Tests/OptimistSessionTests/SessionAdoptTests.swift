@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistCore
 
-/// Entering with tokens that the app has from elsewhere, and renewing them in another server's way.
+/// Signing in with tokens obtained elsewhere, and renewing them by another server's protocol.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionAdoptTests {
     private static let ada = Account(id: "a1", email: "ada@example.com")
@@ -18,7 +18,7 @@ struct SessionAdoptTests {
             accessToken: "access-\(name)", refreshToken: "refresh-\(name)", account: Self.ada, server: server)
     }
 
-    @Test func `tokens from elsewhere sign in, are kept, and take the place of whoever was there`() async throws {
+    @Test func `adopted tokens sign in, are stored, and replace the former user`() async throws {
         let bench = Bench()
         #expect(try await bench.session.send(SessionRequest("/rows")).status == .ok)
         try await bench.session.adopt(tokens("1"))
@@ -26,12 +26,12 @@ struct SessionAdoptTests {
         #expect(try bench.store.load()?.refreshToken.exposed == "refresh-1")
         let answer = try await bench.session.send(SessionRequest("/rows"))
         #expect(answer.status == .ok)
-        // The end of the former session may be told at the same time.
+        // The former session may be revoked at the same time.
         let rows = bench.transport.requests.filter { $0.head.path == "/rows" }
         #expect(rows.last?.head.headerFields[.authorization] == "Bearer access-1")
     }
 
-    @Test func `tokens of another server are refused, and whoever is signed in stays`() async throws {
+    @Test func `another server's tokens are refused, and the user stays signed in`() async throws {
         let bench = Bench()
         #expect(try await bench.session.send(SessionRequest("/rows")).status == .ok)
         let before = try bench.store.load()
@@ -43,7 +43,7 @@ struct SessionAdoptTests {
         #expect(bench.session.account != nil)
     }
 
-    @Test func `another server's tokens are renewed in its own way, once, when they are refused`() async throws {
+    @Test func `a refused token is renewed once, by the other server's own protocol`() async throws {
         struct Renewal: Codable, Equatable {
             var device: String
             var token: String
@@ -79,7 +79,7 @@ struct SessionAdoptTests {
 
     // MARK: - Requests and answers
 
-    @Test func `a path alone is a request, and a value is sent as JSON`() throws {
+    @Test func `a path alone makes a request, and a value is sent as JSON`() throws {
         let get = SessionRequest("/rows")
         #expect(get.method == .get && get.target == "/rows" && get.body.isEmpty && get.isRepeatable)
         let date = Date(timeIntervalSince1970: 1_800_000_000)
@@ -88,7 +88,7 @@ struct SessionAdoptTests {
         #expect(String(decoding: post.body, as: UTF8.self) == #"{"at":"2027-01-15T08:00:00Z"}"#)
     }
 
-    @Test func `whether a request is repeatable follows its method and key as they are`() {
+    @Test func `whether a request is repeatable follows its method and key, unless it is set`() {
         var request = SessionRequest("/rows")
         request.method = .post
         #expect(!request.isRepeatable)
@@ -98,7 +98,7 @@ struct SessionAdoptTests {
         #expect(!request.isRepeatable)
     }
 
-    @Test func `an answer is read as JSON, and a refusal keeps its body`() throws {
+    @Test func `an answer decodes as JSON, and a refusal keeps its body`() throws {
         let body = Array(#"{"at":"2027-01-15T08:00:00Z"}"#.utf8)
         let answer = SessionResponse(head: HTTPResponse(status: .ok), body: body)
         #expect(try answer.decode([String: Date].self) == ["at": Date(timeIntervalSince1970: 1_800_000_000)])

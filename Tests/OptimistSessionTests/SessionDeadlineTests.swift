@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistCore
 
-/// What a request has come to when its time is over, and what its failures cost the others.
+/// How requests end at their deadline, and how their failures affect others.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionDeadlineTests {
     private func failure(_ work: () async throws -> some Sendable) async -> TransportError? {
@@ -18,7 +18,7 @@ struct SessionDeadlineTests {
         } catch { return error as? TransportError }
     }
 
-    @Test func `a request that never left the queue was not sent`() async throws {
+    @Test func `a request that never left the queue counts as not sent`() async throws {
         let bench = Bench(configuration: SessionConfiguration(slots: 1))
         let door = Door()
         bench.server.onRequest {
@@ -40,7 +40,7 @@ struct SessionDeadlineTests {
         #expect(bench.server.sends("/rows") == 1)
     }
 
-    @Test func `a background request that was offline until its deadline was not sent`() async throws {
+    @Test func `a background request that was offline until its deadline counts as not sent`() async throws {
         let bench = Bench()
         for _ in 0..<1000 { bench.server.onRequest { throw TransportError(.unreachable, .notSent) } }
         let request = SessionRequest("/rows", method: .post, urgency: .background, deadline: .seconds(60))
@@ -51,7 +51,7 @@ struct SessionDeadlineTests {
         #expect(error?.phase == .notSent)
     }
 
-    @Test func `a request that was on its way at its deadline may have been processed`() async throws {
+    @Test func `a request in flight at its deadline may have been processed`() async throws {
         let bench = Bench()
         let door = Door()
         bench.server.onRequest {
@@ -66,7 +66,8 @@ struct SessionDeadlineTests {
         door.open()
     }
 
-    @Test func `a request whose first attempt may have arrived is not called unsent for its last`() async throws {
+    @Test func `if an earlier attempt may have arrived, the error does not report the request as unsent`() async throws
+    {
         let bench = Bench()
         bench.server.onRequest { throw TransportError(.broken, .maybeProcessed) }
         bench.server.onRequest { throw TransportError(.refused, .notSent) }
@@ -79,7 +80,8 @@ struct SessionDeadlineTests {
     }
 
     @Test(arguments: [SessionRequest.Urgency.interactive, .background])
-    func `T7: a Retry-After past the deadline returns the answer at once`(urgency: SessionRequest.Urgency) async throws
+    func `T7: a Retry-After past the deadline returns the answer immediately`(urgency: SessionRequest.Urgency)
+        async throws
     {
         let bench = Bench()
         bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "20"]) }
@@ -98,7 +100,7 @@ struct SessionDeadlineTests {
     ]
 
     @Test(arguments: harmless)
-    func `T7: what reached nobody or is not sent again leaves the host's budget as it is`(
+    func `T7: a failure that reached no server or is not retried leaves the host's budget unchanged`(
         _ failing: (request: SessionRequest, error: TransportError)
     ) async throws {
         let bench = Bench(configuration: SessionConfiguration(retryBackoff: Backoff(base: .zero)))
@@ -113,7 +115,7 @@ struct SessionDeadlineTests {
         #expect(bench.server.sends("/rows") == before + 2)
     }
 
-    @Test func `every kind of transport error has a sentence of its own`() {
+    @Test func `each kind of transport error has its own message`() {
         let kinds: [TransportError.Kind] = [
             .refused, .unresolvable, .unreachable, .untrusted, .timedOut, .broken, .tooLarge, .unsupported,
             .alreadyRead,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistCore
 
-/// Bodies that are files.
+/// File bodies.
 @Suite(.timeLimit(.minutes(20)))
 final class SessionFileTests {
     private let folder: URL
@@ -23,7 +23,7 @@ final class SessionFileTests {
 
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
 
-    /// A body of chunks, after which it ends or fails.
+    /// A body of chunks that then ends or fails.
     private static func body(_ chunks: [String], failure: (any Error)? = nil) -> ResponseBody {
         ResponseBody(
             AsyncThrowingStream<[UInt8], any Error> { continuation in
@@ -32,7 +32,7 @@ final class SessionFileTests {
             })
     }
 
-    @Test func `T12: a download is in its file when it is whole, in place of what was there`() async throws {
+    @Test func `T12: a complete download replaces its target file`() async throws {
         let bench = Bench()
         bench.server.onRequest {
             TransportResponse(head: HTTPResponse(status: .ok), body: Self.body(["one ", "two"]))
@@ -44,7 +44,7 @@ final class SessionFileTests {
         #expect(try names() == ["picture.jpg"])
     }
 
-    @Test func `T12: a download that breaks off, is too short or is refused leaves what was there, and no other file`()
+    @Test func `T12: a broken, short or refused download keeps the old file and cleans up`()
         async throws
     {
         let bench = Bench()
@@ -70,7 +70,7 @@ final class SessionFileTests {
         #expect(try names() == ["picture.jpg"])
     }
 
-    @Test func `T12: a part that was not asked for replaces nothing, and one that was asked for is a body`()
+    @Test func `T12: a partial answer replaces the file only if the request asked for a range`()
         async throws
     {
         let bench = Bench()
@@ -92,7 +92,7 @@ final class SessionFileTests {
     }
 
     @Test(arguments: [1, 209, 210, 254, 255])
-    func `T12: a file may have the longest name that the disk takes`(length: Int) async throws {
+    func `T12: a file may have the longest name the disk allows`(length: Int) async throws {
         let bench = Bench()
         bench.server.onRequest { TransportResponse(.ok, "whole") }
         let target = folder.appending(path: String(repeating: "é", count: length / 2) + (length % 2 == 1 ? "x" : ""))
@@ -114,7 +114,7 @@ final class SessionFileTests {
         #expect(try names().isEmpty)
     }
 
-    @Test func `a download into a folder that is missing says so, and asks nobody`() async throws {
+    @Test func `a download into a missing folder fails before any request`() async throws {
         let bench = Bench()
         let nowhere = folder.appending(path: "missing/picture.jpg")
         await #expect { try await bench.session.download(SessionRequest("/picture"), to: nowhere) } throws: {
@@ -123,7 +123,7 @@ final class SessionFileTests {
         #expect(bench.transport.requests.isEmpty)
     }
 
-    @Test func `an upload names its file, is sent again from it, and one that is missing is not sent`() async throws {
+    @Test func `an upload is resent from its file, and a missing file is not sent`() async throws {
         let bench = Bench()
         try Data("picture".utf8).write(to: file)
         bench.server.refuse(upTo: 1)
@@ -140,7 +140,7 @@ final class SessionFileTests {
         #expect(bench.transport.requests.filter { $0.head.path == "/picture" }.count == 2)
     }
 
-    @Test func `T12 an upload of a folder or of a pipe is refused before anything is sent`() async throws {
+    @Test func `T12 uploading a folder or a pipe is refused before anything is sent`() async throws {
         let bench = Bench()
         let pipe = folder.appending(path: "pipe")
         #expect(mkfifo(pipe.path, 0o600) == 0)

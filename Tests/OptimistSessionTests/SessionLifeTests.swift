@@ -31,8 +31,7 @@ struct SessionLifeTests {
     }
 
     @Test(arguments: [("900", 900), (#""900""#, 900), (#""soon""#, nil), ("null", nil)] as [(String, Int64?)])
-    func `a lifetime that the server sends as text is understood`(_ sent: (value: String, seconds: Int64?)) async throws
-    {
+    func `a lifetime sent as text is understood`(_ sent: (value: String, seconds: Int64?)) async throws {
         let server = InMemoryTransport.unhurried { _ in
             TransportResponse(
                 .ok,
@@ -47,13 +46,16 @@ struct SessionLifeTests {
         #expect(store.load()?.lifetime == sent.seconds.map { .seconds($0) })
     }
 
-    @Test func `nobody signed in means that requests fail at once`() async {
+    @Test func `requests fail immediately while signed out`() async {
         let bench = Bench(signedIn: false)
         #expect(await bench.send(1).first?.error?.signOutReason == .neverSignedIn)
         #expect(bench.transport.requests.isEmpty)
     }
 
-    @Test func `T8: cancelling one who waits disturbs neither the refresh nor the others, and returns at once`() async {
+    @Test
+    func `T8: cancelling a waiting request returns immediately and affects neither the refresh nor other requests`()
+        async
+    {
         let bench = Bench()
         let door = Door()
         bench.server.refuse(upTo: 1)
@@ -74,7 +76,7 @@ struct SessionLifeTests {
     }
 
     @Test(arguments: 1...20)
-    func `T8: of many cancelled at random none hangs, and the others are answered`(seed: UInt64) async {
+    func `T8: of many requests, some cancelled at random, none hangs and the others are answered`(seed: UInt64) async {
         let bench = Bench()
         let door = Door()
         bench.server.refuse(upTo: 1)
@@ -120,7 +122,7 @@ struct SessionLifeTests {
         #expect(bench.session.state == .signedOut(.signedOut))
     }
 
-    @Test func `a sign-out during a sign-in wins, and the late answer is stored nowhere`() async throws {
+    @Test func `a sign-out during a sign-in wins, and the late answer is not stored`() async throws {
         let door = Door()
         let store = WatchedStore(nil)
         let transport = InMemoryTransport.unhurried { _ in
@@ -139,7 +141,7 @@ struct SessionLifeTests {
         #expect(session.account == nil)
     }
 
-    @Test func `a sign-in on a device that is signed in outlives the end of the former session`() async throws {
+    @Test func `a sign-in while signed in survives the end of the former session`() async throws {
         let (saying, answering) = (Door(), Door())
         let server = FakeServer()
         let store = WatchedStore(.first)
@@ -188,7 +190,7 @@ struct SessionLifeTests {
         #expect(bench.session.account?.email == "bob@example.com")
     }
 
-    @Test func `requests of one account are never sent under the next`() async throws {
+    @Test func `one account's requests are never sent under the next account`() async throws {
         let bench = Bench()
         let door = Door()
         bench.server.onRequest {
@@ -204,7 +206,7 @@ struct SessionLifeTests {
         #expect(bench.session.account?.email == "bob@example.com")
     }
 
-    @Test func `T9: a refresh token that cannot be stored is not used, and nobody is signed out`() async throws {
+    @Test func `T9: a refresh token that cannot be stored is not used, and the user stays signed in`() async throws {
         let store = WatchedStore(.first)
         let bench = Bench(store: store)
         bench.server.refuse(upTo: 1)
@@ -247,7 +249,7 @@ struct SessionLifeTests {
         #expect(!shown.contains("refresh-"))
     }
 
-    @Test func `T6: the id of the installation exists before anything else does, and stays`() async throws {
+    @Test func `T6: the installation id exists before any request and never changes`() async throws {
         let bench = Bench(signedIn: false)
         async let ids = [bench.session.installID(), bench.session.installID()]
         let id = try await bench.session.installID()
@@ -259,7 +261,7 @@ struct SessionLifeTests {
         #expect(try await bench.session.installID() == id)
     }
 
-    @Test func `T3: what the event stream says ends the session too`() async {
+    @Test func `T3: an end reported by the event stream ends the session`() async {
         let bench = Bench()
         #expect(await bench.send(1).first?.value == 200)
         bench.session.end(.signedInElsewhere)
@@ -268,7 +270,7 @@ struct SessionLifeTests {
         #expect(await bench.send(1).first?.error?.signOutReason == .signedInElsewhere)
     }
 
-    @Test func `credentials of another server are not sent to this one`() async throws {
+    @Test func `another server's credentials are not sent to this one`() async throws {
         var theirs = Credentials.first
         theirs.origin = "https://elsewhere.example"
         let bench = Bench(store: InMemoryCredentialStore(theirs))

@@ -7,10 +7,10 @@ import Testing
 
 @testable import OptimistSession
 
-/// Every state that a few events lead to, and many random ways beyond them.
+/// Every state reachable by a few events, and many random paths beyond.
 @Suite(.timeLimit(.minutes(60)))
 struct SessionMachineSearchTests {
-    @Test func `T1 T2 T3 T4 T8: in every state that eight events lead to, nobody waits for nothing`() {
+    @Test func `T1 T2 T3 T4 T8: in every state within eight events, each waiting request has something to wait for`() {
         var frontier = [World()]
         var met: Set<String> = [World().key]
         for _ in 0..<8 {
@@ -31,7 +31,7 @@ struct SessionMachineSearchTests {
         #expect(met.count > 1_000, "\(met.count) states")
     }
 
-    @Test func `T1 T2 T3 T4 T8: on random ways of fifty events nobody waits for nothing`() {
+    @Test func `T1 T2 T3 T4 T8: on random paths of fifty events, each waiting request has something to wait for`() {
         for seed in 1...TestForm.of(short: 500, full: 3_000, soak: 1_000_000) {
             var random = SplitMix64(seed: UInt64(seed))
             var world = World()
@@ -46,7 +46,7 @@ struct SessionMachineSearchTests {
     }
 }
 
-/// A session's machine, what its shell would know, and what may happen to it next.
+/// A session's machine, its shell's knowledge, and the possible next steps.
 private struct World {
     enum Step: Equatable {
         case ask(Int, SessionRequest.Urgency)
@@ -72,7 +72,7 @@ private struct World {
     private(set) var path: [Step] = []
     private(set) var problem: String?
 
-    // MARK: What may happen
+    // MARK: Possible steps
 
     var steps: [Step] {
         var steps: [Step] = [.signIn, .signOut, .waitAnHour]
@@ -97,7 +97,7 @@ private struct World {
         return steps
     }
 
-    /// The pair before, or that of the epoch before.
+    /// The previous pair, or the previous epoch's.
     private var older: Stamp {
         let stamp = machine.stamp
         return stamp.generation > 1
@@ -182,7 +182,7 @@ private struct World {
         }
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private mutating func check() {
         let queued = machine.requests.filter { $0.value.place == .queued }
@@ -206,7 +206,7 @@ private struct World {
         }
     }
 
-    /// Equal for worlds in which the same may happen.
+    /// Equal for worlds with the same possible futures.
     var key: String {
         let stamps = awaited.sorted().map { "\($0.epoch - machine.epoch).\($0.generation)" }
         return "\(key(of: machine)) \(refreshing == nil) \(refreshing == machine.stamp) \(stamps) \(isRestoring)"

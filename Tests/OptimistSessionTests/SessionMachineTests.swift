@@ -17,7 +17,7 @@ struct SessionMachineTests {
         return machine
     }
 
-    /// Lets requests arrive and want to be sent.
+    /// Lets requests arrive and ask to be sent.
     private func enter(_ ids: ClosedRange<Int>, _ machine: inout SessionMachine) -> [SessionMachine.Effect] {
         ids.flatMap { id in
             machine.handle(.arrived(id, .calls, .interactive), now: now)
@@ -25,13 +25,13 @@ struct SessionMachineTests {
         }
     }
 
-    @Test func `slots are given in the order of arrival, and again when they are free`() {
+    @Test func `slots are granted in order of arrival, and again when one is free`() {
         var machine = machine(slots: 1)
         let granted = enter(1...3, &machine) + machine.handle(.left(2), now: now) + machine.handle(.left(1), now: now)
         #expect(granted.map(\.grantedID) == [1, 3])
     }
 
-    @Test func `T1: while a refused token is replaced, nobody gets a slot`() {
+    @Test func `T1: while a refused token is renewed, no request gets a slot`() {
         var machine = machine()
         let old = machine.stamp
         _ = enter(1...3, &machine)
@@ -41,7 +41,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.refreshed(old, .first), now: now).compactMap(\.grantedID) == [3, 1])
     }
 
-    @Test func `T3: the end comes once, and what is late changes nothing`() {
+    @Test func `T3: a session ends once, and late events change nothing`() {
         var machine = machine()
         let stamp = machine.stamp
         _ = enter(1...3, &machine)
@@ -57,7 +57,9 @@ struct SessionMachineTests {
         #expect(machine.state == .signedOut(.revoked))
     }
 
-    @Test func `T11: entering again with the present refresh token does not revoke it, and with another one does`() {
+    @Test
+    func `T11: entering with the current refresh token does not revoke it; entering with another revokes the old one`()
+    {
         var machine = machine()
         let again = machine.handle(.signedIn(epoch: machine.reserveEpoch(), .first), now: now)
         #expect(!again.contains(.run(.revoke(.first))))
@@ -68,7 +70,7 @@ struct SessionMachineTests {
         #expect(replaced.contains(.run(.revoke(.first))))
     }
 
-    @Test func `T4: a pause between refreshes ends when the clock is set back, and not a year later`() {
+    @Test func `T4: a pause between refreshes ends if the clock is set back, not a year later`() {
         var machine = machine()
         let stamp = machine.stamp
         _ = enter(1...1, &machine)
@@ -80,7 +82,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
     }
 
-    @Test func `T4: a new token that ended before its use does not count, and its refusal waits for the next`() {
+    @Test func `T4: a new token that expired unused does not count, and its refusal waits for the next`() {
         var machine = machine()
         _ = enter(1...1, &machine)
         _ = machine.handle(.wants(1, refused: machine.stamp), now: now)
@@ -90,7 +92,7 @@ struct SessionMachineTests {
         _ = machine.handle(.left(1), now: now)
         _ = machine.handle(.arrived(2, .calls, .background), now: now + 901)
         _ = machine.handle(.wants(2, refused: nil), now: now + 901)
-        // There is no network, so the token is tried although it should have ended.
+        // Without a network, the token is tried although it should have expired.
         let tried = machine.handle(.refreshFailed(machine.stamp, retryAfter: .seconds(5)), now: now + 901)
         #expect(tried.compactMap(\.grantedID) == [2])
         let refused = machine.handle(.wants(2, refused: machine.stamp), now: now + 902)
@@ -99,7 +101,7 @@ struct SessionMachineTests {
         #expect(renewed.contains(.run(.refresh(machine.stamp, second))))
     }
 
-    @Test func `a locked keychain is read again when somebody asks`() {
+    @Test func `a locked keychain is read again at the next request`() {
         var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
         #expect(enter(1...1, &machine) == [.run(.restore)])
         #expect(machine.handle(.locked, now: now) == [.fail(1, .locked)])
@@ -108,7 +110,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.restored(.first), now: now).compactMap(\.grantedID) == [2])
     }
 
-    @Test func `one who comes just when the keychain turns out to be locked is told so`() {
+    @Test func `a request that arrives while the keychain proves locked fails as locked`() {
         var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
         _ = machine.handle(.restore, now: now)
         _ = machine.handle(.arrived(1, .calls, .interactive), now: now)
@@ -116,7 +118,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.wants(1, refused: nil), now: now) == [.fail(1, .locked)])
     }
 
-    @Test func `of two sign-ins the later one counts, in either order of their answers`() {
+    @Test func `of two sign-ins the later one wins, in either order of their answers`() {
         for order in [[1, 2], [2, 1]] {
             var machine = machine(signedIn: false)
             let epochs = [machine.reserveEpoch(), machine.reserveEpoch()]
@@ -125,7 +127,7 @@ struct SessionMachineTests {
         }
     }
 
-    @Test func `an end that the server orders does not outrank a sign-in under way, but a sign-out does`() {
+    @Test func `an end the server orders does not override a sign-in under way, but a sign-out does`() {
         var machine = machine()
         let entering = [machine.reserveEpoch(), machine.reserveEpoch()]
         _ = machine.handle(.ended(machine.stamp, .signedInElsewhere), now: now)
@@ -137,7 +139,7 @@ struct SessionMachineTests {
         #expect(machine.state == .signedOut(.signedOut))
     }
 
-    @Test func `T5: the session is refreshed 60 seconds ahead, or a tenth of a short life`() {
+    @Test func `T5: the session refreshes 60 s before expiry, or a tenth of a short lifetime`() {
         for (lifetime, ahead) in [(900.0, 60.0), (120, 12)] {
             var credentials = Credentials.first
             credentials.lifetime = .seconds(lifetime)
@@ -148,7 +150,7 @@ struct SessionMachineTests {
         }
     }
 
-    @Test func `T5: kept credentials that have ended are renewed before the first request is sent`() {
+    @Test func `T5: stored credentials that have expired are renewed before the first request`() {
         var ended = Credentials.first
         ended.expiresAt = now - 1
         var machine = SessionMachine(slots: 2, backoff: Backoff(), randomness: SplitMix64(seed: 1))
@@ -158,7 +160,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.refreshed(stamp, .first), now: now).compactMap(\.grantedID) == [1])
     }
 
-    @Test func `T2: an address that always refuses costs ever fewer refreshes, though others are answered`() {
+    @Test func `T2: an address that always refuses costs ever fewer refreshes, even while others succeed`() {
         var machine = machine()
         var (refreshes, id) = (0, 0)
         for step in 0..<100 {
@@ -179,7 +181,7 @@ struct SessionMachineTests {
         #expect((3...5).contains(refreshes))
     }
 
-    @Test func `T2: tokens that end on arrival are used as they are, and renewed at most once a second`() {
+    @Test func `T2: tokens that are expired on arrival are used anyway, and renewed at most once a second`() {
         var machine = machine()
         var ended = Credentials.first
         ended.expiresAt = now
@@ -199,9 +201,9 @@ struct SessionMachineTests {
         #expect((5...10).contains(refreshes))
     }
 
-    /// Whatever happens in whatever order, late and double answers included.
+    /// Any events in any order, including late and duplicate answers.
     @Test(arguments: 1...300)
-    func `T1 T3 T8: no order of events breaks the promises of the gate`(seed: UInt64) {
+    func `T1 T3 T8: no order of events breaks the machine's promises`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var machine = machine(slots: 3)
         var model = Model()
@@ -213,7 +215,7 @@ struct SessionMachineTests {
             let effects = machine.handle(event, now: time)
             model.book(event, effects, before: before, after: machine.state, slots: 3)
         }
-        // In the end the server is well: every request that still waits is served.
+        // At the end the server recovers, and every waiting request is served.
         time += 3600
         for stamp in model.refreshing { model.book(machine.handle(.refreshed(stamp, .first), now: time)) }
         if case .signedOut = machine.state {
@@ -235,7 +237,7 @@ struct SessionMachineTests {
         #expect(model.waiting.isEmpty)
     }
 
-    /// What a shell would know.
+    /// The shell's knowledge.
     private struct Model {
         var lastID = 0
         var waiting: Set<Int> = []

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct SessionRefreshTests {
-    @Test func `T1: a thousand requests that meet an expired token cost one refresh and one slotful of extra sends`()
+    @Test func `T1: a thousand requests with an expired token cost one refresh and one slotful of extra sends`()
         async
     {
         let bench = Bench()
@@ -21,7 +21,7 @@ struct SessionRefreshTests {
         #expect(bench.server.sends("/rows") <= 1006)
     }
 
-    @Test func `T1: who failed with an older token is sent again without a refresh`() async throws {
+    @Test func `T1: a request refused with an older token is sent again without a refresh`() async throws {
         let bench = Bench()
         let door = Door()
         bench.server.onRequest {
@@ -38,7 +38,7 @@ struct SessionRefreshTests {
         #expect(bench.server.refreshes == 1)
     }
 
-    @Test func `T2: a token refused right after a refresh starts no other round, whoever comes`() async {
+    @Test func `T2: a token refused right after a refresh starts no other refresh`() async {
         let bench = Bench()
         bench.server.refuse(upTo: .max)
         let results = await bench.send(100)
@@ -51,7 +51,7 @@ struct SessionRefreshTests {
         }
     }
 
-    @Test func `T2: a request that is always refused costs one refresh, and the others go on`() async throws {
+    @Test func `T2: a request that is always refused costs one refresh, and others succeed`() async throws {
         let bench = Bench()
         for _ in 0..<2 { bench.server.onRequest { TransportResponse(.unauthorized) } }
         await #expect { try await bench.session.send(SessionRequest("/forbidden")) } throws: {
@@ -69,7 +69,7 @@ struct SessionRefreshTests {
         (#"{"error":"invalid_grant","reason":"reuse_detected"}"#, .reuseDetected),
         (#"{"error":"invalid_grant"}"#, .refused),
     ])
-    func `T3: a terminal answer ends the session once, for everybody, and erases the credentials`(
+    func `T3: a terminal answer ends the session once, for all requests, and erases the credentials`(
         body: String, reason: SignOutReason
     ) async throws {
         let store = WatchedStore(.first)
@@ -98,7 +98,7 @@ struct SessionRefreshTests {
         #expect(bench.session.state == .signedOut(reason))
     }
 
-    @Test func `T3 a token endpoint that refuses with 200 ends the session too`() async {
+    @Test func `T3 a token endpoint that refuses with 200 ends the session`() async {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         bench.server.onRefresh { TransportResponse(.ok, #"{"error":"invalid_grant","reason":"revoked"}"#) }
@@ -115,7 +115,7 @@ struct SessionRefreshTests {
     }
 
     @Test(arguments: [-7200, 7200], [0.01, 10])
-    func `T5 a machine of the server whose clock is wrong costs one refresh, not one for each request`(
+    func `T5 a server machine with a wrong clock costs one refresh, not one per request`(
         error: Int, step: Double
     ) async throws {
         let bench = Bench(signedIn: false)
@@ -137,7 +137,7 @@ struct SessionRefreshTests {
         #expect(bench.server.refreshes <= lives + 1)
     }
 
-    @Test func `T2 a machine of the server that refuses every token costs ever fewer refreshes`() async {
+    @Test func `T2 a server machine that refuses every token costs ever fewer refreshes`() async {
         let bench = Bench()
         let count = Mutex(0)
         for _ in 0..<2_000 {
@@ -156,7 +156,7 @@ struct SessionRefreshTests {
         #expect(bench.server.refreshes <= 12)
     }
 
-    @Test func `T2 a token that has ended before its time is replaced, though the ones before had ended early too`()
+    @Test func `T2 a token that ends early is replaced, even if earlier ones did`()
         async
     {
         let bench = Bench()
@@ -190,7 +190,7 @@ struct SessionRefreshTests {
         (401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere),
         (402, 0, .refreshExpired),
     ])
-    func `T3: a server that says it with 401, 402 and 499 needs another table and nothing else`(
+    func `T3: a server that uses 401, 402 and 499 needs only another table`(
         first: Int, onRefresh: Int, reason: SignOutReason
     ) async {
         let answers = ResponseRules.byStatus([
@@ -202,7 +202,7 @@ struct SessionRefreshTests {
         #expect(await bench.send(1).first?.error?.signOutReason == reason)
     }
 
-    @Test func `T3: a stranger's 200 or a 400 without a grant error is no terminal answer`() async {
+    @Test func `T3: a captive portal's 200 or a 400 without a grant error is not terminal`() async {
         for answer in ["<html>Welcome to our hotel</html>", "{}"] {
             let bench = Bench()
             bench.server.refuse(upTo: 1)
@@ -212,7 +212,7 @@ struct SessionRefreshTests {
         }
     }
 
-    @Test func `T3: tokens that another process fetched are used, whatever the server says of the old ones`()
+    @Test func `T3: tokens that another process fetched are used, even if the server refuses the old ones`()
         async throws
     {
         let bench = Bench()
@@ -231,7 +231,7 @@ struct SessionRefreshTests {
     }
 
     @Test(arguments: ["network", "500", "429"])
-    func `T4: a refresh that fails for now signs nobody out, and is not repeated before its time`(kind: String)
+    func `T4: a temporary refresh failure keeps the user signed in and is not repeated too early`(kind: String)
         async throws
     {
         let bench = Bench()
@@ -261,7 +261,7 @@ struct SessionRefreshTests {
         #expect(bench.session.state == .active(Credentials.first.account))
     }
 
-    @Test func `T5: a token about to end is replaced ahead of need, while requests go on with it`() async throws {
+    @Test func `T5: a token about to expire is replaced early, and requests continue with the old one`() async throws {
         let bench = Bench(signedIn: false)
         try await bench.session.signIn(email: "ada@example.com", password: "secret")
         bench.clock.advance(by: .seconds(839))
@@ -280,8 +280,7 @@ struct SessionRefreshTests {
         #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .ok)
     }
 
-    @Test func `T4: what nobody waits for goes on when the session is renewed, and is never told to come again`() async
-    {
+    @Test func `T4: background requests wait out failed refreshes and are sent after the renewal`() async {
         let bench = Bench()
         bench.server.refuse(upTo: 1)
         for _ in 0..<3 { bench.server.onRefresh { TransportResponse(.internalServerError) } }
@@ -297,7 +296,9 @@ struct SessionRefreshTests {
     }
 
     @Test(arguments: [-31_536_000, 31_536_000])
-    func `T5: the server's clock counts, and not the device's, at the next launch too`(error: Double) async throws {
+    func `T5: expiry follows the server's clock instead of the device's, after a relaunch as well`(error: Double)
+        async throws
+    {
         let server = FakeServer()
         let clock = ManualClock()
         var kept = Credentials.first

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct SessionRequestTests {
-    @Test func `relative targets go to the server, with the token and the query`() async throws {
+    @Test func `relative targets are sent to the server, with the token and the query`() async throws {
         let bench = Bench()
         _ = try await bench.session.send(SessionRequest("/jmap?a=%2F", method: .post, body: [1, 2]))
         let request = try #require(bench.transport.requests.first)
@@ -25,14 +25,14 @@ struct SessionRequestTests {
         "https://localhost:8080/rows", "http://localhost:8081/rows", "http://elsewhere.example/rows",
         "//elsewhere.example/rows", "http://localhost:8080@elsewhere.example/rows", "file:///etc/passwd",
     ])
-    func `credentials go to no other origin`(target: String) async {
+    func `credentials are sent to no other origin`(target: String) async {
         let bench = Bench()
         #expect(await bench.send(1, SessionRequest(target)).first?.error?.code == .foreignOrigin)
         #expect(bench.transport.requests.isEmpty)
     }
 
     @Test(arguments: ["http://example.com", "http://127.0.0.1.example.com", "http://localhost.example.com"])
-    func `credentials are not sent in the clear to another machine`(server: String) async {
+    func `credentials are not sent in plain text to another machine`(server: String) async {
         let transport = InMemoryTransport.unhurried { _ in TransportResponse(.ok) }
         let session = Session(server: URL(string: server)!, transport: transport, credentials: .inMemory)
         await #expect { try await session.signIn(email: "ada@example.com", password: "secret") } throws: {
@@ -45,8 +45,7 @@ struct SessionRequestTests {
         "api.example.org", "//api.example.org", "https:", "https:///rows", "/rows", "https://api.example.org/v1",
         "https://api.example.org?a=b", "https://api.example.org/#top", "https://ada@api.example.org",
     ])
-    func `an address that is not scheme, host and port alone is an error that says what it needs`(server: String) async
-    {
+    func `an address with more than scheme, host and port is an error with an example`(server: String) async {
         let transport = InMemoryTransport.unhurried { _ in TransportResponse(.ok) }
         let session = Session(server: URL(string: server)!, transport: transport, credentials: .inMemory)
         await #expect { try await session.signIn(email: "ada@example.com", password: "secret") } throws: {
@@ -76,7 +75,7 @@ struct SessionRequestTests {
     }
 
     @Test(arguments: onLocalNetwork)
-    func `plain http to a private address needs the setting for development`(server: String) async throws {
+    func `plain http to a private address needs the development setting`(server: String) async throws {
         try await signIn(to: server, allowsPlainHTTP: true)
         await #expect { try await signIn(to: server, allowsPlainHTTP: false) } throws: {
             guard let error = $0 as? OptimistError else { return false }
@@ -85,14 +84,14 @@ struct SessionRequestTests {
     }
 
     @Test(arguments: elsewhere)
-    func `the setting for development allows plain http nowhere else`(server: String) async {
+    func `the development setting allows plain http to private addresses only`(server: String) async {
         await #expect { try await signIn(to: server, allowsPlainHTTP: true) } throws: {
             ($0 as? OptimistError)?.code == .plaintextRefused
         }
     }
 
     @Test(arguments: ["Host", "host"])
-    func `a request with a Host field of the app's is not sent`(name: String) async throws {
+    func `a request with its own Host field is not sent`(name: String) async throws {
         let bench = Bench()
         let fields: HTTPFields = [try #require(HTTPField.Name(name)): "elsewhere.example"]
         let result = await bench.send(1, SessionRequest("/rows", headerFields: fields)).first
@@ -100,7 +99,7 @@ struct SessionRequestTests {
         #expect(bench.transport.requests.isEmpty)
     }
 
-    @Test func `T7: whether a request is repeatable is as its method and key say when it is sent`() async throws {
+    @Test func `T7: whether a request is repeatable is decided by its method and key when it is sent`() async throws {
         var request = SessionRequest("/rows")
         request.method = .post
         #expect(!request.isRepeatable)
@@ -116,10 +115,10 @@ struct SessionRequestTests {
         #expect(request.isRepeatable)
     }
 
-    @Test func `T2: a 401 that an endpoint means is the cause of the error, with its body`() async throws {
+    @Test func `T2: a 401 from the endpoint itself is the error's cause, with its body`() async throws {
         let bench = Bench()
         for _ in 0..<3 { bench.server.onRequest { TransportResponse(.unauthorized, "wrong PIN") } }
-        // The first is refused with a renewed token, the second before that would be renewed once more.
+        // The first is refused with a renewed token; the second before another renewal is allowed.
         for code in [OptimistError.Code.credentialRefused, .credentialRefused] {
             let error = try #require(await bench.send(1).first?.error)
             #expect(error.code == code)
@@ -130,7 +129,7 @@ struct SessionRequestTests {
         }
     }
 
-    @Test func `T7: what is safe is sent three times, with pauses, and then the answer is handed over`() async throws {
+    @Test func `T7: a safe request is sent three times with pauses before its answer is returned`() async throws {
         let bench = Bench()
         for _ in 0..<3 { bench.server.onRequest { TransportResponse(.serviceUnavailable) } }
         async let result = bench.send(1)
@@ -149,7 +148,7 @@ struct SessionRequestTests {
         (SessionRequest("/rows"), .responseStarted, 2),
         (SessionRequest("/rows", attempts: 1), .notSent, 1),
     ])
-    func `T7: only what is safe is sent again after a broken connection`(
+    func `T7: after a broken connection only safe requests are sent again`(
         request: SessionRequest, phase: TransportError.Phase, sends: Int
     ) async throws {
         let bench = Bench()
@@ -164,7 +163,7 @@ struct SessionRequestTests {
     }
 
     @Test(arguments: ["7", "Fri, 15 Jan 2027 08:00:07 GMT"])
-    func `T7: who is told when to come again comes then, and not before`(retryAfter: String) async throws {
+    func `T7: a request with Retry-After is retried at that time and not before`(retryAfter: String) async throws {
         let bench = Bench()
         bench.server.onRequest {
             TransportResponse(.serviceUnavailable, headerFields: [.retryAfter: retryAfter])
@@ -178,7 +177,7 @@ struct SessionRequestTests {
         #expect(try await status == .ok)
     }
 
-    @Test func `T7: who is told to come again after an hour gets the answer at once`() async throws {
+    @Test func `T7: an answer with a Retry-After of an hour is returned immediately`() async throws {
         let bench = Bench()
         bench.server.onRequest { TransportResponse(.tooManyRequests, headerFields: [.retryAfter: "3600"]) }
         #expect(try await bench.session.send(SessionRequest("/rows")).head.status == .tooManyRequests)
@@ -201,7 +200,9 @@ struct SessionRequestTests {
         #expect(bench.transport.requests.map { $0.head.headerFields[name] } == [#""order-7""#, #""order-7""#])
     }
 
-    @Test func `T7: what nobody waits for is sent as soon as there is a network, as often as nobody was reached`()
+    @Test
+    func
+        `T7: background requests retry without limit while the server is unreachable, and at once when the network returns`()
         async throws
     {
         let bench = Bench()
@@ -212,7 +213,7 @@ struct SessionRequestTests {
             await bench.clock.sleepers(atLeast: 2)
             bench.clock.advance(by: .seconds(60))
         }
-        // The last pause is ended by the network, and not by the clock.
+        // The network ends the last pause, not the clock.
         while bench.server.sends("/rows") < 6 {
             bench.reachability.update(isOnline: false)
             await Task.yield()
@@ -222,7 +223,7 @@ struct SessionRequestTests {
         #expect(await result.first?.value == 200)
     }
 
-    @Test func `T7: an outage is not multiplied by everybody's retries`() async {
+    @Test func `T7: retries do not multiply an outage`() async {
         let server = Mutex(0)
         let clock = ManualClock()
         let transport = InMemoryTransport.unhurried { _ in
@@ -237,7 +238,7 @@ struct SessionRequestTests {
         #expect(server.withLock { $0 } < 60)
     }
 
-    @Test func `the deadline covers the whole call`() async throws {
+    @Test func `the deadline covers the complete call`() async throws {
         let clock = ManualClock()
         let transport = InMemoryTransport.unhurried { _ in
             try await clock.sleep(for: .seconds(1000))
@@ -252,7 +253,7 @@ struct SessionRequestTests {
         await #expect { try await answer.value } throws: { ($0 as? TransportError)?.kind == .timedOut }
     }
 
-    @Test func `an answer larger than the caller accepts is not read to its end`() async {
+    @Test func `reading stops once an answer exceeds the caller's limit`() async {
         let bench = Bench()
         bench.server.onRequest {
             TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody([UInt8](repeating: 0, count: 11)))
@@ -262,7 +263,8 @@ struct SessionRequestTests {
         } throws: { ($0 as? TransportError)?.kind == .tooLarge }
     }
 
-    @Test func `a stream takes no slot, refreshes like any request, and ends with the session`() async throws {
+    @Test func `a stream takes no slot, refreshes its token like any request, and ends with the session`() async throws
+    {
         let bench = Bench(configuration: SessionConfiguration(slots: 1))
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         let first = Door()
@@ -281,7 +283,7 @@ struct SessionRequestTests {
         await #expect { try await stream.value } throws: { ($0 as? OptimistError)?.signOutReason == .revoked }
     }
 
-    @Test func `R7 a silent stream is given up`() async throws {
+    @Test func `R7 a silent stream times out`() async throws {
         let bench = Bench()
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         bench.server.onRequest { TransportResponse(head: HTTPResponse(status: .ok), body: ResponseBody(chunks)) }

@@ -9,10 +9,10 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistTesting
 
-/// A session whose account changes while its token is renewed and requests come and go, in every order that a seed draws.
+/// A session whose account changes while a token is renewed and requests come and go, in random order.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionScheduleTests {
-    @Test func `T3 T8: who signs out or changes accounts at any moment gets nothing of the former, and nobody hangs`() {
+    @Test func `T3 T8: after a sign-out or account change, no request gets the former account's answer or hangs`() {
         for seed in 1...TestForm.of(short: 200, full: 1_000, soak: 10_000) as ClosedRange<UInt64> {
             let problems = Schedule(seed: seed).play()
             guard !problems.isEmpty else { continue }
@@ -22,14 +22,13 @@ struct SessionScheduleTests {
     }
 }
 
-/// One draw: twelve requests, half of them cancelled, and a change of account, all within half a second. A refresh
-/// takes part of that.
+/// Twelve requests, half of them cancelled, and an account change, all within half a second, partly during a refresh.
 private final class Schedule: Sendable {
     private enum Change: CaseIterable { case signOut, signIn, signOutAndIn }
 
     private struct Books {
         var ended = 0
-        /// Whose answers count no more.
+        /// Whether later answers no longer count.
         var isOver = false
         var problems: [String] = []
     }
@@ -122,7 +121,7 @@ private final class Schedule: Sendable {
         }
     }
 
-    /// Looks at what is sent, as it is.
+    /// Checks each request as it is sent.
     private func watch(_ request: TransportRequest) {
         let isOver = books.withLock { $0.isOver }
         if isOver, request.head.headerFields[.authorization]?.hasSuffix("a2") == false {
@@ -151,7 +150,7 @@ private struct WatchedTransport: Transport {
     }
 }
 
-/// A server of two people. The first one's access token has ended; it renews it as often as it is asked.
+/// A server with two accounts. The first one's access token has expired, and every refresh succeeds.
 private struct TwoAccounts: Sendable {
     func answer(to request: TransportRequest) -> TransportResponse {
         let token = request.head.headerFields[.authorization] ?? ""

@@ -8,13 +8,13 @@ import Testing
 
 @testable import OptimistCore
 
-/// Bodies that stop coming, and readers that take their time.
+/// Bodies that stall, and slow readers.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionSilenceTests {
-    /// An answer whose body never comes.
+    /// An answer whose body never arrives.
     private static func silent(_ status: HTTPResponse.Status) -> TransportResponse {
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
-        // The stream lives as long as its continuation.
+        // The continuation keeps the stream open.
         let body = chunks.map { chunk in
             _ = feed
             return chunk
@@ -23,7 +23,7 @@ struct SessionSilenceTests {
     }
 
     @Test(arguments: [Duration.seconds(30), nil])
-    func `T7: a stream's refusal whose body never comes counts by its head`(idleTimeout: Duration?) async throws {
+    func `T7: if the body of a stream's refusal never arrives, its head decides`(idleTimeout: Duration?) async throws {
         let bench = Bench()
         bench.server.onRequest { Self.silent(.notFound) }
         let answer = try await bench.whileTimePasses(asleep: 2) {
@@ -35,7 +35,7 @@ struct SessionSilenceTests {
         #expect(answer.1.isEmpty)
     }
 
-    @Test func `T7: a refusal that trickles is read no longer than the request's deadline`() async throws {
+    @Test func `T7: a slow refusal is read only until the request's deadline`() async throws {
         let bench = Bench()
         let clock = bench.clock
         bench.server.onRequest {
@@ -55,7 +55,7 @@ struct SessionSilenceTests {
     }
 
     @Test(arguments: [true, false])
-    func `T1: a refused token whose answer's body never comes is renewed`(isStream: Bool) async throws {
+    func `T1: a refused token is renewed even if the answer's body never arrives`(isStream: Bool) async throws {
         let bench = Bench()
         bench.server.onRequest {
             isStream
@@ -78,7 +78,7 @@ struct SessionSilenceTests {
 
     private static let breakOff = TransportError(.broken, .responseStarted)
 
-    @Test func `a reader that takes ten minutes over a chunk does not make the server silent`() async throws {
+    @Test func `a reader that takes ten minutes for a chunk does not time out the stream`() async throws {
         let bench = Bench()
         let clock = bench.clock
         bench.server.onRequest {
@@ -104,7 +104,7 @@ struct SessionSilenceTests {
         #expect(read == [1, 2])
     }
 
-    @Test func `a body that is iterated twice throws and does not stop the process`() async throws {
+    @Test func `iterating a body twice throws`() async throws {
         for body in [ResponseBody([1]), Self.silent(.ok).body] {
             _ = body.makeAsyncIterator()
             await #expect { try await body.collect(upTo: 10) } throws: {
@@ -115,10 +115,10 @@ struct SessionSilenceTests {
 }
 
 extension Bench {
-    /// Does something, and moves the clock to the next sleeper whenever `count` tasks sleep.
+    /// Does something, and advances the clock to the next sleeper whenever `count` tasks are asleep.
     ///
-    /// - Parameter count: How many sleep when nothing else can go on. The alarm of an earlier request with a deadline still
-    ///   counts as one.
+    /// - Parameter count: How many tasks sleep when the work is blocked. The timer of an earlier request with a
+    ///   deadline still counts as one.
     func whileTimePasses<Result: Sendable>(
         asleep count: Int, _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

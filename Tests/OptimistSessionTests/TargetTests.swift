@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistSession
 
-/// What targets and addresses become.
+/// How targets and addresses are parsed.
 @Suite(.timeLimit(.minutes(60)))
 struct TargetTests {
     @Test(arguments: [
@@ -16,14 +16,14 @@ struct TargetTests {
         ("/é%C3%A9", "/%C3%A9%C3%A9"), ("/x?q=a b%26&r=[1]", "/x?q=a%20b%26&r=%5B1%5D"), ("/a|b%7C", "/a%7Cb%7C"),
         ("/a+b", "/a+b"), ("/e\u{301}", "/e%CC%81"), ("http://localhost:8080/a%20b c", "/a%20b%20c"),
     ])
-    func `what may not stand in an address is escaped, and an escape is not escaped again`(
+    func `invalid characters are escaped, and escapes are not escaped again`(
         target: String, path: String
     ) throws {
         let head = try ServerAddress(Bench.address).head(.get, target, [:])
         #expect(head.path == path && head.authority == "localhost:8080")
     }
 
-    @Test func `the host of an address is left as it is`() throws {
+    @Test func `the host of an address is kept as written`() throws {
         let url = try #require(URL(target: "https://[::1]:8443/a b%20[c]"))
         #expect(url.absoluteString == "https://[::1]:8443/a%20b%20%5Bc%5D")
     }
@@ -32,19 +32,19 @@ struct TargetTests {
         "http+unix://%2Ftmp%2Fsocket:80/", "https+unix://%2Ftmp%2Fsocket:443/", "unix://a:80/", "file:///etc/hosts",
         "ftp://a.example/", "http://1.2.3.4:65536/", "http://1.2.3.4:99999/", "http://a.example:0/", "http:///a",
     ])
-    func `T13 only http and https with a port that exists are origins`(address: String) {
+    func `T13 only http and https with a valid port are origins`(address: String) {
         let url = URL(string: address)
         #expect(url.flatMap { Origin($0) } == nil)
         #expect(url.flatMap { HTTPRequest(method: .get, url: $0, headerFields: [:]) } == nil)
     }
 
     @Test(arguments: ["@evil.example/", ".evil.example/", ":1/", "", "x"])
-    func `a path that would change the host is no address`(path: String) {
+    func `a path that would change the host is refused`(path: String) {
         let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path)
         #expect(TransportRequest(head: head).url == nil)
     }
 
-    @Test func `T13 no target leads elsewhere or ends the process`() {
+    @Test func `T13 no target leaves the origin or ends the process`() {
         var random = SplitMix64(seed: 39)
         let parts = [
             "/", "//", "a", "%", "%20", "%00", " ", "é", "\u{301}", "\u{0}", ":", "@", "?", "#", "[", "]", "..", "\\",

@@ -5,7 +5,7 @@ import OptimistSession
 
 @testable import OptimistCore
 
-/// A store in memory that notes what is done to it, and fails when told to.
+/// An in-memory store that records its calls and fails on demand.
 final class WatchedStore: CredentialStore {
     let erased = Door()
     let failure = Mutex<OptimistError?>(nil)
