@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistFetching
 
-/// A download asks for bytes and reads the answers, without a session or a server.
+/// A download's requests and answers, without a session or a server.
 @Suite(.timeLimit(.minutes(20)))
 struct DownloadTests {
     private static let former = Validity(etag: "\"old\"", lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -24,7 +24,7 @@ struct DownloadTests {
         return head(.partialContent, fields)
     }
 
-    /// A download that broke off after the first four of ten bytes.
+    /// A download that was interrupted after four of ten bytes.
     private static func broken(_ fields: HTTPFields = tagged, former: Validity? = nil) throws -> Download {
         var download = Download(former: former, limitBytes: 100)
         #expect(try download.begin(head(.ok, fields)) == .bytes)
@@ -32,7 +32,7 @@ struct DownloadTests {
         return download
     }
 
-    // MARK: - What is asked for
+    // MARK: - Requests
 
     @Test func `C7 a download names its former tag and date until the first bytes arrive`() throws {
         let fields = Download(former: Self.former, limitBytes: 100).fields
@@ -50,13 +50,13 @@ struct DownloadTests {
             [.eTag: "\"a\"", .acceptRanges: "None"], [.eTag: "\"a\"", .contentEncoding: "gzip"],
             [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"],
         ] as [HTTPFields])
-    func `a download resumes only if the server gave a strong tag for these bytes`(fields: HTTPFields) throws {
+    func `a download resumes only if the server gave a strong tag for its bytes`(fields: HTTPFields) throws {
         let broken = try Self.broken(fields)
         #expect(!broken.canGoOn)
         #expect(broken.fields.isEmpty)
     }
 
-    // MARK: - What an answer means
+    // MARK: - Answers
 
     @Test func `C7 a 304 counts only for a request that asked about a former value`() throws {
         var download = Download(former: Self.former, limitBytes: 100)
@@ -81,14 +81,14 @@ struct DownloadTests {
     }
 
     @Test(arguments: [
-        // Other bytes, or of something else.
+        // Other bytes, or another file's.
         "bytes 3-9/10", "bytes 5-9/10", "bytes 0-9/10", "bytes 4-9/11",
         // Malformed ranges.
         "", "4-9/10", "bytes", "bytes ", "bytes 4", "bytes 4/10", "bytes 4-/10", "bytes -4/10", "bytes -4-9/10",
         "bytes +4-9/10", "bytes 4-3/10", "bytes 4-10/10", "bytes 4-9/10/10", "bytes 4-9/", "bytes */10", "items 4-9/10",
         "bytes 4-99999999999999999999/10", "bytes 4-9/x",
     ])
-    func `C6 a part that was not asked for ends the attempt, and the download starts again`(
+    func `C6 a part that was not requested ends the attempt, and the download restarts`(
         range: String
     ) throws {
         var download = try Self.broken(former: Self.former)
@@ -99,7 +99,7 @@ struct DownloadTests {
         #expect(download.fields[.ifNoneMatch] == "\"old\"", "it begins again, and asks about what is here")
     }
 
-    @Test func `C6 a part with another tag, or a refused range, starts the download again`()
+    @Test func `C6 a part with another tag, or a refused range, restarts the download`()
         throws
     {
         var other = try Self.broken()
@@ -110,7 +110,7 @@ struct DownloadTests {
     }
 
     @Test(arguments: ["bytes 4-9/10", "bytes 0-5/10", "bytes 4-9/*", "bytes 0-9/*", "nonsense", "bytes */10"])
-    func `C6 a 200 that names a part of a broken download is not the whole, and the download starts again`(
+    func `C6 a 200 with a partial range restarts an interrupted download`(
         range: String
     ) throws {
         var download = try Self.broken()
@@ -121,14 +121,14 @@ struct DownloadTests {
         #expect(try whole.begin(Self.head(.ok, [.contentRange: "bytes 0-9/10"])) == .bytes)
     }
 
-    @Test func `a 203 is a success, but the rest of one that broke off is not asked for`() throws {
+    @Test func `a 203 is a success, but an interrupted one is not resumed`() throws {
         var download = Download(former: nil, limitBytes: 100)
         #expect(try download.begin(Self.head(.nonAuthoritativeInformation, Self.tagged)) == .bytes)
         try download.append([0, 1, 2, 3])
         #expect(!download.canGoOn, "what changed it on the way may not change the rest")
     }
 
-    @Test func `a whole answer replaces the bytes so far`() throws {
+    @Test func `a complete answer replaces the bytes so far`() throws {
         var download = try Self.broken()
         #expect(try download.begin(Self.head(.ok, [.contentLength: "2", .eTag: "\"b\""])) == .bytes)
         try download.append([7, 8])
@@ -152,7 +152,7 @@ struct DownloadTests {
 
     // MARK: - Limits and lengths
 
-    @Test func `an answer over the limit is refused by its length, or at the first byte beyond the limit`() throws {
+    @Test func `an answer over the limit is refused by its length, or at the first byte beyond`() throws {
         var download = Download(former: nil, limitBytes: 10)
         let said = #expect(throws: TransportError.self) { try download.begin(Self.head(.ok, [.contentLength: "11"])) }
         #expect(said?.kind == .tooLarge)
@@ -171,14 +171,14 @@ struct DownloadTests {
             ([.contentLength: "99999999999999999999"], nil), ([.contentLength: "-8"], nil),
             ([.contentLength: "0"], nil),
         ] as [(HTTPFields, Double?)])
-    func `progress is known if the server says how many bytes will come`(fields: HTTPFields, progress: Double?)
+    func `progress is known if the server sends a length`(fields: HTTPFields, progress: Double?)
         throws
     {
         let download = try Self.broken(fields)
         #expect(download.progress == progress)
     }
 
-    @Test func `a body shorter than its length is not whole, and without a length any body is`() throws {
+    @Test func `a body shorter than its length is incomplete, and without a length any body is complete`() throws {
         #expect(try !Self.broken().isWhole)
         #expect(try Self.broken([:]).isWhole)
         #expect(try Self.broken([.contentLength: "-4"]).isWhole, "that is no length")
@@ -204,7 +204,7 @@ struct DownloadTests {
     // MARK: - Laws
 
     @Test(arguments: 1...200)
-    func `C6 wherever a download breaks off, its bytes are of one version`(
+    func `C6 wherever a download is interrupted, its bytes are of one version`(
         seed: UInt64
     ) throws {
         var random = SplitMix64(seed: seed)
@@ -223,7 +223,7 @@ struct DownloadTests {
             if asked[.range] == "bytes=\(download.bytes.count)-", asked[.ifRange] == tag {
                 first = download.bytes.count
                 head = Self.rest("bytes \(first)-\(size - 1)/\(size)", [.eTag: tag])
-                // Now and then something on the way confuses the answers.
+                // Sometimes a proxy confuses the answers.
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     first = Int.random(in: 0..<size, using: &random)
                     head = Self.rest(
@@ -231,7 +231,7 @@ struct DownloadTests {
                 }
             }
             guard try download.begin(head) == .bytes else { continue }
-            // A byte says its version and its place.
+            // Each byte encodes its version and position.
             let body = (first..<size).map { version &* 50 &+ UInt8($0) }
             try download.append(Array(body.prefix(Int.random(in: 0...body.count, using: &random))))
             guard download.isWhole else { continue }

@@ -12,12 +12,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct HTTPSourceTests {
-    /// What the server says to each request in turn.
+    /// The server's answers, in turn.
     private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse
 
     private static let now = Date(timeIntervalSince1970: 1_790_000_000)
 
-    /// A loader of texts, and the transport that the session under it uses.
+    /// A loader of texts, and its session's transport.
     private func loader(
         answering answers: [Answer], limitBytes: Int = 1_000,
         validity: @escaping @Sendable (HTTPResponse, Validity) -> Validity = { _, validity in validity }
@@ -53,7 +53,7 @@ struct HTTPSourceTests {
             dependencies: dependencies)
     }
 
-    /// The first part of a text, after which the connection is lost.
+    /// The first part of a text before the connection is lost.
     private static func broken(_ part: String, of length: Int?, _ fields: HTTPFields) -> TransportResponse {
         var fields = fields
         if let length { fields[.contentLength] = "\(length)" }
@@ -64,7 +64,7 @@ struct HTTPSourceTests {
         return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: ResponseBody(chunks))
     }
 
-    /// A loader of texts that keeps them on a disk, in a folder that goes with it.
+    /// A loader of texts with a disk in a temporary folder.
     private final class Disk: Sendable {
         private let folder = FileManager.default.temporaryDirectory.appending(path: "texts-\(UUID().uuidString)")
         private let cache: DiskCache
@@ -82,7 +82,7 @@ struct HTTPSourceTests {
 
         deinit { try? FileManager.default.removeItem(at: folder) }
 
-        /// What the disk has, once it has all that it is to have.
+        /// The disk's entry, after all pending writes.
         func entry() async -> DiskEntry? {
             await tier.settled()
             return cache.entry(for: "a")
@@ -97,7 +97,7 @@ struct HTTPSourceTests {
         request.head.headerFields[name]
     }
 
-    @Test func `a value comes with the session's credential, and is not asked for again while it is right`()
+    @Test func `a value is requested with the session's credential, and not again while it is fresh`()
         async throws
     {
         let (loader, transport) = try loader(answering: [
@@ -111,7 +111,7 @@ struct HTTPSourceTests {
         #expect(Self.field(.authorization, request) == "Bearer access")
     }
 
-    @Test func `C7 what has expired is asked about by its tag and its date, and may be unchanged`() async throws {
+    @Test func `C7 an expired value is revalidated by its tag and date`() async throws {
         let fields: HTTPFields = [
             .cacheControl: "max-age=0", .eTag: "\"one\"", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT",
         ]
@@ -130,7 +130,7 @@ struct HTTPSourceTests {
     }
 
     @Test(arguments: [10, nil])
-    func `a download that breaks off goes on where it was`(length: Int?) async throws {
+    func `an interrupted download continues where it stopped`(length: Int?) async throws {
         let (loader, transport) = try loader(answering: [
             { _ in Self.broken("hello", of: length, [.eTag: "\"one\""]) },
             { request in
@@ -144,7 +144,7 @@ struct HTTPSourceTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `if it has changed since, it comes whole`() async throws {
+    @Test func `if the file has changed, it is downloaded from the start`() async throws {
         let (loader, _) = try loader(answering: [
             { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
             { _ in TransportResponse(.ok, "changed", headerFields: [.eTag: "\"two\""]) },
@@ -153,7 +153,7 @@ struct HTTPSourceTests {
     }
 
     @Test(arguments: ["bytes 4-9/10", "bytes 5-9/11", "nonsense"])
-    func `a part that is not the missing one is not put together with the others`(range: String) async throws {
+    func `a part other than the missing one is not combined with the earlier bytes`(range: String) async throws {
         let (loader, transport) = try loader(answering: [
             { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
             { _ in TransportResponse(.partialContent, " more", headerFields: [.contentRange: range]) },
@@ -167,7 +167,7 @@ struct HTTPSourceTests {
     }
 
     @Test(arguments: [[HTTPField.Name.eTag: "W/\"weak\""], [.eTag: "\"one\"", .contentEncoding: "gzip"], [:]])
-    func `what has no exact name is not put together from parts`(fields: [HTTPField.Name: String]) async throws {
+    func `a download without a strong tag is not resumed`(fields: [HTTPField.Name: String]) async throws {
         var head = HTTPFields()
         for (name, value) in fields { head[name] = value }
         let (loader, transport) = try loader(answering: [{ [head] _ in Self.broken("hello", of: 10, head) }])
@@ -175,7 +175,7 @@ struct HTTPSourceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `C6 a part of another version is not put together with the others`() async throws {
+    @Test func `C6 a part of another version is not combined with the earlier bytes`() async throws {
         let (loader, _) = try loader(answering: [
             { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) },
             { _ in
@@ -187,7 +187,7 @@ struct HTTPSourceTests {
         #expect(try await loader.value(for: "a") == "other more")
     }
 
-    @Test func `what is unpacked on the way is longer than announced`() async throws {
+    @Test func `a decompressed body may be longer than its Content-Length`() async throws {
         let (loader, _) = try loader(answering: [
             { _ in
                 TransportResponse(.ok, "hello", headerFields: [.contentLength: "3", .contentEncoding: "gzip"])
@@ -204,7 +204,7 @@ struct HTTPSourceTests {
     ]
 
     @Test(arguments: heads)
-    func `C7 a body in parts is fresh as long as every part says, and each part may forbid keeping it`(
+    func `C7 a body in parts has the freshness of all its answers, and each may forbid storage`(
         first: HTTPFields, rest: HTTPFields, isKept: Bool, seconds: TimeInterval
     ) async throws {
         let transport = Self.transport([
@@ -229,7 +229,7 @@ struct HTTPSourceTests {
         }
     }
 
-    @Test func `C7 a confirmation that forbids to keep a value takes it from the disk`() async throws {
+    @Test func `C7 a confirmation that forbids storage removes the value from the disk`() async throws {
         let disk = try Self.diskLoader(
             Self.transport([
                 { _ in TransportResponse(.ok, "hello", headerFields: [.eTag: "\"one\""]) },
@@ -249,7 +249,7 @@ struct HTTPSourceTests {
     ]
 
     @Test(arguments: confirmations, [true, false])
-    func `C7 a confirmation that says nothing of a lifetime leaves it as it was`(
+    func `C7 a confirmation without a lifetime keeps the former lifetime`(
         _ answers: (first: HTTPFields, second: HTTPFields, seconds: TimeInterval), isRelaunched: Bool
     ) async throws {
         var first = answers.first
@@ -265,12 +265,12 @@ struct HTTPSourceTests {
             disk.loader.trim(to: 0)
         }
         #expect(try await disk.loader.value(for: "a", freshness: .fresh) == "hello")
-        // The disk knows what was left of the lifetime.
+        // The disk has the remaining lifetime.
         let left = isRelaunched && answers.first[.age] != nil ? 40 : answers.seconds
         #expect(await disk.entry()?.expiresAt == Self.now + left)
     }
 
-    @Test func `a download that breaks off again and again is given up`() async throws {
+    @Test func `a download that is interrupted again and again fails`() async throws {
         let (loader, transport) = try loader(
             answering: Array(repeating: { _ in Self.broken("hello", of: 10, [.eTag: "\"one\""]) }, count: 10))
         await #expect(throws: TransportError.self) { try await loader.value(for: "a") }
@@ -284,8 +284,7 @@ struct HTTPSourceTests {
         await #expect(throws: TransportError.self) { try await loader.value(for: "a") }
     }
 
-    @Test func `C4 what does not exist is an error that says so, and is not asked for again for a minute`() async throws
-    {
+    @Test func `C4 a missing resource is an error, and is not requested again for a minute`() async throws {
         let (loader, transport) = try loader(answering: [{ _ in TransportResponse(.notFound) }])
         for _ in 0..<2 {
             await #expect(throws: HTTPStatusError(status: .notFound)) { try await loader.value(for: "a") }
@@ -293,7 +292,7 @@ struct HTTPSourceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `C4 a refusal whose body never comes is an error that says so`() async throws {
+    @Test func `C4 a refusal whose body never arrives is an error with its status`() async throws {
         let clock = ManualClock()
         let (chunks, feed) = AsyncStream.makeStream(of: [UInt8].self)
         let transport = InMemoryTransport(dependencies: Dependencies(clock: clock)) { _ in
@@ -315,7 +314,7 @@ struct HTTPSourceTests {
         feed.finish()
     }
 
-    @Test func `more than the limit is not read`() async throws {
+    @Test func `reading stops at the limit`() async throws {
         let (loader, _) = try loader(answering: [{ _ in TransportResponse(.ok, "hello") }], limitBytes: 4)
         await #expect { try await loader.value(for: "a") } throws: { ($0 as? TransportError)?.kind == .tooLarge }
     }
@@ -332,7 +331,7 @@ struct HTTPSourceTests {
     ]
 
     @Test(arguments: lifetimes)
-    func `C7 a value is right for as long as its answer says`(fields: [String: String], seconds: TimeInterval)
+    func `C7 a value is fresh for as long as its answer says`(fields: [String: String], seconds: TimeInterval)
         async throws
     {
         var head = HTTPFields()
@@ -348,7 +347,7 @@ struct HTTPSourceTests {
         #expect(seen.withLock { $0?.expiresAt } == Self.now + seconds)
     }
 
-    @Test func `C7 the app may say otherwise`() async throws {
+    @Test func `C7 the app may override the freshness`() async throws {
         let (loader, transport) = try loader(
             answering: [{ _ in TransportResponse(.ok, "hello") }]
         ) { _, validity in Validity(etag: validity.etag) }
@@ -358,7 +357,7 @@ struct HTTPSourceTests {
     }
 
     @Test(arguments: [true, false])
-    func `C7 the app may say otherwise of what a disk keeps, too`(isKept: Bool) async throws {
+    func `C7 the app may override whether the disk keeps a value`(isKept: Bool) async throws {
         let disk = Disk(
             HTTPSource(
                 try Self.session(
@@ -376,7 +375,7 @@ struct HTTPSourceTests {
         #expect((await disk.entry() != nil) == isKept)
     }
 
-    @Test func `C9 place names come from the server's gazetteer, once for points that mean the same`() async throws {
+    @Test func `C9 the server's gazetteer names places, once for points with the same key`() async throws {
         let answer = #"{"place": "渋谷区", "area": "東京都", "country": "JP", "language": "ja", "attribution": "© A"}"#
         let transport = Self.transport([
             { _ in TransportResponse(.ok, answer, headerFields: [.cacheControl: "max-age=60"]) },

@@ -13,10 +13,10 @@ import Testing
 /// A source without a session, for any host.
 @Suite(.timeLimit(.minutes(20)))
 struct OpenSourceTests {
-    /// What the servers say to each request in turn.
+    /// The servers' answers, in turn.
     private typealias Answer = @Sendable (TransportRequest) throws -> TransportResponse
 
-    /// A loader of texts by their addresses, without a session, and what it has asked.
+    /// A loader of texts by their addresses, without a session, and its transport.
     private func openLoader(_ answers: [Answer]) -> (Loader<String, String>, InMemoryTransport) {
         let rest = Mutex(answers[...])
         let transport = InMemoryTransport { request in
@@ -44,7 +44,7 @@ struct OpenSourceTests {
         #expect(transport.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
     }
 
-    @Test func `C11: a redirect to an address that is not encrypted is an error, and so is one without an end`()
+    @Test func `C11: a redirect to plain http or a redirect loop is an error`()
         async throws
     {
         let (loader, transport) = openLoader([
@@ -63,7 +63,7 @@ struct OpenSourceTests {
     @Test(arguments: [
         "http+unix://%2Ftmp%2Fsocket:80/", "http://127.0.0.1:99999/", "file:///etc/hosts", "http://127.0.0.1:65536/a",
     ])
-    func `C11 no key and no redirect leads to an address other than http and https`(address: String) async {
+    func `C11 neither a key nor a redirect leads to a scheme other than http and https`(address: String) async {
         let (loader, transport) = openLoader([{ _ in TransportResponse(.found, headerFields: [.location: address]) }])
         await #expect { try await loader.value(for: address) } throws: { ($0 as? OptimistError)?.code == .noAddress }
         #expect(transport.requests.isEmpty)
@@ -73,7 +73,7 @@ struct OpenSourceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `C11 a picture takes no connection from calls`() async throws {
+    @Test func `C11 a picture uses a connection for long transfers, not one for calls`() async throws {
         let (loader, transport) = openLoader([{ _ in TransportResponse(.ok, "hello") }])
         #expect(try await loader.value(for: "https://cdn.example.com/a%20b c") == "hello")
         #expect(transport.requests.map(\.isLong) == [true])

@@ -14,7 +14,7 @@ struct AnnouncedItemsTests {
 
     private var held: Int { desk.loader.inspect { $0.machine.holders.count } }
 
-    @Test func `F8 an announced item is held once, until it is cancelled or others follow`() {
+    @Test func `F8 an announced item is held once, until it is cancelled or displaced`() {
         var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 3)
         for path in [0, 1, 1, 2] { announce("\(path)", at: path, &items) }
         #expect(held == 3)
@@ -26,7 +26,7 @@ struct AnnouncedItemsTests {
         #expect(held == 0)
     }
 
-    @Test func `F8 after a reload a path stands for another item, which is held in place of the former`() async {
+    @Test func `F8 after a reload, the new item at a path replaces the one held before`() async {
         var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 3)
         announce("former", at: 0, &items)
         await desk.source.begin()
@@ -38,7 +38,7 @@ struct AnnouncedItemsTests {
         #expect(held == 0)
     }
 
-    @Test func `no limit but zero holds nothing`() {
+    @Test func `with a limit of zero nothing is held`() {
         var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 0)
         announce("a", at: 0, &items)
         #expect(held == 0)

@@ -11,7 +11,7 @@ struct DiskCacheTests {
     let place = TemporaryFolder()
 
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1 << 20])
-    func `C6 an entry comes back whole, from the same cache and from the next one`(size: Int) {
+    func `C6 an entry is read back unchanged, from the same cache and from the next one`(size: Int) {
         let entry = DiskEntry.sample(size: size, seed: 1)
         let plain = DiskEntry(bytes: entry.bytes, storedAt: entry.storedAt)
         let cache = place.cache()
@@ -28,7 +28,7 @@ struct DiskCacheTests {
     }
 
     @Test(arguments: [100, 200_000])
-    func `C6 what was replaced or removed does not come back when the folder is opened again`(size: Int) {
+    func `C6 a replaced or removed entry does not return when the folder is reopened`(size: Int) {
         let cache = place.cache()
         for version in 1...3 {
             for key in 0..<20 { cache.store(.sample(size: size, seed: UInt64(100 * version + key)), for: "\(key)") }
@@ -40,12 +40,12 @@ struct DiskCacheTests {
         }
     }
 
-    @Test func `C6 a replaced entry stays gone even if its mark was not cleared before a crash`() {
+    @Test func `C6 a replaced entry stays gone even if a crash prevented clearing its mark`() {
         let cache = place.cache()
         cache.store(.sample(size: 10, seed: 1), for: "key")
         let before = place.contents()
         cache.store(.sample(size: 10, seed: 2), for: "key")
-        // As if the system had written the new record and not yet the cleared mark of the old one.
+        // As if the system had written the new record but not the old one's cleared mark.
         place.change { name, bytes in
             if let old = before[name] { bytes.replaceSubrange(0..<4, with: old[0..<4]) }
         }
@@ -55,7 +55,7 @@ struct DiskCacheTests {
         #expect(place.cache().entry(for: "key") == nil)
     }
 
-    @Test func `C7 a confirmed entry has its new freshness and keeps its bytes`() {
+    @Test func `C7 a confirmed entry gets its new freshness and keeps its bytes`() {
         let cache = place.cache()
         let entry = DiskEntry.sample(size: 5000, seed: 1)
         cache.store(entry, for: "key")
@@ -70,7 +70,7 @@ struct DiskCacheTests {
         #expect(place.cache().entry(for: "key") == confirmed)
     }
 
-    @Test func `C10 removing everything empties the folder, also of what other caches wrote`() {
+    @Test func `C10 removing everything empties the folder, including other caches' files`() {
         let (cache, other) = (place.cache(), place.cache())
         cache.store(.sample(size: 10, seed: 1), for: "mine")
         other.store(.sample(size: 100_000, seed: 2), for: "theirs")
@@ -85,7 +85,7 @@ struct DiskCacheTests {
         #expect(place.cache().entry(for: "mine") == .sample(size: 10, seed: 3))
     }
 
-    @Test func `C5 an entry that nobody used for too long is a miss`() {
+    @Test func `C5 an entry unused for too long is a miss`() {
         let cache = place.cache(DiskLimits(sizeBytes: 1_000_000, age: .seconds(1600)))
         cache.store(.sample(size: 10, seed: 1), for: "used")
         cache.store(.sample(size: 10, seed: 2), for: "unused")
@@ -100,7 +100,7 @@ struct DiskCacheTests {
         #expect(place.cache(DiskLimits(age: nil)).entry(for: "unused") == nil, "It is removed, not merely hidden.")
     }
 
-    @Test func `C5 files in which everything is too old go with the next file`() {
+    @Test func `C5 files with only expired entries are deleted when the next file begins`() {
         let limits = DiskLimits(sizeBytes: 10_000_000, age: .seconds(1600))
         let cache = place.cache(limits)
         for key in 0..<4 { cache.store(.sample(size: 100_000, seed: UInt64(key)), for: "\(key)") }
@@ -109,7 +109,7 @@ struct DiskCacheTests {
         #expect(place.sizeBytes < 110_000)
     }
 
-    @Test func `nothing is touched before the first use, and only the owner may read what is written`() throws {
+    @Test func `the folder is created at the first write, and only its owner may read it`() throws {
         let cache = place.cache()
         #expect(!FileManager.default.fileExists(atPath: place.path))
         #expect(cache.entry(for: "key") == nil)
@@ -118,7 +118,7 @@ struct DiskCacheTests {
         for name in place.names { #expect(try place.permissions(of: name) == 0o600) }
     }
 
-    @Test func `a deleted folder is a miss, and comes back with the next write`() throws {
+    @Test func `a deleted folder is a miss and is recreated by the next write`() throws {
         let cache = place.cache()
         cache.store(.sample(size: 10, seed: 1), for: "small")
         cache.store(.sample(size: 100_000, seed: 2), for: "large")
@@ -132,7 +132,7 @@ struct DiskCacheTests {
         #expect(place.cache().entry(for: "small") == .sample(size: 10, seed: 4))
     }
 
-    @Test func `a link, a directory or a pipe in place of a file is a miss`() throws {
+    @Test func `a link, directory or pipe in place of a file is a miss`() throws {
         for (number, kind) in ["link", "directory", "pipe"].enumerated() {
             let cache = place.cache()
             cache.store(.sample(size: 100_000, seed: UInt64(number)), for: kind)
@@ -143,12 +143,12 @@ struct DiskCacheTests {
             case "directory": mkdir(file, 0o700)
             default: mkfifo(file, 0o600)
             }
-            // The first cache has the moved file open, which is still in the folder. The next one has not.
+            // The first cache still has the moved file open; the next one does not.
             #expect(place.cache().entry(for: kind) == nil)
         }
     }
 
-    @Test func `an entry that is larger than the limit is not stored, and what it was to replace is gone`() {
+    @Test func `an entry over the limit is not stored, and the entry it would replace is gone`() {
         let cache = place.cache(DiskLimits(sizeBytes: 100_000, largestEntryBytes: 1000))
         #expect(cache.store(.sample(size: 1000, seed: 1), for: "key"))
         #expect(!cache.store(.sample(size: 1001, seed: 2), for: "key"))

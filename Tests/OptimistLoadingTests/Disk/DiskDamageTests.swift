@@ -7,7 +7,7 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistLoading
 
-/// Whatever happens to the files, a key is answered with its own value or not at all.
+/// Whatever happens to the files, a key gets its own value or none.
 @Suite(.timeLimit(.minutes(20)))
 struct DiskDamageTests {
     enum Damage: CaseIterable {
@@ -15,16 +15,16 @@ struct DiskDamageTests {
     }
 
     @Test(arguments: 0..<TestForm.of(short: 2, full: 20) as Range<UInt64>)
-    func `C6 what is damaged at random is a miss or the right value`(seed: UInt64) {
+    func `C6 a randomly damaged entry is a miss or the right value`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let place = TemporaryFolder()
         var values: [String: DiskEntry] = [:]
-        // So small that there are several files, one of them for one entry.
+        // So small that there are several files, one with a single entry.
         let limits = DiskLimits(sizeBytes: 64_000, largestEntryBytes: 64_000)
         let sizes = [0, 1, 10, 100, 300, 5000]
         let writer = place.cache(limits)
         for number in 0..<18 {
-            // Some keys are replaced, some removed.
+            // Replaces some keys and removes others.
             let key = "key-\(number % 15)"
             let entry = DiskEntry.sample(
                 size: sizes[number % 6] / (1 + number / 6), seed: seed &* 100 &+ UInt64(number))
@@ -38,7 +38,7 @@ struct DiskDamageTests {
         let sound = place.contents()
         var (misses, hits, wrong, damaged) = (0, 0, 0, 0)
         for round in 0..<500 {
-            // Every other time the files change under a cache that has them open.
+            // In half the runs the files change under a cache that has them open.
             place.replace(with: sound)
             let cache = place.cache(limits)
             if round % 2 == 0 { for key in values.keys { _ = cache.entry(for: key) } }
@@ -47,7 +47,7 @@ struct DiskDamageTests {
                 let found = cache.entry(for: key)
                 if let found, found != values[key] { wrong += 1 }
                 if values[key] != nil { if found == nil { misses += 1 } else { hits += 1 } }
-                // A record that was found damaged once is gone, and does not turn up again.
+                // A record once found damaged stays a miss.
                 if found == nil, cache.entry(for: key) != nil { wrong += 1 }
             }
             damaged += cache.counts.damagedEntries
@@ -60,7 +60,7 @@ struct DiskDamageTests {
         #expect(damaged > 100, "Some were found out by their checksums.")
     }
 
-    @Test func `C6 a crash at any byte of a write loses that write and no other`() {
+    @Test func `C6 a crash at any byte of a write loses only that write`() {
         let place = TemporaryFolder()
         let writer = place.cache()
         let (first, second) = (DiskEntry.sample(size: 40, seed: 1), DiskEntry.sample(size: 90, seed: 2))
@@ -71,7 +71,7 @@ struct DiskDamageTests {
         let whole = place.contents()
         var wrong = 0
         for end in 0...secondEnd {
-            // The file may have been lengthened before it was filled, or not.
+            // The file may or may not have been extended before it was filled.
             for isZeroed in [false, true] {
                 place.replace(
                     with: whole.mapValues { bytes in
@@ -89,7 +89,7 @@ struct DiskDamageTests {
         #expect(wrong == 0)
     }
 
-    @Test func `C6 a record is compared with the whole key, as if two had one digest, and with its stamp`() throws {
+    @Test func `C6 a record is compared by its complete key and its stamp, in case two keys share a digest`() throws {
         let place = TemporaryFolder()
         let cache = place.cache()
         cache.store(.sample(size: 40, seed: 1), for: "key")
@@ -111,7 +111,7 @@ struct DiskDamageTests {
         }
     }
 
-    @Test func `C6 what a crash left unused of a file is given back, once nobody can be writing to it`() throws {
+    @Test func `C6 unused space after a crash is freed once no process can be writing to the file`() throws {
         let place = TemporaryFolder()
         place.cache().store(.sample(size: 40, seed: 1), for: "key")
         let used = place.sizeBytes

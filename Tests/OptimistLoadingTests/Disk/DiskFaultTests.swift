@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistLoading
 
-/// A test cannot fill a disk, and a superuser may write anywhere: the error numbers are put in front of the writes.
+/// Injects error numbers before writes, because a test cannot fill a disk and root may write anywhere.
 @Suite(.timeLimit(.minutes(20)))
 struct DiskFaultTests {
     let place = TemporaryFolder()
@@ -26,7 +26,7 @@ struct DiskFaultTests {
         }
     }
 
-    @Test func `C6 on a full disk nothing is stored, reads go on, and the counts say what to do`() {
+    @Test func `C6 on a full disk nothing is stored, reads still work, and the counts say what to do`() {
         let fault = Fault()
         let cache = place.cache(fault: { fault() })
         cache.store(.sample(size: 10, seed: 1), for: "kept")
@@ -41,7 +41,7 @@ struct DiskFaultTests {
         #expect(cache.counts.lastFailure?.remedy == .freeSpace)
     }
 
-    @Test func `C6 after a failure writing pauses for ten seconds, and is then tried again`() {
+    @Test func `C6 after a failure writes pause for ten seconds and are then retried`() {
         let fault = Fault()
         let cache = place.cache(fault: { fault() })
         cache.store(.sample(size: 10, seed: 1), for: "key")
@@ -59,7 +59,7 @@ struct DiskFaultTests {
         #expect(place.cache().entry(for: "key") == .sample(size: 10, seed: 4))
     }
 
-    @Test func `a clock that goes back does not prolong the pause`() {
+    @Test func `a clock that is set back does not prolong the pause`() {
         let fault = Fault()
         let cache = place.cache(fault: { fault() })
         fault.code = ENOSPC
@@ -70,7 +70,7 @@ struct DiskFaultTests {
         #expect(cache.entry(for: "key") == .sample(size: 10, seed: 2))
     }
 
-    @Test func `C7 a confirmation that cannot be written leaves the entry as it was`() {
+    @Test func `C7 a confirmation that cannot be written leaves the entry unchanged`() {
         let fault = Fault()
         let cache = place.cache(fault: { fault() })
         cache.store(.sample(size: 10, seed: 1), for: "key")
@@ -79,7 +79,7 @@ struct DiskFaultTests {
         #expect(cache.entry(for: "key") == .sample(size: 10, seed: 1))
     }
 
-    @Test func `a file in place of the folder is reported, and harms nobody`() {
+    @Test func `a file in place of the folder is reported and left alone`() {
         place.replace(with: ["file": [1, 2, 3]])
         let cache = DiskCache(at: URL(fileURLWithPath: "\(place.path)/file"))
         #expect(cache.entry(for: "key") == nil)

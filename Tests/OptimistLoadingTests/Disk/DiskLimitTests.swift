@@ -12,7 +12,7 @@ struct DiskLimitTests {
     let place = TemporaryFolder()
 
     @Test(arguments: 0..<TestForm.of(short: 3, full: 8) as Range<UInt64>)
-    func `C5 the files in the folder never exceed the limit, whatever is stored, read and removed`(seed: UInt64) {
+    func `C5 the folder never exceeds the limit, whatever is stored, read and removed`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limits = DiskLimits(sizeBytes: [100_000, 400_000, 2_000_000][Int(seed % 3)], largestEntryBytes: 90_000)
         var caches = [place.cache(limits)]
@@ -36,7 +36,7 @@ struct DiskLimitTests {
                 }
             }
             largest = max(largest, place.sizeBytes)
-            // Half of the runs have a second cache, which comes and goes.
+            // In half the runs a second cache opens and closes.
             if seed >= 4, step % 200 == 100 { caches.append(place.cache(limits)) }
             if step % 200 == 199 { caches.removeFirst(caches.count - 1) }
         }
@@ -47,13 +47,13 @@ struct DiskLimitTests {
         #expect(refused < 10)
     }
 
-    @Test func `C5 what was used most recently stays`() {
+    @Test func `C5 the most recently used entries stay`() {
         let limits = DiskLimits(sizeBytes: 1_000_000)
         let cache = place.cache(limits)
         var missing = 0
         for number in 0..<2000 {
             cache.store(.sample(size: 2000, seed: UInt64(number)), for: "\(number)")
-            // Eight, each in a file of its own, are used again and again, in a stream of entries that are used once.
+            // Eight entries in separate files are used repeatedly among entries used once.
             if number >= 320, cache.entry(for: "\(number % 8 * 40)") == nil { missing += 1 }
         }
         #expect(missing == 0)
@@ -63,7 +63,7 @@ struct DiskLimitTests {
         #expect(place.sizeBytes <= limits.sizeBytes)
     }
 
-    @Test func `C5 a smaller limit is kept from the first write on`() {
+    @Test func `C5 a smaller limit applies from the first write`() {
         let cache = place.cache()
         for number in 0..<20 { cache.store(.sample(size: 100_000, seed: UInt64(number)), for: "\(number)") }
         let smaller = place.cache(DiskLimits(sizeBytes: 500_000, largestEntryBytes: 200_000))
@@ -83,13 +83,13 @@ struct DiskLimitTests {
         #expect(place.names == ["foreign"])
     }
 
-    @Test func `C5 replacing one entry over and over takes the room of a few`() {
+    @Test func `C5 replacing one entry repeatedly takes the space of a few`() {
         let cache = place.cache(DiskLimits(sizeBytes: 16_000_000))
         for number in 0..<500 { cache.store(.sample(size: 60_000, seed: UInt64(number)), for: "key") }
         #expect(place.sizeBytes <= 2_000_000, "A file in which nothing is valid goes at once.")
     }
 
-    @Test func `only so many files are open at once, and those that are closed are read as well`() {
+    @Test func `the number of open files is bounded, and closed files are still read`() {
         let cache = place.cache()
         for number in 0..<200 { cache.store(.sample(size: 66_000, seed: UInt64(number % 4)), for: "\(number)") }
         func openFiles() -> Int { cache.index.withLock { $0.segments.values.count { $0.file != nil } } }

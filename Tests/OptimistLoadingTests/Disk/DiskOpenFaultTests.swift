@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistLoading
 
-/// When too many files are open, for a while nothing can be listed or opened.
+/// With too many open files, nothing can be listed or opened for a while.
 @Suite(.timeLimit(.minutes(20)))
 struct DiskOpenFaultTests {
     let place = TemporaryFolder()
@@ -19,7 +19,7 @@ struct DiskOpenFaultTests {
         for key in keys { cache.store(.sample(size: 10, seed: 1), for: key) }
     }
 
-    @Test func `C6 a folder that cannot be looked through is not taken for an empty one`() {
+    @Test func `C6 a folder that cannot be listed is not taken for an empty one`() {
         have("a")
         fault.code = EMFILE
         let cache = cache()
@@ -31,7 +31,7 @@ struct DiskOpenFaultTests {
         #expect(cache.entry(for: "a") == .sample(size: 10, seed: 1))
     }
 
-    @Test func `C10 what is removed or replaced while the folder cannot be looked through is gone afterwards`() {
+    @Test func `C10 entries removed or replaced while the folder cannot be listed are gone afterwards`() {
         have("removed", "replaced", "kept")
         fault.code = ENFILE
         let cache = cache()
@@ -43,7 +43,7 @@ struct DiskOpenFaultTests {
         #expect(["removed", "replaced"].allSatisfy { place.cache().entry(for: $0) == nil })
     }
 
-    @Test func `C10 more removals than are remembered empty the folder`() {
+    @Test func `C10 if more removals are pending than are remembered, the folder is emptied`() {
         have("a")
         fault.code = EMFILE
         let cache = cache()
@@ -54,7 +54,7 @@ struct DiskOpenFaultTests {
     }
 
     @Test(arguments: [EMFILE, EACCES])
-    func `C10 removing everything removes what is known at once, and the rest before anything is found`(code: CInt) {
+    func `C10 removing everything deletes known entries immediately and the others before the next lookup`(code: CInt) {
         let cache = cache()
         cache.store(.sample(size: 10, seed: 1), for: "mine")
         place.cache().store(.sample(size: 10, seed: 1), for: "theirs")
@@ -71,7 +71,7 @@ struct DiskOpenFaultTests {
         #expect(place.cache().entry(for: "new") != nil)
     }
 
-    @Test func `C10 a record that cannot be marked takes its file along`() {
+    @Test func `C10 a record that cannot be marked is removed with its file`() {
         have("a", "b")
         let cache = cache()
         #expect(cache.counts.entries == 2)
@@ -83,7 +83,7 @@ struct DiskOpenFaultTests {
         #expect(cache.entry(for: "b") == nil, "it was in the same file")
     }
 
-    @Test func `C5 nothing is forgotten when the folder cannot be counted`() {
+    @Test func `C5 no entry is evicted while the folder cannot be measured`() {
         let cache = cache()
         cache.store(.sample(size: 100_000, seed: 1), for: "a")
         fault.code = EMFILE

@@ -10,17 +10,17 @@ import Testing
 struct DiskSharingTests {
     let place = TemporaryFolder()
 
-    /// Every value says whose it is: the seed is made of its key.
+    /// The seed derives from the key, so each value identifies its key.
     private static func value(_ key: Int, _ version: Int) -> DiskEntry {
         .sample(size: 20 + key * 13 + version % 3 * 100, seed: UInt64(key * 1000 + version))
     }
 
     private static func isValue(_ entry: DiskEntry, of key: Int) -> Bool {
-        (0..<50).contains { entry.bytes == value(key, $0).bytes }  // A confirmation changes the rest.
+        (0..<50).contains { entry.bytes == value(key, $0).bytes }  // A confirmation changes the other fields.
     }
 
     @Test(arguments: 0..<10)
-    func `C6 caches that share a folder never answer a key with what it never had`(seed: UInt64) {
+    func `C6 caches that share a folder answer each key with its own values only`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limits = DiskLimits(sizeBytes: 200_000)
         var caches = [place.cache(limits), place.cache(limits)]
@@ -32,7 +32,7 @@ struct DiskSharingTests {
             case 0..<45:
                 let value = Self.value(key, Int.random(in: 0..<50, using: &random))
                 if cache.store(value, for: "\(key)") {
-                    // What a cache has stored itself it finds, unless the other one has removed it since.
+                    // A cache finds its own entries unless the other one has removed them.
                     if cache.entry(for: "\(key)") != value { wrong += 1 }
                 }
             case 45..<90:
@@ -51,7 +51,7 @@ struct DiskSharingTests {
         #expect(place.sizeBytes <= limits.sizeBytes)
     }
 
-    @Test func `what another cache replaces or removes is gone here too`() {
+    @Test func `an entry that another cache replaces or removes is a miss here`() {
         let first = place.cache()
         for key in ["replaced", "removed"] { first.store(.sample(size: 10, seed: 1), for: key) }
         let second = place.cache()
@@ -62,7 +62,7 @@ struct DiskSharingTests {
         #expect(second.entry(for: "replaced") == .sample(size: 10, seed: 2))
     }
 
-    @Test func `C6 many threads at once find what they stored`() {
+    @Test func `C6 concurrent threads find what they stored`() {
         let limits = DiskLimits(sizeBytes: 600_000)
         let caches = [place.cache(limits), place.cache(limits)]
         let counts = Mutex((hits: 0, wrong: 0))
@@ -72,7 +72,7 @@ struct DiskSharingTests {
             let cache = caches[thread % 2]
             var (hits, wrong) = (0, 0)
             for step in 0..<400 {
-                // Half of the keys are one thread's, the others are shared.
+                // Half of the keys belong to one thread; the others are shared.
                 let key = step % 2 == 0 ? 100 + thread * 10 + step % 10 : Int.random(in: 0..<20, using: &random)
                 switch Int.random(in: 0..<100, using: &random) {
                 case 0..<40: cache.store(Self.value(key, step % 50), for: "\(key)")
@@ -96,7 +96,7 @@ struct DiskSharingTests {
         for cache in caches { #expect(cache.counts.damagedEntries == 0) }
     }
 
-    @Test func `C6 what one cache's threads store is all there afterwards`() {
+    @Test func `C6 everything that one cache's threads store is found afterwards`() {
         let cache = place.cache()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for step in 0..<50 { cache.store(Self.value(thread * 50 + step, 0), for: "\(thread * 50 + step)") }

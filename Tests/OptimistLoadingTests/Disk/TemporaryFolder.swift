@@ -5,7 +5,7 @@ import Foundation
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistLoading
 
-/// A folder that goes with the test, and a clock that stands still.
+/// A temporary folder, and a clock that only the test advances.
 final class TemporaryFolder: Sendable {
     let path = FileManager.default.temporaryDirectory.appending(path: "disk-cache-\(UUID().uuidString)")
         .path(percentEncoded: false)
@@ -24,7 +24,7 @@ final class TemporaryFolder: Sendable {
 
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 
-    /// What all files take, as the file system says.
+    /// The allocated size of all files, from the file system.
     var sizeBytes: Int {
         names.reduce(0) { sum, name in
             var status = stat()
@@ -44,19 +44,19 @@ final class TemporaryFolder: Sendable {
             })
     }
 
-    /// Writes other files in place of these.
+    /// Replaces all files.
     func replace(with contents: [String: [UInt8]]) {
         try? FileManager.default.removeItem(atPath: path)
         mkdir(path, 0o700)
         overwrite(with: contents)
     }
 
-    /// Changes the content of the files that are there, which stay the same files.
+    /// Changes the content of existing files in place.
     func overwrite(with contents: [String: [UInt8]]) {
         for (name, bytes) in contents {
             let file = open("\(path)/\(name)", O_WRONLY | O_CREAT, 0o600)
             _ = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            ftruncate(file, off_t(bytes.count))  // Not truncated when opened: some systems then write it to the disk.
+            ftruncate(file, off_t(bytes.count))  // Not truncated on open, which makes some systems flush the file.
             close(file)
         }
     }
@@ -81,7 +81,6 @@ final class StandingClock: Sendable {
 }
 
 extension DiskEntry {
-    /// The same seed and size give the same entry.
     static func sample(size: Int, seed: UInt64) -> DiskEntry {
         var random = SplitMix64(seed: seed &* 7919 &+ UInt64(size))
         let words = (0..<(size + 7) / 8).map { _ in random.next() }

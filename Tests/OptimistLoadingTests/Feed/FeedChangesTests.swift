@@ -21,7 +21,7 @@ struct FeedChangesTests {
     }
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
-    func `F6 taking away, moving and inserting what is named, and no more, makes the new list of the old one`(
+    func `F6 removals, moves and inserts turn the old list into the new one and name nothing more`(
         seed: UInt64
     ) {
         var random = SplitMix64(seed: seed)
@@ -39,7 +39,7 @@ struct FeedChangesTests {
         for (old, new) in zip(old, new) {
             #expect(old.filter(still.contains) == new.filter(still.contains), "what has not moved is in its order")
         }
-        // No smaller number of moves would do: the longest common order of each section is what stays.
+        // The number of moves is minimal: each section's longest common subsequence stays.
         let longest = zip(old, new).reduce(0) { $0 + common($1.0[...], $1.1[...]) }
         #expect(still.count == longest)
     }
@@ -57,7 +57,7 @@ struct FeedChangesTests {
         return lengths[new.count]
     }
 
-    @Test func `to a new observer all is inserted, and an update of what is new is none`() {
+    @Test func `a new observer receives every item as inserted, and an update of a new item is none`() {
         let all = Changes(from: [], to: sections([[1, 2], [3]], version: 1), updated: [1], states: [0])
         #expect(all.inserted == [1, 2, 3])
         #expect(all.updated == [])
@@ -68,7 +68,7 @@ struct FeedChangesTests {
         #expect(!same.isStructural)
     }
 
-    @Test func `F3 a pacer gives at once, and then once in an interval`() {
+    @Test func `F3 a pacer emits immediately, then once per interval`() {
         var pacer = FramePacer(interval: .milliseconds(16))
         #expect(pacer.take(at: .zero) == nil)
         #expect(pacer.take(at: .milliseconds(1)) == .milliseconds(15))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-/// The order of the sections of a feed, without a source or a screen.
+/// The order of a feed's sections, without a source or a screen.
 @Suite(.timeLimit(.minutes(20)))
 struct FeedLayoutTests {
     private struct Item: Identifiable, Equatable {
@@ -19,14 +19,14 @@ struct FeedLayoutTests {
         FeedPage(ids.map { Item(id: $0) }, next: next)
     }
 
-    /// A layout in which each section has one page.
+    /// A layout with one page in each section.
     private static func layout(_ sections: [Int]...) -> Layout {
         var layout = Layout(sections: sections.count)
         for (section, ids) in sections.enumerated() { answer(page(ids), in: section, of: &layout) }
         return layout
     }
 
-    /// The first page of a section takes the place of what it had.
+    /// A section's first page replaces its items.
     private static func answer(_ page: FeedPage<Item>, in section: Int, of layout: inout Layout) {
         layout.change(section, isAddition: false) { pages in
             _ = pages.refresh()
@@ -36,7 +36,7 @@ struct FeedLayoutTests {
 
     private static func ids(_ section: Int, of layout: inout Layout) -> [Int] { layout.items(of: section).map(\.id) }
 
-    /// The items from one end to the other, some at a time.
+    /// Walks the items from one end to the other, `step` at a time.
     private static func walk(_ layout: Layout, from place: Layout.Place?, isForward: Bool, step: Int) -> [Int] {
         var (found, here): ([Int], Layout.Place?) = ([], place)
         while true {
@@ -47,7 +47,7 @@ struct FeedLayoutTests {
         }
     }
 
-    @Test func `F4 an item of several sections appears in the first of them only`() {
+    @Test func `F4 an item in several sections appears only in the first`() {
         var layout = Self.layout([3, 1], [1, 5, 3], [5, 1, 7])
         #expect((0...2).map { Self.ids($0, of: &layout) } == [[3, 1], [5], [7]])
         #expect(layout.place(of: 1) == Layout.Place(section: 0, index: 1))
@@ -56,7 +56,7 @@ struct FeedLayoutTests {
         #expect(layout.item(at: Layout.Place(section: 1, index: 1)).id == 5)
     }
 
-    @Test func `F5 an item that leaves one section appears in the next that has it`() {
+    @Test func `F5 an item that leaves one section appears in the next section that has it`() {
         var layout = Self.layout([1, 2], [2, 3])
         #expect(Self.ids(1, of: &layout) == [3])
         Self.answer(Self.page([1]), in: 0, of: &layout)
@@ -66,7 +66,7 @@ struct FeedLayoutTests {
         #expect(Self.ids(1, of: &layout).isEmpty)
     }
 
-    @Test func `F6 a section keeps its version when items are added at its end, and changes it otherwise`() {
+    @Test func `F6 a section's version changes unless items are only added at its end`() {
         var layout = Layout(sections: 3)
         #expect(layout.versions == [0, 0, 0])
         layout.change(1, isAddition: false) { _ in }
@@ -78,7 +78,7 @@ struct FeedLayoutTests {
         #expect(layout.pages[0].isRefreshing)
     }
 
-    @Test func `F7 the layout for another filter has none of the former items and versions`() {
+    @Test func `F7 the layout for another filter starts without the former items and versions`() {
         let former = Self.layout([1], [2])
         var layout = Layout(replacing: former)
         #expect((0...1).map { Self.ids($0, of: &layout) } == [[], []])
@@ -86,7 +86,7 @@ struct FeedLayoutTests {
         #expect(layout.place(of: 1) == nil)
     }
 
-    @Test func `F4 a page is news if an item is neither in its section nor in an earlier one`() {
+    @Test func `F4 a page is new if one of its items is in neither its section nor an earlier one`() {
         let layout = Self.layout([1], [2], [3])
         #expect(!layout.hasNews(Self.page([1, 2]), in: 1))
         #expect(layout.hasNews(Self.page([1, 3]), in: 1), "it is hidden further down from now on")
@@ -94,7 +94,7 @@ struct FeedLayoutTests {
         #expect(!layout.hasNews(Self.page([]), in: 0))
     }
 
-    @Test func `F8 the neighbours of a place skip hidden items and empty sections`() {
+    @Test func `F8 neighbours of a place skip hidden items and empty sections`() {
         let layout = Self.layout([1, 2], [], [2, 3, 1, 4], [])
         func beside(_ id: Int?, _ count: Int, isForward: Bool) -> [Int] {
             layout.items(beside: id.flatMap { layout.place(of: $0) }, isForward: isForward, count: count).map(\.id)
@@ -111,7 +111,7 @@ struct FeedLayoutTests {
     }
 
     @Test(arguments: 1...200)
-    func `F4 F8 whatever pages come, each item appears once, in order and without a gap`(
+    func `F4 F8 whatever pages arrive, each item appears once, in order and without a gap`(
         seed: UInt64
     ) {
         var random = SplitMix64(seed: seed)
@@ -130,7 +130,7 @@ struct FeedLayoutTests {
             } else {
                 Self.answer(Self.page(ids, next: next), in: section, of: &layout)
             }
-            // The rule in its own words: each section shows its list without the items further up.
+            // The rule restated: each section shows its list without items from earlier sections.
             var seen: Set<Int> = []
             let expected = layout.pages.map { pages in pages.list.items.map(\.id).filter { seen.insert($0).inserted } }
             let shown = layout.pages.indices.map { Self.ids($0, of: &layout) }

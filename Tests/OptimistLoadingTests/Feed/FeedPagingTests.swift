@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct FeedPagingTests {
-    @Test func `F4 the next page is asked for once, before the end is reached, and the end is a state`() async throws {
+    @Test func `F4 the next page is requested once, before the end is reached, and the end is a state`() async throws {
         let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         #expect(wall.feed.snapshot.state == "more")
         wall.feed.setVisible(0..<4)
@@ -27,7 +27,7 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 2)
     }
 
-    @Test func `F4 a failed page is a state, is not asked for again by itself, and can be retried`() async throws {
+    @Test func `F4 a failed page is a state, is not requested again automatically, and can be retried`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.setVisible(0..<8)
         await wall.pages.request()
@@ -44,7 +44,7 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 3)
     }
 
-    @Test func `F4 after a page of known items only the next one is asked for`() async throws {
+    @Test func `F4 after a page of known items only the next page is requested`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.loadMore(in: .chosen)
         for (cursor, next) in [("b", "c"), ("c", "d")] {
@@ -57,7 +57,7 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 4)
     }
 
-    @Test func `F4 a cursor that comes again, and pages without end that bring nothing, are errors`() async throws {
+    @Test func `F4 a repeated cursor, or too many pages without news, is an error`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.loadMore(in: .chosen)
         await wall.pages.request()
@@ -73,7 +73,7 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 2 + FeedPages<Photo>.mostRepeated)
     }
 
-    @Test func `F4 dozens of empty pages with other cursors lead to the next items, and hundreds are an error`()
+    @Test func `F4 forty empty pages with new cursors lead to the next items; hundreds are an error`()
         async throws
     {
         let wall = await Wall.showing(0..<8, next: "b")
@@ -97,7 +97,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == Array(0..<10) && $0.state == "ended" }
     }
 
-    @Test func `F4 the end is the end, however many pages before it have brought nothing`() async throws {
+    @Test func `F4 the end is reported even if the pages before it had no news`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.loadMore(in: .chosen)
         for page in 1..<FeedPages<Photo>.mostRepeated {
@@ -110,7 +110,7 @@ struct FeedPagingTests {
         #expect(wall.feed.snapshot.state == "ended")
     }
 
-    @Test func `F6 while refreshing and after a failure the last pages stay, stale, and change by difference`()
+    @Test func `F6 the last pages stay, stale, during a refresh and after a failure, and change by difference`()
         async throws
     {
         let wall = await Wall.showing(0..<8)
@@ -131,7 +131,8 @@ struct FeedPagingTests {
         #expect(changes?.updated == [3])
     }
 
-    @Test func `F6 a refresh that meets what was here keeps what followed it, and the place in the pages`() async throws
+    @Test func `F6 a refresh that meets a known item keeps the items after it and the position in the pages`()
+        async throws
     {
         let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         wall.feed.loadMore(in: .chosen)
@@ -154,7 +155,7 @@ struct FeedPagingTests {
         #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
     }
 
-    @Test func `F6 pages do not meet at an item that moved up from far below, and nothing it passed is lost`()
+    @Test func `F6 an item that moved up far does not count as the meeting point, so items it passed stay`()
         async throws
     {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
@@ -171,7 +172,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
 
-    @Test func `F6 where two that moved up are met at, the new pages bring what they passed`() async throws {
+    @Test func `F6 if two items that moved up are met, the new pages bring the items they passed`() async throws {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         let moved = [5, 12, 3, 20, 8, 33, 29, 30]
         let rest = (0..<40).filter { !moved.contains($0) }
@@ -193,7 +194,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
 
-    @Test func `F6 a refresh asks for as many pages as the screen has gone by, so that it keeps its place`()
+    @Test func `F6 a refresh requests as many pages as the screen has scrolled past, and keeps its place`()
         async throws
     {
         let wall = await Wall.showing(0..<24, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 0))
@@ -211,7 +212,7 @@ struct FeedPagingTests {
         #expect(snapshot?.changes.removed == Set(0..<12))
     }
 
-    @Test func `F6 a refresh that never meets what was here ends where the screen does, or after some pages`()
+    @Test func `F6 a refresh that meets no known item ends at the screen or after a few pages`()
         async throws
     {
         let limits = FeedLimits(ahead: 0, behind: 0, nextPage: 0, refreshPages: 3)
@@ -234,7 +235,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == [200, 201, 202] }
     }
 
-    @Test func `F6 an item that is described anew has its value loaded anew, and shows the former one meanwhile`()
+    @Test func `F6 an item with a new description is loaded again and shows its old value until then`()
         async throws
     {
         let wall = await Wall.showing(0..<2)
@@ -253,7 +254,7 @@ struct FeedPagingTests {
     }
 }
 
-/// A later launch of the app finds what an earlier one had.
+/// A launch of the app uses the archive of an earlier one.
 @Suite(.timeLimit(.minutes(20)))
 struct FeedArchiveTests {
     private let folder = TemporaryFolder()
@@ -274,7 +275,7 @@ struct FeedArchiveTests {
         await archive.settled()
     }
 
-    @Test func `F6 offline the last pages are shown at once, stale, and go on from where they end`() async throws {
+    @Test func `F6 offline the archived pages appear immediately, stale, and new pages continue them`() async throws {
         await fill(archive())
         let wall = Wall(archive: archive())
         wall.feed.refresh()
@@ -292,7 +293,7 @@ struct FeedArchiveTests {
         await wall.until { $0.ids == [20, 0, 1] + Array(2..<20) + Array(21..<30) && $0.state == "ended" }
     }
 
-    @Test func `F6 what was kept comes too late if the source has answered, and is that of its filter`() async throws {
+    @Test func `F6 archived pages are ignored once the source has answered, and belong to one filter`() async throws {
         await fill(archive())
         let wall = Wall(archive: archive())
         wall.feed.refresh()
@@ -305,7 +306,7 @@ struct FeedArchiveTests {
         #expect(await wall.until { $0.state == "failed(broken)" }?.ids == [])
     }
 
-    @Test func `F7 what was kept for a former filter and is read late never appears`() {
+    @Test func `F7 archived pages of a former filter never appear, even if read late`() {
         var machine = FeedMachine<Kind, String, Photo, Int>(
             sections: [.chosen], filter: "all", limits: FeedLimits(), archiveLimit: 8)
         machine.refresh()
@@ -317,7 +318,7 @@ struct FeedArchiveTests {
     }
 
     @Test
-    func `C10 after removing everything nothing is shown, nothing is readable, and late answers leave nothing behind`()
+    func `C10 removing everything clears the screen and the archive, and late answers leave nothing behind`()
         async throws
     {
         await fill(archive())
@@ -350,13 +351,13 @@ struct FeedArchiveTests {
         #expect(await self.archive().page(of: .chosen, "all") == FeedPage([Photo(id: 1)]), "the next account's is kept")
     }
 
-    @Test func `what an older version of the app has kept and nobody can read is none`() async throws {
+    @Test func `an unreadable archive of an older app version is ignored`() async throws {
         let cache = folder.cache()
         cache.store(DiskEntry(bytes: [1, 2, 3], storedAt: .distantPast), for: "chosen all")
         #expect(await archive().page(of: .chosen, "all") == nil)
     }
 
-    @Test func `whole pages are kept, and the first one though it is longer`() async throws {
+    @Test func `the archive keeps complete pages, and the first one even over the limit`() async throws {
         await fill(archive(limit: 4))
         #expect(await archive().page(of: .chosen, "all") == FeedPage((0..<8).map { Photo(id: $0) }, next: "b"))
     }

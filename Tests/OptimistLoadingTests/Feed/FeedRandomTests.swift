@@ -6,12 +6,12 @@ import Testing
 
 @testable import OptimistLoading
 
-/// Whatever happens in whatever order, the machine keeps to what it promises. No tasks and no time: the machine alone.
+/// The machine alone, without tasks or time, under random events.
 @Suite(.timeLimit(.minutes(20)))
 struct FeedRandomTests {
     private typealias Machine = FeedMachine<Kind, String, Photo, Int>
 
-    /// The open questions to the world, and the news that an observer has had.
+    /// The open requests, and the news an observer has received.
     private struct World {
         var machine = Machine(
             sections: [.chosen, .recommended], filter: "a",
@@ -19,9 +19,9 @@ struct FeedRandomTests {
         var random: SplitMix64
         var questions: [(number: Int, request: FeedRequest<Kind, String>)] = []
         var wishes: [(id: Int, number: Int)] = []
-        /// What the server has, which changes: by section and filter.
+        /// The server's changing items, by section and filter.
         var server: [String: [Int]] = [:]
-        /// How often each item has got a new description.
+        /// How often each item got a new description.
         var versions: [Int: Int] = [:]
         var shown: [[Int]] = []
         var seen: [FeedSection<Kind, Photo>] = []
@@ -37,7 +37,7 @@ struct FeedRandomTests {
 
         func photo(_ id: Int) -> Photo { Photo(id: id, title: "\(versions[id, default: 0])") }
 
-        /// Those of one filter are even, those of the other odd.
+        /// One filter's items are even, the other's odd.
         mutating func items(of request: FeedRequest<Kind, String>) -> [Int] {
             let name = "\(request.section) \(request.filter)"
             let odd = request.filter == "a" ? 0 : 1
@@ -53,7 +53,7 @@ struct FeedRandomTests {
             switch Int.random(in: 0..<3, using: &random) {
             case 0: items.removeAll { _ in Int.random(in: 0..<8, using: &random) == 0 }
             case 1:
-                // Some move to the top, together or each by itself, as commented items do; one moves down.
+                // Some items move to the top, together or separately, as commented items do; one moves down.
                 let count = min(Int.random(in: 1...5, using: &random), items.count)
                 let first = Int.random(in: 0...(items.count - count), using: &random)
                 let moved =
@@ -72,7 +72,7 @@ struct FeedRandomTests {
 
     @Test(arguments: 1...TestForm.of(short: 40, full: 200) as ClosedRange<UInt64>)
     func
-        `F4 F5 F6 F7 F8 in any order of answers, no item is twice or of an earlier filter, and changes are right`(
+        `F4 F5 F6 F7 F8 in any order of answers, no item is duplicated or of another filter, and changes are right`(
             seed: UInt64
         ) throws
     {
@@ -83,14 +83,14 @@ struct FeedRandomTests {
             carryOut(&world)
             try check(&world)
         }
-        // In the end everything is answered, and a refresh shows what the server has.
+        // At the end every request is answered, and a refresh shows the server's items.
         for _ in 0..<200 where !world.questions.isEmpty { answer(&world, isLate: false) }
         world.machine.show([])
         world.machine.refresh()
         carryOut(&world)
         while !world.questions.isEmpty { answer(&world, isLate: false) }
         for section in [Kind.chosen, .recommended] {
-            // Each page that the newest ones lead to.
+            // Every page that the newest pages lead to.
             for _ in 0..<100 where world.machine.isUnfinished(section) {
                 world.machine.next(in: section)
                 carryOut(&world)
@@ -137,7 +137,7 @@ struct FeedRandomTests {
         }
     }
 
-    /// - Parameter isLate: Whether any question may be answered, and fail, and not the oldest one.
+    /// - Parameter isLate: Whether any request may be answered and may fail, instead of only the oldest.
     private func answer(_ world: inout World, isLate: Bool) {
         guard !world.questions.isEmpty else { return }
         let index = isLate ? Int.random(in: 0..<world.questions.count, using: &world.random) : 0
@@ -171,7 +171,7 @@ struct FeedRandomTests {
         #expect(Set(world.machine.phases.keys).isSubset(of: world.machine.wishes.keys))
         for (id, phase) in world.machine.phases { #expect(phase.value == nil || phase.value == id) }
 
-        // An observer that follows the news has the same lists.
+        // An observer that applies the news has the same lists.
         let news = world.machine.takeNews()
         let changes = FeedChanges(from: world.seen, to: sections, updated: news.updated, states: [])
         let before = Set(world.shown.joined())

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct FeedScrollingTests {
-    @Test func `F8 what is on the screen comes first, then what is ahead of it, and what has left is let go`()
+    @Test func `F8 items on screen load first, then those ahead, and items off screen are released`()
         async throws
     {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
@@ -41,7 +41,7 @@ struct FeedScrollingTests {
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0, "nothing is on the screen")
     }
 
-    @Test func `F8 ids of a former list, said before the new one is drawn, do not stop it from being loaded`()
+    @Test func `F8 visible ids of the old list do not keep the new list's items from loading`()
         async throws
     {
         let wall = Wall(limits: FeedLimits(ahead: 4, behind: 0))
@@ -62,7 +62,7 @@ struct FeedScrollingTests {
         #expect(wall.feed.inspect { $0.wishes.isEmpty }, "none at all lets everything go")
     }
 
-    @Test func `F8 an item that failed is tried again when it comes back`() async throws {
+    @Test func `F8 a failed item is tried again when it returns to the screen`() async throws {
         let wall = await Wall.showing(0..<4)
         wall.feed.setVisible([0])
         await wall.desk.source.begin()
@@ -74,7 +74,8 @@ struct FeedScrollingTests {
         #expect(await wall.desk.source.begin(2).sorted() == ["0", "3"])
     }
 
-    @Test func `F3 F4 F8 thousands of items with flings: bounded, none twice, and what flew past is not fetched`()
+    @Test
+    func `F3 F4 F8 with thousands of items and flings, loads are bounded, unique and never for items that flew past`()
         async throws
     {
         let network = Network()
@@ -109,7 +110,7 @@ struct FeedScrollingTests {
         #expect(counts.fetches - counts.cancelled < Network.count / 2)
         #expect(network.loader.inspect { $0.places.count } < 400, "memory is bounded")
 
-        // At the end of it all, a refresh moves nothing that is on the screen.
+        // At the end, a refresh moves no item on the screen.
         let shown = feed.snapshots()
         _ = await shown.first { _ in true }
         network.change()
@@ -125,7 +126,7 @@ struct FeedScrollingTests {
     }
 }
 
-/// Thousands of photos, eight a page, whose pictures take 50 ms each.
+/// Thousands of photos, eight per page; each picture takes 50 ms.
 private final class Network: Sendable {
     static let count = TestForm.of(short: 3_000, full: 10_000)
     let clock = ManualClock()
@@ -157,10 +158,10 @@ private final class Network: Sendable {
         }
     }
 
-    /// Three new ones come, and one goes.
+    /// Adds three items and removes one.
     func change() { top.withLock { $0 = [-3, -2, -1, 0, 1, 3, 4, 5, 6, 7] } }
 
-    /// Lets a frame pass, and what is due in it happen.
+    /// Advances by one frame and runs the work that is due.
     func frame() async {
         frames.add()
         clock.advance(by: .milliseconds(16))

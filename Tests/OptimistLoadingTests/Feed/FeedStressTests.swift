@@ -7,11 +7,11 @@ import Testing
 @testable import OptimistCore
 @testable import OptimistLoading
 
-/// Many threads at once, and then nothing is left over.
+/// Many threads use a feed, and nothing is left over.
 @Suite(.timeLimit(.minutes(20)))
 struct FeedStressTests {
     @Test
-    func `F3 F7 F8 whatever eight threads do, snapshots are whole, and in the end nothing is wanted and nobody waits`()
+    func `F3 F7 F8 whatever eight threads do, snapshots are consistent, and at the end no load or waiter is left`()
         async
     {
         let loader = Loader<String, Int>(limits: LoaderLimits(linger: .zero)) { fetch in
@@ -26,7 +26,7 @@ struct FeedStressTests {
             await Task.yield()
             let start = request.cursor.flatMap { Int($0) } ?? 0
             if start % 7 == 5 { throw Broken() }
-            // Each filter has its own thousands.
+            // Each filter has its own range of ids.
             let first = start + (Int(request.filter) ?? 0) * 1_000
             return FeedPage((first..<first + 8).map { Photo(id: $0) }, next: start < 400 ? "\(start + 5)" : nil)
         }
@@ -65,7 +65,7 @@ struct FeedStressTests {
         while feed.state.withLock({ !$0.observers.isEmpty }) { await Task.yield() }
     }
 
-    /// Follows a feed, and counts the snapshots that hold an item twice or an item of another filter.
+    /// Follows a feed and counts the snapshots with a duplicate or foreign item.
     private func observe(_ feed: PhotoFeed, countingTornSnapshotsIn counted: Counted) -> Task<Void, Never> {
         Task {
             for await snapshot in feed.snapshots() {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct FeedTests {
-    @Test func `F1 one hanging picture of eight never hides the other seven`() async throws {
+    @Test func `F1 one hanging picture of eight does not hide the other seven`() async throws {
         let wall = await Wall.showing(0..<8)
         #expect(wall.feed.snapshot.ids == Array(0..<8), "the places are there before any picture is")
         #expect((0..<8).allSatisfy { wall.feed.snapshot.text($0) == "placeholder" })
@@ -22,7 +22,7 @@ struct FeedTests {
         #expect(last?.text(7) == "loaded(70)")
     }
 
-    @Test func `F2 an item that failed says so, holds nothing up, and can be retried`() async throws {
+    @Test func `F2 a failed item shows its failure, blocks no other, and can be retried`() async throws {
         let wall = await Wall.showing(0..<3)
         wall.feed.setVisible(0..<3)
         await wall.desk.source.begin(3)
@@ -39,7 +39,7 @@ struct FeedTests {
     }
 
     @Test(arguments: [true, false])
-    func `F2 C4 a retry asks during the pause after a failure, and scrolling does not`(isAll: Bool) async throws {
+    func `F2 C4 during the pause after a failure a retry fetches, and scrolling does not`(isAll: Bool) async throws {
         let wall = Wall(desk: Desk(LoaderLimits(fetches: 100, linger: .zero), pause: .seconds(60)))
         wall.feed.refresh()
         await wall.pages.request()
@@ -59,7 +59,7 @@ struct FeedTests {
         #expect(wall.desk.source.begun.count == 2)
     }
 
-    @Test func `F2 a part of a value is shown, and is stale until the whole is here`() async throws {
+    @Test func `F2 a partial value is shown as stale until the complete one arrives`() async throws {
         let wall = await Wall.showing(0..<1)
         wall.feed.setVisible([0])
         await wall.desk.source.begin()
@@ -70,7 +70,7 @@ struct FeedTests {
     }
 
     @Test
-    func `F2 F6 an expired value is shown while a newer one is fetched; a failure is told and can be retried`()
+    func `F2 F6 an expired value is shown while a newer one loads; a failure is reported and can be retried`()
         async throws
     {
         let desk = Desk(LoaderLimits(linger: .zero))
@@ -90,7 +90,7 @@ struct FeedTests {
         await desk.source.begin()
         desk.source.answer("0", .failure(Broken()))
         await wall.until { $0.text(0) == "stale(1), failed" }
-        // Without a word of the user it is not asked for again, and with one it is.
+        // It is requested again only when the user retries.
         wall.feed.retry(0)
         #expect(wall.feed.snapshot.text(0) == "stale(1)")
         await desk.source.begin()
@@ -107,7 +107,7 @@ struct FeedTests {
         await wall.until { $0.text(0) == "loaded(3)" }
     }
 
-    @Test func `F3 a thousand changes are one snapshot a frame, and the last one is the newest`() async throws {
+    @Test func `F3 a thousand changes make one snapshot per frame, and the last is the newest`() async throws {
         let wall = Wall(frame: .milliseconds(16))
         #expect(await wall.next()?.ids == [])
         wall.feed.refresh()
@@ -132,7 +132,7 @@ struct FeedTests {
         #expect(wall.desk.clock.untilNextSleeper == nil, "nothing is left to be told")
     }
 
-    @Test func `F3 what is in memory is in one snapshot, at once`() async throws {
+    @Test func `F3 values in memory appear in one snapshot, immediately`() async throws {
         let wall = Wall(frame: .milliseconds(16))
         for id in 0..<8 { wall.desk.loader.store(id, for: "\(id)") }
         wall.feed.refresh()
@@ -146,7 +146,7 @@ struct FeedTests {
         #expect(wall.desk.source.begun.isEmpty)
     }
 
-    @Test func `F3 no observer has two snapshots in a frame, whenever he came and however slow he is`() async throws {
+    @Test func `F3 no observer gets two snapshots in a frame, however late or slow it is`() async throws {
         let wall = Wall(frame: .milliseconds(200))
         #expect(await wall.next()?.ids == [])
         wall.desk.clock.advance(by: .milliseconds(190))
@@ -162,7 +162,7 @@ struct FeedTests {
         #expect(await second?.state == "loading")
     }
 
-    @Test func `F3 an observer who is slow gets the newest, with all that has changed for him`() async throws {
+    @Test func `F3 a slow observer gets the newest snapshot with all changes since its last`() async throws {
         let wall = await Wall.showing(0..<4)
         wall.feed.setVisible(0..<4)
         await wall.desk.source.begin(4)
@@ -192,7 +192,7 @@ struct FeedTests {
         #expect(wall.pages.asked.count == 3)
     }
 
-    @Test func `F4 F5 an item of two sections is in the first of them only, whichever was here first`() async throws {
+    @Test func `F4 F5 an item in two sections appears only in the first, whichever loaded first`() async throws {
         let wall = Wall([.chosen, .recommended])
         wall.feed.refresh()
         for _ in 0..<2 { await wall.pages.request() }
@@ -234,14 +234,14 @@ struct FeedTests {
         #expect(wall.pages.asked.count == 3, "the same filter asks nobody")
     }
 
-    @Test func `a feed that is let go stops what it has begun, and ends its streams`() async throws {
+    @Test func `a released feed cancels its loads and ends its streams`() async throws {
         let (source, loader, ending) = await begin()
         #expect(await source.cancellation() == "0")
         await ending.value
         #expect(loader.inspect { $0.machine.holders.count } == 0)
     }
 
-    /// The objects that are left when the feed has gone.
+    /// The objects that remain after the feed is released.
     private func begin() async -> (Source, Loader<String, Int>, ending: Task<Void, Never>) {
         let wall = await Wall.showing(0..<2)
         let snapshots = wall.feed.snapshots()

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 @MainActor
 struct ModelTests {
-    @Test func `a model of a feed begins it, follows it, and tells who observes`() async throws {
+    @Test func `a feed's model starts and follows it, and notifies observers`() async throws {
         let wall = Wall()
         let model = FeedModel(wall.feed)
         #expect(model.snapshot.ids == [])
@@ -33,7 +33,7 @@ struct ModelTests {
         #expect(wall.pages.asked.count == 1, "it was begun once")
     }
 
-    @Test func `a model of sections begins them and follows them`() async throws {
+    @Test func `a model of sections starts and follows them`() async throws {
         let campus = Campus(hasWeather: false)
         let model = SectionsModel(campus.sections)
         #expect(model.snapshot == nil)

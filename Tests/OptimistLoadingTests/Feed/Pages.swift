@@ -16,7 +16,7 @@ enum Kind: Hashable, Sendable { case chosen, recommended }
 
 typealias PhotoFeed = Feed<Kind, String, Photo, Int>
 
-/// A source of pages that answers when the test says so.
+/// A source of pages whose answers the test controls.
 final class Pages: Sendable {
     typealias Answer = Result<FeedPage<Photo>, any Error>
 
@@ -31,10 +31,10 @@ final class Pages: Sendable {
 
     init() { (requests, ask) = AsyncStream.makeStream() }
 
-    /// All that was asked for, in the order in which that began.
+    /// All requests, in the order in which they began.
     var asked: [PhotoFeed.Request] { state.withLock { $0.asked } }
 
-    /// Cares for no cancellation: so answers may come late.
+    /// Ignores cancellation, so that answers may be late.
     func page(_ request: PhotoFeed.Request) async throws -> FeedPage<Photo> {
         try await withCheckedThrowingContinuation { continuation in
             state.withLock { state in
@@ -45,11 +45,11 @@ final class Pages: Sendable {
         }
     }
 
-    /// Waits until one more page is asked for.
+    /// Waits for the next request.
     @discardableResult
     func request() async -> PhotoFeed.Request? { await requests.first { _ in true } }
 
-    /// Answers the first request for a section that waits, or any with this filter.
+    /// Answers the first pending request for a section, or with this filter.
     func answer(in section: Kind = .chosen, filter: String? = nil, _ answer: Answer) {
         let continuation = state.withLock { state in
             state.waiting.firstIndex {
@@ -64,14 +64,14 @@ final class Pages: Sendable {
     }
 }
 
-/// A feed of photos, with its pages, the source of its pictures, and a clock that the test sets.
+/// A feed of photos with its pages, picture source, and a manual clock.
 struct Wall {
     let pages = Pages()
     let desk: Desk
     let feed: PhotoFeed
     private let snapshots: AsyncStream<PhotoFeed.Snapshot>
 
-    /// - Parameter frame: By default observers are told of every change.
+    /// - Parameter frame: By default, observers receive every change.
     init(
         _ sections: [Kind] = [.chosen], frame: Duration = .zero, limits: FeedLimits = FeedLimits(ahead: 0, behind: 0),
         archive: FeedArchive<Kind, String, Photo>? = nil, desk: Desk = Desk(LoaderLimits(fetches: 100, linger: .zero))
@@ -99,7 +99,6 @@ struct Wall {
 
     func next() async -> PhotoFeed.Snapshot? { await snapshots.first { _ in true } }
 
-    /// Waits for a snapshot that satisfies a condition.
     @discardableResult
     func until(_ condition: @Sendable (PhotoFeed.Snapshot) -> Bool) async -> PhotoFeed.Snapshot? {
         await snapshots.first { condition($0) }
@@ -107,7 +106,7 @@ struct Wall {
 }
 
 extension FeedSnapshot where Section == Kind, Item == Photo {
-    /// Those of the first section.
+    /// The ids of the first section's items.
     var ids: [Int] { sections.first?.items.map(\.id) ?? [] }
     var state: String { sections.first.map { "\($0.isStale ? "stale " : "")\($0.state)" } ?? "" }
     func text(_ id: Int) -> String {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct PlainFeedTests {
-    /// How a screen would name it.
+    /// The case's name, as a screen would show it.
     private func name(_ content: FeedContent) -> String {
         switch content {
         case .items: "items"
@@ -20,7 +20,7 @@ struct PlainFeedTests {
     }
 
     @Test(arguments: ["items", "empty", "failed: broken"])
-    func `F5: a feed without items says why, and shows items as soon as there are some`(end: String) async {
+    func `F5: a feed without items reports why, and shows items as soon as it has some`(end: String) async {
         let (answers, answer) = AsyncStream<Void>.makeStream()
         let asked = Mutex<[String?]>([])
         let feed = PlainFeed<Photo, Int>(values: Loader { _ in Fetched(1) }, key: \.key) { cursor in

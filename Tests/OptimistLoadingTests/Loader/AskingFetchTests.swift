@@ -6,7 +6,7 @@ import Testing
 @testable import OptimistCore
 @testable import OptimistLoading
 
-/// A loader with some fetches that ask it for other keys: those named in the key, as in "a<b,c", together.
+/// A loader whose fetches of keys such as "a<b,c" ask it for the keys after "<", concurrently.
 private final class Nest: Sendable {
     let source = Source()
     let loader: Loader<String, Int>
@@ -26,7 +26,7 @@ private final class Nest: Sendable {
         made.loader = loader
     }
 
-    /// Its source's fetches of some keys begin, and are answered.
+    /// Waits until the source's fetches of these keys begin, and answers them.
     func pass(_ keys: Set<String>) async {
         #expect(Set(await source.begin(keys.count)) == keys)
         for key in keys { source.answer(key, 1) }
@@ -43,12 +43,12 @@ private final class Box: Sendable {
 
 @Suite(.timeLimit(.minutes(20)))
 struct AskingFetchTests {
-    @Test func `C8 fetches that ask their own loader end, though they have all slots`() async throws {
+    @Test func `C8 fetches that ask their own loader finish even if they hold all slots`() async throws {
         let nest = Nest(LoaderLimits(fetches: 2, unseenFetches: 1))
         async let first = nest.loader.value(for: "x<p")
         async let second = nest.loader.value(for: "y<p,q,r")
         await nest.pass(["x<p", "y<p,q,r"])
-        // Two at once take the places of the two that wait, and no more than those.
+        // Two inner fetches take the places of the two outer ones, and no more.
         let begun = await nest.source.begin(2)
         #expect(nest.loader.counts.fetches == 4)
         for key in begun { nest.source.answer(key, 1) }
@@ -59,7 +59,7 @@ struct AskingFetchTests {
         #expect(nest.loader.inspect { $0.machine.lanes.allSatisfy { $0.suspended == 0 && $0.running == 0 } })
     }
 
-    @Test func `C8 a fetch that waits lends its slot to nothing but what fetches wait for`() async throws {
+    @Test func `C8 a waiting fetch lends its slot only to the fetch it waits for`() async throws {
         let nest = Nest(LoaderLimits(fetches: 1, unseenFetches: 1))
         async let outer = nest.loader.value(for: "x<p")
         #expect(await nest.source.begin() == ["x<p"])
@@ -71,7 +71,7 @@ struct AskingFetchTests {
         #expect(await other.next() == "1 from source")
     }
 
-    @Test func `C8 who is cancelled while its fetch waits leaves the slots as they were`() async throws {
+    @Test func `C8 cancelling a waiting fetch leaves the slots as they were`() async throws {
         let nest = Nest(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
         let outer = Task { try await nest.loader.value(for: "x<p") }
         await nest.pass(["x<p"])
@@ -86,7 +86,7 @@ struct AskingFetchTests {
         }
     }
 
-    @Test func `C4 a fetch that asks for its own key is told so, and does not wait for ever`() async throws {
+    @Test func `C4 fetches that wait for each other fail instead of hanging`() async throws {
         let source = Source()
         let made = Box()
         let loader = Loader<String, Int> { fetch in

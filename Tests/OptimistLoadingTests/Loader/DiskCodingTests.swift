@@ -6,13 +6,12 @@ import Testing
 
 @testable import OptimistLoading
 
-/// Tiers for common values.
 @Suite(.timeLimit(.minutes(20)))
 struct DiskCodingTests {
     private let folder = TemporaryFolder()
     private struct NoSource: Error {}
 
-    /// Keeps a value, and returns what the next launch finds.
+    /// Stores a value and returns what the next launch reads.
     private func roundTrip<Key, Value>(
         _ value: Value, for key: Key, fetched bytes: [UInt8]? = nil, _ tier: () -> DiskTier<Key, Value>
     ) async throws -> Value {
@@ -22,7 +21,7 @@ struct DiskCodingTests {
         return try await Loader<Key, Value>(disk: tier()) { _ in throw NoSource() }.value(for: key)
     }
 
-    @Test func `bytes, texts and Codable values are on the disk at the next launch, each under its prefix`()
+    @Test func `bytes, texts and Codable values survive a relaunch, each under its prefix`()
         async throws
     {
         let address = try #require(URL(string: "https://example.org/a"))
@@ -30,14 +29,14 @@ struct DiskCodingTests {
         #expect(try await roundTrip(bytes, for: address) { DiskTier(folder.cache()) } == bytes)
         #expect(try await roundTrip("Zürich", for: 7) { DiskTier(folder.cache(), prefix: "text/") } == "Zürich")
         #expect(try await roundTrip([1, 2], for: 7) { DiskTier(folder.cache(), prefix: "list/") } == [1, 2])
-        // The bytes that came are the source's, in whatever form.
+        // The fetched bytes are in the source's format, which may not be the value's.
         let kept = try await roundTrip(Photo(id: 1, title: "Sea"), for: "sea", fetched: Array("<xml/>".utf8)) {
             DiskTier(folder.cache(), prefix: "photo/")
         }
         #expect(kept == Photo(id: 1, title: "Sea"))
     }
 
-    @Test func `a value is copied into a file, and one that the disk does not have is not`() async throws {
+    @Test func `a value on the disk is copied into a file, and a missing one is not`() async throws {
         let tier = DiskTier<String, String>(folder.cache())
         let loader = Loader<String, String>(disk: tier) { Fetched("text of \($0.key)") }
         let file = FileManager.default.temporaryDirectory.appending(path: "copy-\(UUID().uuidString)")

@@ -40,7 +40,7 @@ struct DiskTierTests {
         #expect(next.loader.cached("a") == 7)
     }
 
-    @Test func `C7 one that has expired on the disk is asked about with what the source said of it`() async throws {
+    @Test func `C7 an expired value on the disk is revalidated with its tag and date`() async throws {
         try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1), etag: "one", lastModified: "then"))
         let next = desk()
         let listener = Listener(next.loader, "a", .visible, .cachedThenRefreshed)
@@ -54,13 +54,13 @@ struct DiskTierTests {
         #expect(try await desk().loader.value(for: "a") == 7)
     }
 
-    @Test func `C7 what the source confirms is not what the disk has, if that is another's version`() async throws {
+    @Test func `C7 a confirmation does not apply to another version that is on the disk`() async throws {
         try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1), etag: "one"))
         let desk = desk()
         let listener = Listener(desk.loader, "a", .visible, .cachedThenRefreshed)
         _ = await listener.next()
         await desk.source.begin()
-        // Another process of the app has stored a later version meanwhile.
+        // Another process of the app has stored a later version.
         folder.cache().store(DiskEntry(bytes: Array("8".utf8), storedAt: Date(), etag: "two"), for: "a")
         desk.source.answer("a", .success(.unchanged(Validity(etag: "one"))))
         #expect(await listener.next() == "7 from source")
@@ -69,7 +69,7 @@ struct DiskTierTests {
     }
 
     @Test(arguments: [ENOSPC, EROFS])
-    func `C6 on a full or read-only disk loads go on, and the value from before does not come back`(code: CInt)
+    func `C6 on a full or read-only disk loads continue, and the old value does not return`(code: CInt)
         async throws
     {
         try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1)))
@@ -91,7 +91,7 @@ struct DiskTierTests {
         #expect(try await anew == 9)
     }
 
-    @Test func `C6 bytes that are no value are a miss, and are removed`() async throws {
+    @Test func `C6 undecodable bytes are a miss and are removed`() async throws {
         folder.cache().store(DiskEntry(bytes: Array("seven".utf8), storedAt: Date()), for: "a")
         let desk = desk()
         let listener = Listener(desk.loader, "a")
@@ -101,7 +101,9 @@ struct DiskTierTests {
     }
 
     @Test(arguments: [nil, Date(timeIntervalSince1970: 1)])
-    func `C7 who wants it fresh takes nothing from those to whom the disk's will do`(expiresAt: Date?) async throws {
+    func `C7 a request for a fresh value does not keep others from getting the disk's value`(expiresAt: Date?)
+        async throws
+    {
         try await have(7, Validity(expiresAt: expiresAt, etag: "one"))
         let (desk, gate) = slowDesk()
         let listeners = [Freshness.cached, .cachedThenRefreshed, .fresh].map {
@@ -120,7 +122,7 @@ struct DiskTierTests {
         }
     }
 
-    @Test func `C3 when who wanted it fresh has left, the disk's will do`() async throws {
+    @Test func `C3 once the holder of a fresh request leaves, the disk's value suffices`() async throws {
         try await have(7)
         let (desk, gate) = slowDesk()
         let (listener, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .visible, .fresh))
@@ -131,7 +133,7 @@ struct DiskTierTests {
         #expect(desk.loader.inspect { $0.machine.flights.allSatisfy { $0 == nil } })
     }
 
-    @Test func `what the app stores is on the disk at the next launch, in place of what was there`() async throws {
+    @Test func `a stored value replaces the disk's and survives a relaunch`() async throws {
         try await have(7)
         let desk = desk()
         desk.loader.store(8, for: "a")
@@ -139,7 +141,7 @@ struct DiskTierTests {
         #expect(try await self.desk().loader.value(for: "a") == 8)
     }
 
-    @Test func `what the app stores and the disk cannot keep takes what was there along`() async throws {
+    @Test func `a stored value that the disk cannot keep removes the old one`() async throws {
         try await have(7)
         let (desk, _) = slowDesk()
         desk.loader.store(8, for: "a")
@@ -147,7 +149,7 @@ struct DiskTierTests {
         #expect(folder.cache().entry(for: "a") == nil)
     }
 
-    @Test func `a seed stays in memory, and leaves the disk as it was`() async throws {
+    @Test func `a seed stays in memory and leaves the disk unchanged`() async throws {
         try await have(7)
         let desk = desk()
         desk.loader.store(8, for: "a", isSeed: true)
@@ -155,7 +157,7 @@ struct DiskTierTests {
         #expect(try await self.desk().loader.value(for: "a") == 7)
     }
 
-    @Test func `C7 what the app stores while the disk is read is newer than that`() async throws {
+    @Test func `C7 a value stored during a disk read is newer than the disk's`() async throws {
         try await have(7)
         let (desk, gate) = slowDesk()
         let (listener, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .visible, .fresh))
@@ -169,7 +171,7 @@ struct DiskTierTests {
         desk.loader.inspect { state in #expect(state.machine.lanes.allSatisfy { $0.running == 0 }) }
     }
 
-    @Test func `what is still to be written is found as if it were`() async throws {
+    @Test func `a pending write is found as if it were written`() async throws {
         try await have(7)
         let gate = DispatchSemaphore(value: 0)
         let tier = DiskTier<String, Int>(
@@ -188,7 +190,7 @@ struct DiskTierTests {
         #expect(try await self.desk().loader.value(for: "a") == 8)
     }
 
-    @Test func `C7 what a source confirms and forbids to keep is on the disk no more`() async throws {
+    @Test func `C7 a confirmation that forbids storage removes the value from the disk`() async throws {
         try await have(7, Validity(expiresAt: Date(timeIntervalSince1970: 1), etag: "one"))
         let desk = desk()
         let listener = Listener(desk.loader, "a", .visible, .fresh)
@@ -200,7 +202,7 @@ struct DiskTierTests {
     }
 
     @Test(arguments: [true, false])
-    func `C10 what was removed is not on the disk either, also if it comes at that moment`(isAll: Bool) async throws {
+    func `C10 a removed value is not on the disk, even if a fetch of it ends at that moment`(isAll: Bool) async throws {
         try await have(7)
         let desk = desk()
         #expect(try await desk.loader.value(for: "a") == 7)
@@ -216,7 +218,7 @@ struct DiskTierTests {
         withExtendedLifetime(listener) {}
     }
 
-    /// A tier that gives its values when the test says so.
+    /// A tier whose reads wait until the test opens the gate.
     private func slowDesk() -> (desk: Desk, gate: DispatchSemaphore) {
         let gate = DispatchSemaphore(value: 0)
         let tier = DiskTier<String, Int>(
@@ -238,7 +240,7 @@ struct DiskTierTests {
         #expect(await listener.next() == "7 from disk")
     }
 
-    @Test func `C6 what comes from the disk late is no other key's value`() async throws {
+    @Test func `C6 a late disk read never becomes another key's value`() async throws {
         try await have(7)
         let (desk, gate) = slowDesk()
         Listener(desk.loader, "a").ticket.cancel()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct EventsTests {
-    @Test func `a progress that is not a number is not told, and others are clamped`() async throws {
+    @Test func `progress that is not a number is dropped, and other values are clamped`() async throws {
         let loader = Loader<String, Int> { fetch in
             for progress in [Double.nan, 0.5, -.infinity, .signalingNaN, 7] { fetch.report(progress) }
             return Fetched(1)
@@ -20,7 +20,7 @@ struct EventsTests {
         #expect(told.allSatisfy { (0...1).contains($0) })
     }
 
-    @Test func `C3 a value is wanted for as long as somebody iterates`() async throws {
+    @Test func `C3 a value is wanted for as long as its events are iterated`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero))
         let (loader, source) = (desk.loader, desk.source)
         let task = Task {

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct FreshnessTests {
     private let desk = Desk()
-    /// The desk's clock shows 1,000 s.
+    /// The desk's clock starts at 1,000 s.
     private let minute = Validity(expiresAt: Date(timeIntervalSince1970: 1_060), etag: "one")
 
     private func have(_ value: Int, _ validity: Validity) async {
@@ -20,7 +20,7 @@ struct FreshnessTests {
         _ = await listener.next()
     }
 
-    @Test func `C7 cached: a value will do until it expires, and then it is fetched`() async throws {
+    @Test func `C7 cached: a value is used until it expires, and is then fetched`() async throws {
         await have(1, minute)
         desk.clock.advance(by: .seconds(59))
         #expect(try await desk.loader.value(for: "a") == 1)
@@ -33,7 +33,7 @@ struct FreshnessTests {
         #expect(try await value == 2)
     }
 
-    @Test func `C7 cached and then refreshed: what is here comes at once, and once more if it has expired`()
+    @Test func `C7 cachedThenRefreshed: the cached value arrives immediately, and a newer one follows if it expired`()
         async throws
     {
         await have(1, minute)
@@ -48,21 +48,21 @@ struct FreshnessTests {
         #expect(await expired.next() == "2 from source")
     }
 
-    @Test func `C7 a task gets what has expired, and it is refreshed for the next who asks`() async throws {
+    @Test func `C7 a task gets the expired value, and it is refreshed for the next caller`() async throws {
         await have(1, minute)
         desk.clock.advance(by: .seconds(60))
         #expect(try await desk.loader.value(for: "a", freshness: .cachedThenRefreshed) == 1)
         await desk.source.begin()
         desk.clock.advance(by: .seconds(1))
         #expect(desk.source.cancelled.isEmpty)
-        // It joins the refresh. Once that has ended, it would begin another one.
+        // It joins the refresh. After the refresh ended, it would begin another.
         let next = Listener(desk.loader, "a", .visible, .fresh)
         desk.source.answer("a", 2)
         _ = await next.next()
         #expect(desk.loader.cached("a") == 2)
     }
 
-    @Test func `C7 fresh: the source is asked in any case, and may say that nothing has changed`() async throws {
+    @Test func `C7 fresh: the source is always asked, and may confirm the value`() async throws {
         await have(1, minute)
         async let value = desk.loader.value(for: "a", freshness: .fresh)
         await desk.source.begin()
@@ -76,7 +76,9 @@ struct FreshnessTests {
     }
 
     @Test(arguments: [(Double.nan, true), (.infinity, false), (-.infinity, true), (1e300, false), (-1e300, true)])
-    func `C7 a date that is none has passed, also at the next launch`(seconds: Double, hasPassed: Bool) async throws {
+    func `C7 an expiry date that is not a number counts as expired, after a relaunch as well`(
+        seconds: Double, hasPassed: Bool
+    ) async throws {
         let folder = TemporaryFolder()
         func desk() -> Desk {
             Desk(
@@ -99,7 +101,7 @@ struct FreshnessTests {
         }
     }
 
-    @Test func `C7 what a source confirms without naming its tag keeps it`() async throws {
+    @Test func `C7 a confirmation without a tag keeps the tag`() async throws {
         await have(1, minute)
         for _ in 0..<3 {
             async let value = desk.loader.value(for: "a", freshness: .fresh)
@@ -110,7 +112,7 @@ struct FreshnessTests {
         }
     }
 
-    @Test func `C3 a task that was cancelled before it asks begins no fetch`() async throws {
+    @Test func `C3 a task cancelled before it asks begins no fetch`() async throws {
         let loader = desk.loader
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -122,7 +124,7 @@ struct FreshnessTests {
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
     }
 
-    @Test func `C3 a task that got nothing and is cancelled leaves no fetch behind`() async throws {
+    @Test func `C3 a task cancelled while it waits leaves no fetch behind`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero))
         let loader = desk.loader
         let task = Task { try await loader.value(for: "a", freshness: .cachedThenRefreshed) }
@@ -132,14 +134,14 @@ struct FreshnessTests {
         #expect(await desk.source.cancellation() == "a")
     }
 
-    @Test func `a source that says unchanged to nobody's former value is an error that says so`() async throws {
+    @Test func `a source that confirms a value it was not asked about fails with an error`() async throws {
         let listener = Listener(desk.loader, "a")
         await desk.source.begin()
         desk.source.answer("a", .success(.unchanged(Validity())))
         #expect(await listener.next()?.contains("nothingToKeep") == true)
     }
 
-    @Test func `C5 a value is let go when it is too old`() async throws {
+    @Test func `C5 a value over its maximum age is removed`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(age: .seconds(10))))
         desk.loader.store(1, for: "a")
         desk.clock.advance(by: .seconds(10))

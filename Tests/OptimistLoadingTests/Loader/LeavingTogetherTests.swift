@@ -5,13 +5,13 @@ import Testing
 
 @testable import OptimistLoading
 
-/// What leaves in one step begins nothing of what leaves with it.
+/// Requests that leave together start none of the queued ones among them.
 @Suite(.timeLimit(.minutes(20)))
 struct LeavingTogetherTests {
     private func keys(_ range: Range<Int>) -> [String] { range.map { "\($0)" } }
 
     @Test(arguments: [true, false])
-    func `F8 letting a window of twenty go begins nothing that was queued`(isKept: Bool) async throws {
+    func `F8 releasing a window of twenty starts none of its queued fetches`(isKept: Bool) async throws {
         let desk = Desk()
         var window: PrefetchWindow? = PrefetchWindow(desk.loader)
         window?.setVisible(keys(0..<20))
@@ -20,7 +20,7 @@ struct LeavingTogetherTests {
         #expect(desk.loader.counts.dropped == 17)
     }
 
-    @Test func `F8 a fling of a hundred windows begins three fetches for each and no more`() async throws {
+    @Test func `F8 a fling through a hundred windows starts three fetches for each`() async throws {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
         for number in 0..<100 { window.setVisible(keys(number * 20..<(number + 1) * 20)) }
@@ -29,7 +29,7 @@ struct LeavingTogetherTests {
     }
 
     @Test(arguments: ["show", "filter", "removeAll", "gone"])
-    func `F8 what leaves a feed in one step begins nothing that was queued`(how: String) async throws {
+    func `F8 items that leave a feed together start none of their queued fetches`(how: String) async throws {
         let desk = Desk()
         var wall: Wall? = Wall(limits: FeedLimits(ahead: 16, behind: 4), desk: desk)
         wall?.feed.refresh()
@@ -47,7 +47,7 @@ struct LeavingTogetherTests {
         #expect(desk.loader.counts.fetches == begun)
     }
 
-    @Test func `F8 a feed that jumps begins what is on the screen and nothing of what it left`() async throws {
+    @Test func `F8 a feed that jumps starts only what is on the new screen`() async throws {
         let desk = Desk()
         let wall = Wall(limits: FeedLimits(ahead: 16, behind: 4), desk: desk)
         wall.feed.refresh()
@@ -62,7 +62,8 @@ struct LeavingTogetherTests {
     }
 
     @Test(arguments: ["cancel", "reload", "gone"])
-    func `F8 what a collection view cancels together begins nothing that was queued`(how: String) async throws {
+    func `F8 prefetches that a collection view cancels together start none of the queued ones`(how: String) async throws
+    {
         let desk = Desk()
         var keys: AnnouncedKeys<Int, String, Int>? = AnnouncedKeys(desk.loader, limit: 32)
         keys?.announce((0..<20).map { (path: $0, key: "\($0)") })
@@ -75,7 +76,7 @@ struct LeavingTogetherTests {
         #expect(desk.loader.counts.dropped == 17)
     }
 
-    @Test func `F8 cells whose tickets are let go in a batch begin nothing that was queued`() async throws {
+    @Test func `F8 releasing many tickets in a batch starts none of their queued fetches`() async throws {
         let desk = Desk()
         var cells = (0..<20).map { Listener(desk.loader, "\($0)") }
         desk.loader.batch { desk.loader.batch { cells = [] } }
@@ -84,7 +85,8 @@ struct LeavingTogetherTests {
         #expect(cells.isEmpty)
     }
 
-    @Test func `in a batch what is in memory is told at once, and the most urgent begins first`() async throws {
+    @Test func `in a batch, values in memory arrive immediately, and the most urgent fetch starts first`() async throws
+    {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         desk.loader.store(7, for: "here")
         let listeners = desk.loader.batch {

@@ -26,7 +26,7 @@ struct OneFetchTests {
         #expect(desk.loader.counts.memoryHits == 3)
     }
 
-    @Test func `C2 whoever asks for a key that is being fetched joins that fetch`() async throws {
+    @Test func `C2 requests for a key that is being fetched join that fetch`() async throws {
         let desk = Desk()
         let listeners = (0..<10).map { _ in Listener(desk.loader, "a") }
         async let value = desk.loader.value(for: "a")
@@ -38,10 +38,10 @@ struct OneFetchTests {
         #expect(desk.loader.cached("a") == 7)
     }
 
-    /// The story: a cell comes up while what it shows is still being prefetched.
+    /// A cell appears while its value is still being prefetched.
     @Test(arguments: [true, false])
     func
-        `C2 C3 a cell that appears during a prefetch gets its value from that fetch, even if the prefetch is cancelled`(
+        `C2 C3 a cell that appears during a prefetch uses that fetch, even if the prefetch is cancelled`(
             isCancelled: Bool
         ) async throws
     {
@@ -60,7 +60,7 @@ struct OneFetchTests {
         #expect(desk.loader.counts.joins == 2)
     }
 
-    @Test func `C3 a fetch stops when the last who wants it has left, a moment later`() async throws {
+    @Test func `C3 a fetch stops shortly after its last holder has left`() async throws {
         let desk = Desk()
         let listeners = [Listener(desk.loader, "a"), Listener(desk.loader, "a")]
         await desk.source.begin()
@@ -73,7 +73,7 @@ struct OneFetchTests {
         #expect(desk.loader.counts.cancelled == 1)
     }
 
-    @Test func `C3 who comes back in that moment joins the fetch, and it goes on`() async throws {
+    @Test func `C3 a holder that returns within that time joins the fetch`() async throws {
         let desk = Desk()
         let first = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -85,7 +85,7 @@ struct OneFetchTests {
         #expect(desk.source.begun == ["a"])
     }
 
-    @Test func `C3 a fetch that has not begun stops at once, and one that nobody wants gives way`() async throws {
+    @Test func `C3 a queued fetch without holders is dropped, and a lingering one gives way to others`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let first = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -101,7 +101,7 @@ struct OneFetchTests {
         #expect(desk.source.begun == ["a", "c"])
     }
 
-    @Test func `C3 a task that waits and is cancelled goes on at once, and the others get the value`() async throws {
+    @Test func `C3 a cancelled task returns immediately, and other holders get the value`() async throws {
         let desk = Desk()
         let loader = desk.loader
         let waiting = Task { try await loader.value(for: "a") }
@@ -113,7 +113,7 @@ struct OneFetchTests {
         #expect(await other.next() == "7 from source")
     }
 
-    @Test func `C3 letting go of a ticket is cancelling it`() async throws {
+    @Test func `C3 releasing a ticket cancels it`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero))
         do {
             let listener = Listener(desk.loader, "a")
@@ -123,7 +123,7 @@ struct OneFetchTests {
         #expect(await desk.source.cancellation() == "a")
     }
 
-    @Test func `C4 a failure reaches everyone as it was, and leaves nothing behind`() async throws {
+    @Test func `C4 a failure reaches every caller unchanged and is not remembered`() async throws {
         let desk = Desk()
         let listeners = [Listener(desk.loader, "a"), Listener(desk.loader, "a")]
         await desk.source.begin()
@@ -135,7 +135,7 @@ struct OneFetchTests {
         #expect(try await value == 7)
     }
 
-    @Test func `C4 if the app says so, an error is given to whoever asks for a while`() async throws {
+    @Test func `C4 if the app asks for it, an error is returned to later callers for a while`() async throws {
         let desk = Desk(pause: .seconds(60))
         let listener = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -150,7 +150,7 @@ struct OneFetchTests {
         #expect(try await value == 7)
     }
 
-    @Test func `C4 during the pause after a failure a fresh value is asked for, and whoever joins that gets it`()
+    @Test func `C4 during the pause after a failure a fresh request fetches, and later requests join it`()
         async throws
     {
         let desk = Desk(pause: .seconds(60))
@@ -165,7 +165,7 @@ struct OneFetchTests {
         for listener in [fresh, other] { #expect(await listener.next() == "7 from source") }
     }
 
-    @Test func `C4 a fresh value that fails during the pause begins the pause anew`() async throws {
+    @Test func `C4 a fresh request that fails during the pause restarts it`() async throws {
         let desk = Desk(pause: .seconds(60))
         for second in [0, 40] {
             desk.clock.advance(by: .seconds(second))
@@ -179,7 +179,7 @@ struct OneFetchTests {
         #expect(desk.source.begun == ["a", "a"])
     }
 
-    @Test func `who has an expired value and joins is told the progress, and no part in its place`() async throws {
+    @Test func `a late holder with an expired value gets progress but no partial value`() async throws {
         let desk = Desk()
         desk.loader.store(1, for: "a", validity: Validity(expiresAt: .distantPast))
         let early = Listener(desk.loader, "a")
@@ -192,7 +192,7 @@ struct OneFetchTests {
         withExtendedLifetime(early) {}
     }
 
-    @Test func `who joins late is told the latest progress and the latest part`() async throws {
+    @Test func `a late holder gets the latest progress and the latest partial value`() async throws {
         let desk = Desk()
         let early = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -209,7 +209,7 @@ struct OneFetchTests {
         for listener in [early, late, latest] { #expect(await listener.next() == "7 from source") }
     }
 
-    @Test func `who is slow is told the newest of each kind, and after a value nothing from before it`() async throws {
+    @Test func `a slow subscriber gets the newest event of each kind, and none older than a value`() async throws {
         let desk = Desk()
         let gate = DispatchSemaphore(value: 0)
         let (events, told) = AsyncStream<String>.makeStream()

@@ -5,7 +5,7 @@ import Testing
 @testable import OptimistCore
 @testable import OptimistLoading
 
-/// The first decision may be told last: two threads come from the lock in any order.
+/// Threads may deliver decisions in another order than they were made.
 @Suite(.timeLimit(.minutes(20)))
 struct OrderOfEventsTests {
     private let told = Told()
@@ -14,13 +14,14 @@ struct OrderOfEventsTests {
     init() { subscriber = Subscriber { [told] in told.note($0) } }
 
     @Test(arguments: [LoadEvent<Int>.progress(0.5), .partial(3), .failure(Broken())])
-    func `C7 a value is told after a progress, a part or a failure that was decided later`(later: LoadEvent<Int>) {
+    func `C7 a value is delivered even after a progress, part or failure that was decided later`(later: LoadEvent<Int>)
+    {
         subscriber.tell(later, version: 2)
         subscriber.tell(.value(1, .memory), version: 1)
         #expect(told.kinds == [later.kind, .value])
     }
 
-    @Test func `C7 nothing from before a value is told after it`() {
+    @Test func `C7 no event from before a value is delivered after it`() {
         subscriber.tell(.value(1, .source), version: 5)
         for (version, event) in [LoadEvent<Int>.progress(0.5), .partial(3), .value(0, .memory), .failure(Broken())]
             .enumerated()
@@ -32,7 +33,7 @@ struct OrderOfEventsTests {
         #expect(told.kinds == [.value, .failure])
     }
 
-    @Test func `C7 waiting events are told in the order of their decisions, and a later one replaces its kind`() {
+    @Test func `C7 waiting events are delivered in order of decision, and a later one replaces its kind`() {
         var turns = Turns()
         let first = turns.take(.value, 1) { {} }
         #expect(first.isMine)

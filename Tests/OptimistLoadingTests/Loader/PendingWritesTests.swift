@@ -27,7 +27,7 @@ final class PendingWritesTests {
     private func begin() -> Bool { pending.begin() }
     private func end(_ number: Int) -> Int? { pending.end(number)?.value }
 
-    /// The writes, in turn: a key with its value, or with nil for a removal.
+    /// The writes in order: a key with its value, or with nil for a removal.
     private func work() -> [String] {
         var done: [String] = []
         while let (number, key, write) = pending.first() {
@@ -45,7 +45,7 @@ final class PendingWritesTests {
         }
     }
 
-    @Test func `of each key the latest is done, in the order in which it was decided`() {
+    @Test func `only the latest write of a key is done, in the order of decisions`() {
         add(write(1), "a")
         add(write(2), "b")
         #expect(add(write(3), "a").replaced?.value == 1)
@@ -55,7 +55,7 @@ final class PendingWritesTests {
         #expect(found("a") == "nothing")
     }
 
-    @Test func `what was decided anew while it was done is still to be done`() {
+    @Test func `a write decided during another of the same key is still done`() {
         let first = add(write(1), "a").number
         _ = pending.first()
         #expect(pending.isStanding(first))
@@ -65,7 +65,7 @@ final class PendingWritesTests {
         #expect(work() == ["a 2"])
     }
 
-    @Test func `one works at a time, and begins again only when there is something to do`() {
+    @Test func `one worker runs at a time, and a new one starts only if there is work`() {
         #expect(!begin())
         add(write(1), "a")
         #expect(begin())
@@ -76,7 +76,7 @@ final class PendingWritesTests {
         #expect(begin())
     }
 
-    @Test func `C10 while all is being removed nothing is found but what came after`() {
+    @Test func `C10 during a removal of everything, only later writes are found`() {
         let before = add(write(1), "a").number
         let replaced = pending.beginRemovingAll()
         #expect(replaced.map(\.value) == [1])
@@ -88,7 +88,7 @@ final class PendingWritesTests {
         #expect(work() == ["b 2"])
     }
 
-    @Test func `C7 what is confirmed before it was written is written as confirmed, if it is that`() {
+    @Test func `C7 a confirmation of a pending write applies to it if the tags match`() {
         add(write(1, "one"), "a")
         add(write(1, "two", former: "one"), "a")
         add(write(2, "one"), "b")
@@ -99,7 +99,7 @@ final class PendingWritesTests {
         #expect(["a", "b", "c", "d"].map(found) == ["1 two", "removed", "removed", "4 one"])
     }
 
-    @Test func `so many values wait at most, and of the rest the disk forgets what it has`() {
+    @Test func `the number of pending values is limited, and keys beyond it are removed from the disk`() {
         for number in 1...5 { add(write(number), "\(number)") }
         add(write(6), "1")
         #expect(work() == ["2 2", "3 3", "4 removed", "5 removed", "1 6"])
@@ -107,7 +107,7 @@ final class PendingWritesTests {
         #expect(found("4") == "7 ")
     }
 
-    @Test func `C5 so many bytes wait at most, or one value that is larger`() {
+    @Test func `C5 the bytes of pending values are limited, and one larger value is allowed`() {
         add(write(1, costBytes: 60), "1")
         add(write(2, costBytes: 41), "2")
         add(write(3, costBytes: 40), "3")

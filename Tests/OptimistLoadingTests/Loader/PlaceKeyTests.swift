@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct PlaceKeyTests {
-    @Test func `C9 points within some hundred metres and one language are one key`() throws {
+    @Test func `C9 points within about a hundred metres in one language share a key`() throws {
         let key = try #require(PlaceKey(latitude: 35.68123, longitude: 139.76712, language: "ja"))
         #expect(key == PlaceKey(latitude: 35.68149, longitude: 139.76651, language: "ja-JP"))
         #expect(key != PlaceKey(latitude: 35.68151, longitude: 139.76712, language: "ja"))
@@ -15,14 +15,14 @@ struct PlaceKeyTests {
         #expect(key.name == "ja/35681/139767")
     }
 
-    @Test func `C9 the meridian at which east and west meet is one`() {
+    @Test func `C9 both sides of the 180th meridian share a key`() {
         #expect(
             PlaceKey(latitude: -18, longitude: 180, language: "en")
                 == PlaceKey(latitude: -18, longitude: -180, language: "EN_fj"))
     }
 
     @Test(arguments: [90.0, 89.9996, -90, -89.9999])
-    func `C9 a pole is one key at each longitude, and points beside it are not`(latitude: Double) {
+    func `C9 a pole is one key at every longitude, unlike points near it`(latitude: Double) {
         let pole = PlaceKey(latitude: latitude, longitude: 0, language: "en")
         for longitude in [-180.0, -90, 12.3456, 180] {
             #expect(PlaceKey(latitude: latitude, longitude: longitude, language: "en") == pole)
@@ -33,7 +33,7 @@ struct PlaceKeyTests {
     }
 
     @Test(arguments: [(90.1, 0), (0, 180.1), (.nan, 0), (0, .infinity)])
-    func `what is not on the Earth has no key`(latitude: Double, longitude: Double) {
+    func `coordinates outside the Earth have no key`(latitude: Double, longitude: Double) {
         #expect(PlaceKey(latitude: latitude, longitude: longitude, language: "en") == nil)
     }
 
@@ -45,7 +45,7 @@ struct PlaceKeyTests {
         ("", "und"), ("e", "und"), ("-Latn", "und"), ("日本語", "und"), ("en&lat=1", "und"), ("ja-\u{ff21}bcd", "ja"),
         ("en/../a", "und"), ("ja-La%n", "ja"), ("abcdefghi", "und"),
     ])
-    func `C9 a language is named with its script, and what is none is unknown`(tag: String, language: String) {
+    func `C9 a language includes its script, and an invalid tag is unknown`(tag: String, language: String) {
         #expect(PlaceKey(latitude: 0, longitude: 0, language: tag)?.language == language)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct PrefetchWindowTests {
-    @Test func `F8 a window fetches the nearest first, and what has left it is not fetched`() async throws {
+    @Test func `F8 a window fetches the nearest keys first, and drops keys that left it`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let window = PrefetchWindow(desk.loader)
         window.setVisible(["1", "2", "3", "4"])
@@ -25,7 +25,7 @@ struct PrefetchWindowTests {
         withExtendedLifetime(window) {}
     }
 
-    @Test func `C3 C8 what has left a window keeps no slot from what is near`() async throws {
+    @Test func `C3 C8 a key that left a window frees its slot for nearer ones`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let window = PrefetchWindow(desk.loader)
         window.setVisible(["1", "2"])
@@ -36,7 +36,7 @@ struct PrefetchWindowTests {
         withExtendedLifetime(window) {}
     }
 
-    @Test func `C4 F8 what failed is fetched again when the window is shown next, and not by itself`() async throws {
+    @Test func `C4 F8 a failed key is fetched again only when the window is shown again`() async throws {
         let desk = Desk()
         let window = PrefetchWindow(desk.loader)
         window.setVisible(["1", "2"])
@@ -58,8 +58,7 @@ struct PrefetchWindowTests {
         withExtendedLifetime((window, other, shown)) {}
     }
 
-    @Test func `C4 F8 what failed beside an expired value is fetched again when the window is shown next`() async throws
-    {
+    @Test func `C4 F8 a failed refresh of an expired value is repeated when the window is shown again`() async throws {
         let desk = Desk()
         desk.loader.store(1, for: "1", validity: Validity(expiresAt: .distantPast))
         let window = PrefetchWindow(desk.loader)
@@ -73,7 +72,7 @@ struct PrefetchWindowTests {
     }
 
     @Test(arguments: ["remove", "removeAll", "trim"])
-    func `F8 what was let go although it is near is fetched again when the window is shown next`(how: String)
+    func `F8 a nearby value that was removed is fetched again when the window is shown again`(how: String)
         async throws
     {
         let desk = Desk()
@@ -94,7 +93,7 @@ struct PrefetchWindowTests {
         withExtendedLifetime(window) {}
     }
 
-    @Test func `F8 what the memory cannot hold is not fetched over and over`() async throws {
+    @Test func `F8 a value too large for the memory is not fetched repeatedly`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 0)))
         let window = PrefetchWindow(desk.loader)
         window.setVisible(["1"])
@@ -107,7 +106,7 @@ struct PrefetchWindowTests {
     }
 
     @Test(arguments: [LoadPriority.prefetch, .soon])
-    func `F8 a window's order counts, however urgent it is, and a key that is named twice is held once`(
+    func `F8 a window fetches in its own order at any priority, and holds a repeated key once`(
         priority: LoadPriority
     ) async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1, linger: .zero))
@@ -121,9 +120,9 @@ struct PrefetchWindowTests {
         #expect(desk.loader.inspect { $0.machine.holders.count } == 0)
     }
 
-    @Test func `F8 of two calls at once the later one counts, and no ticket of the other's is left`() async throws {
+    @Test func `F8 of two concurrent calls the later one wins and leaves no ticket of the other`() async throws {
         let window = Mutex<PrefetchWindow<String, Int>?>(nil)
-        // A lane is named in the middle of a call: that is where the other one comes.
+        // The loader asks for a lane during the first call, where the test makes the second.
         let loader = Loader<String, Int>(group: { key in
             if key == "1" { window.withLock { $0 }?.setVisible(["2", "3"]) }
             return ""

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct RemovalTests {
-    @Test func `C10 removing everything empties the memory, and what was under way reaches nobody`() async throws {
+    @Test func `C10 removing everything empties the memory, and running fetches are cancelled`() async throws {
         let desk = Desk()
         desk.loader.store(1, for: "a")
         let listener = Listener(desk.loader, "b")
@@ -26,7 +26,7 @@ struct RemovalTests {
         }
     }
 
-    @Test func `a removed value that is being fetched reaches those who wait, and is not kept`() async throws {
+    @Test func `a value removed during its fetch reaches the waiting holders and is not kept`() async throws {
         let desk = Desk()
         let former = Listener(desk.loader, "a")
         await desk.source.begin()
@@ -40,7 +40,7 @@ struct RemovalTests {
         #expect(try await value == 2)
     }
 
-    @Test func `places are given to other keys when nothing is known of them any more`() async throws {
+    @Test func `places of unused keys are reused`() async throws {
         let desk = Desk(LoaderLimits(linger: .zero, memory: MemoryLimits(count: 10)))
         for number in 0..<1_000 {
             desk.loader.store(number, for: "\(number)")
@@ -53,7 +53,7 @@ struct RemovalTests {
     }
 
     @Test(arguments: [true, false])
-    func `what somebody holds on to is let go last, up to half of the limits`(isHeld: Bool) async throws {
+    func `held values are evicted last, up to half of the limits`(isHeld: Bool) async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 10, count: 10)))
         for number in 0..<8 { desk.loader.store(number, for: "\(number)") }
         let tickets = isHeld ? (0..<8).map { Listener(desk.loader, "\($0)") } : []

@@ -6,7 +6,7 @@ import OptimistTesting
 @testable import OptimistCore
 @testable import OptimistLoading
 
-/// A source that answers when the test says so, and the loader that asks it.
+/// A source whose answers the test controls, and its loader.
 final class Source: Sendable {
     private struct State {
         var waiting: [String: CheckedContinuation<Fetched<Int>, any Error>] = [:]
@@ -27,7 +27,7 @@ final class Source: Sendable {
         (endings, ended) = AsyncStream.makeStream()
     }
 
-    /// The keys that were asked for, in the order in which that began.
+    /// The fetched keys, in the order in which their fetches began.
     var begun: [String] { state.withLock { $0.begun } }
     var cancelled: [String] { state.withLock { $0.cancelled } }
 
@@ -37,7 +37,7 @@ final class Source: Sendable {
         let key = fetch.key
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // Asked once: a cancellation between two questions would end the fetch twice.
+                // Read once: a cancellation between two reads would end the fetch twice.
                 let isCancelled = state.withLock { state in
                     let isCancelled = Task.isCancelled
                     state.begun.append(key)
@@ -60,7 +60,7 @@ final class Source: Sendable {
         ended.yield(key)
     }
 
-    /// Waits until so many more fetches have begun.
+    /// Waits until `count` more fetches have begun.
     @discardableResult
     func begin(_ count: Int = 1) async -> [String] {
         var keys: [String] = []
@@ -68,7 +68,7 @@ final class Source: Sendable {
         return keys
     }
 
-    /// Waits until a fetch was cancelled.
+    /// Waits until a fetch is cancelled.
     func cancellation() async -> String? { await endings.first { _ in true } }
 
     func answer(_ key: String, _ value: Int, _ validity: Validity = Validity()) {
@@ -83,7 +83,7 @@ final class Source: Sendable {
     func show(_ key: String, _ partial: Int) { state.withLock { $0.fetches[key] }?.show(partial) }
 }
 
-/// A subscriber that notes its events.
+/// A subscriber that records its events.
 final class Listener: Sendable {
     private let events: AsyncStream<String>
     let ticket: LoadSubscription
@@ -104,7 +104,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// The next thing that is told.
+    /// Waits for the next event.
     func next() async -> String? { await events.first { _ in true } }
 }
 
@@ -112,7 +112,7 @@ struct Broken: Error, CustomStringConvertible {
     var description: String { "broken" }
 }
 
-/// A loader and its source, by a clock that the test sets.
+/// A loader with its source and a manual clock.
 struct Desk {
     let source = Source()
     let clock = ManualClock()
@@ -131,12 +131,12 @@ struct Desk {
         ) { try await source.fetch($0) }
     }
 
-    /// Waits until something is so.
+    /// Waits until the condition holds.
     func settled(_ isSo: (LoaderState<String, Int>) -> Bool) async {
         while !loader.inspect(isSo) { await Task.yield() }
     }
 
-    /// Lets time pass, once a task waits for it.
+    /// Waits for a sleeper and advances the clock.
     func pass(_ duration: Duration) async {
         await clock.sleepers(atLeast: 1)
         clock.advance(by: duration)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import OptimistLoading
 
-/// What an app puts into a loader by its own word.
+/// Values that an app stores in a loader.
 @Suite(.timeLimit(.minutes(20)))
 struct StoreTests {
-    @Test func `a seed is shown until the source confirms it, however much comes meanwhile`() async throws {
+    @Test func `a seed stays until the source confirms it, however many values are stored`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(count: 4)))
         desk.loader.store(1, for: "a", isSeed: true)
         for number in 0..<100 { desk.loader.store(number, for: "\(number)") }
@@ -21,7 +21,7 @@ struct StoreTests {
         #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "it is a value like others now")
     }
 
-    @Test func `C7 a seed is shown at once, and asked about for whoever wants it refreshed`() async throws {
+    @Test func `C7 a seed is returned immediately, and refreshed for a caller that asks for that`() async throws {
         let desk = Desk()
         desk.loader.store(1, for: "a", isSeed: true)
         #expect(try await desk.loader.value(for: "a") == 1)
@@ -38,7 +38,7 @@ struct StoreTests {
         #expect(desk.source.begun.count == 1)
     }
 
-    @Test func `C5 of more seeds than the count the oldest is a value like others`() {
+    @Test func `C5 beyond the count limit, the oldest seed becomes an ordinary value`() {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 10, count: 4)))
         for number in 0..<6 { desk.loader.store(number, for: "seed \(number)", isSeed: true) }
         desk.loader.inspect { state in
@@ -50,7 +50,7 @@ struct StoreTests {
     }
 
     @Test(arguments: [Int.max, .min, -1])
-    func `C5 a cost that is none does no harm`(cost: Int) async throws {
+    func `C5 an invalid cost is harmless`(cost: Int) async throws {
         let loader = Loader<Int, Int>(cost: { _ in cost }) { Fetched($0.key) }
         let window = PrefetchWindow(loader)
         window.setVisible([1, 2, 3])
@@ -66,7 +66,7 @@ struct StoreTests {
         #expect(wide.inspect { $0.machine.memory.cost } == 0)
     }
 
-    @Test func `C5 seeds stay beyond all limits but the count and any age, and take no room from others`() {
+    @Test func `C5 seeds ignore every limit but the count, and take no space from other values`() {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4, count: 100, age: .seconds(10))))
         for number in 0..<100 { desk.loader.store(number, for: "seed \(number)", isSeed: true) }
         desk.clock.advance(by: .seconds(100))
@@ -86,7 +86,7 @@ struct StoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `C2 who waits has what the app stores, and the fetch that nobody needs any more is given up`(isSeed: Bool)
+    func `C2 waiting holders get the stored value, and the unneeded fetch is cancelled`(isSeed: Bool)
         async throws
     {
         let desk = Desk()
@@ -102,7 +102,7 @@ struct StoreTests {
     }
 
     @Test(arguments: [true, false])
-    func `C7 a fetch that began before a store does not undo it: callers that want a fresh value fetch again`(
+    func `C7 a fetch that began before a store does not undo it: fresh requests fetch again`(
         isSeed: Bool
     ) async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
@@ -122,7 +122,7 @@ struct StoreTests {
         desk.loader.inspect { state in #expect(state.machine.lanes.allSatisfy { $0.running == 0 }) }
     }
 
-    @Test func `C3 what waits for its turn is not fetched when the app has stored it`() async throws {
+    @Test func `C3 a queued key is not fetched once the app has stored its value`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let first = Listener(desk.loader, "first")
         await desk.source.begin()
@@ -137,7 +137,7 @@ struct StoreTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test func `C7 what the source confirms of a stored value is that one`() async throws {
+    @Test func `C7 a stored value can be revalidated by its tag`() async throws {
         let desk = Desk()
         desk.loader.store(7, for: "a", validity: Validity(expiresAt: Date(timeIntervalSince1970: 1_060), etag: "one"))
         #expect(try await desk.loader.value(for: "a") == 7)

@@ -7,12 +7,12 @@ import Testing
 @testable import OptimistCore
 @_spi(Internals) @testable import OptimistLoading
 
-/// Many threads at once, and then nothing is left over.
+/// Many threads use a loader, and nothing is left over.
 @Suite(.timeLimit(.minutes(20)))
 struct StressTests {
     private let folder = TemporaryFolder()
 
-    /// A loader of keys by themselves, which has the whole of what one may have, or as little as it can.
+    /// A loader with every option, or with as few as possible.
     private func loader(isWhole: Bool) -> Loader<Int, Int> {
         let tier = DiskTier<Int, Int>(
             folder.cache(DiskLimits(sizeBytes: 60_000)), name: { "\($0)" },
@@ -36,7 +36,7 @@ struct StressTests {
         }
     }
 
-    /// What one thread does.
+    /// One thread's actions.
     private static func use(
         _ loader: Loader<Int, Int>, _ seed: UInt64, _ wrong: Tally, until isOver: (_ step: Int) -> Bool
     ) {
@@ -74,7 +74,7 @@ struct StressTests {
     }
 
     @Test(arguments: [false, true])
-    func `C2 C3 C5 whatever eight threads do, in the end nobody waits, nothing is fetched, and the cost is right`(
+    func `C2 C3 C5 whatever eight threads do, at the end no holder or fetch is left and the cost is right`(
         isWhole: Bool
     ) async {
         let loader = loader(isWhole: isWhole)
@@ -93,10 +93,10 @@ struct StressTests {
                 }
             }
         }
-        // Flights without a holder end by themselves.
+        // Fetches without holders end on their own.
         while loader.inspect({ $0.machine.flights.contains { $0 != nil } }) { await Task.yield() }
         #expect(wrong.count == 0)
-        // A former seed counts like any other value now.
+        // Former seeds are ordinary values now.
         for key in 0..<500 where loader.cached(key) != nil { loader.store(key, for: key) }
         loader.inspect { state in
             #expect(state.machine.holders.count == 0)
@@ -109,7 +109,7 @@ struct StressTests {
             #expect(state.subscribers.allSatisfy { $0 == nil })
         }
         guard isWhole else { return }
-        // The last thing that a thread did may have been to remove all.
+        // A thread's last action may have removed everything.
         loader.store(1, for: 1)
         await loader.disk?.settled()
         let kept = (0..<500).compactMap { key in

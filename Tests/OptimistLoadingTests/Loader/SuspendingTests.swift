@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct SuspendingTests {
-    @Test func `C12: a suspended loader begins no fetch, lets those go on that have begun, and resumes by priority`()
+    @Test func `C12: a suspended loader starts no fetch, finishes running ones, and resumes by priority`()
         async throws
     {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
@@ -33,7 +33,7 @@ struct SuspendingTests {
         #expect(await later.next() == "3 from source")
     }
 
-    @Test func `C12: the end of a batch does not resume, and resuming does not end a batch`() async {
+    @Test func `C12: the end of a batch does not resume a loader, and resuming does not end a batch`() async {
         let desk = Desk()
         desk.loader.suspend()
         var listener: Listener?
@@ -48,7 +48,7 @@ struct SuspendingTests {
         #expect(await listener?.next() == "1 from source")
     }
 
-    @Test func `C12: a suspended loader reads the disk`() async throws {
+    @Test func `C12: a suspended loader still reads the disk`() async throws {
         let folder = TemporaryFolder()
         let tier = { DiskTier<String, Int>(folder.cache()) }
         let before = Desk(disk: tier())
@@ -63,7 +63,7 @@ struct SuspendingTests {
         #expect(after.source.begun.isEmpty)
     }
 
-    @Test func `what the memory holds is said`() async throws {
+    @Test func `the loader reports the count and cost of its memory`() async throws {
         let desk = Desk()
         #expect(desk.loader.memory == LoaderMemory(count: 0, costBytes: 0))
         desk.loader.store(1, for: "a")

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct TurnsTests {
-    @Test func `C8 six fetches at once, and three at most for what nobody looks at`() async throws {
+    @Test func `C8 at most six fetches run at once, and three of them off screen`() async throws {
         let desk = Desk()
         let ahead = (0..<5).map { Listener(desk.loader, "ahead \($0)", .prefetch) }
         #expect(await desk.source.begin(3).sorted() == ["ahead 0", "ahead 1", "ahead 2"])
@@ -25,7 +25,9 @@ struct TurnsTests {
         withExtendedLifetime((ahead, shown)) {}
     }
 
-    @Test func `C8 on screen before soon on screen before prefetch, and a ticket may change that`() async throws {
+    @Test func `C8 visible keys are fetched before soon and prefetched ones, and a ticket can change its priority`()
+        async throws
+    {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let first = Listener(desk.loader, "first")
         await desk.source.begin()
@@ -45,7 +47,7 @@ struct TurnsTests {
         #expect(desk.loader.counts.waits[.visible]?.count == 2)
     }
 
-    @Test func `C2 a view that needs what is being prefetched lifts it, which makes room for another prefetch`()
+    @Test func `C2 a view raises the prefetch it joins, which makes room for another`()
         async throws
     {
         let desk = Desk()
@@ -56,7 +58,7 @@ struct TurnsTests {
         withExtendedLifetime((ahead, view)) {}
     }
 
-    @Test func `a source that throttles is asked no more often than it may be`() async throws {
+    @Test func `a throttled source is asked no more often than its interval allows`() async throws {
         let desk = Desk(LoaderLimits(interval: .seconds(1)))
         let listeners = (0..<3).map { Listener(desk.loader, "\($0)") }
         #expect(await desk.source.begin() == ["0"])
@@ -70,7 +72,7 @@ struct TurnsTests {
         withExtendedLifetime(listeners) {}
     }
 
-    @Test func `keys of different lanes do not wait for each other`() async throws {
+    @Test func `keys in different lanes do not wait for each other`() async throws {
         let source = Source()
         let loader = Loader<String, Int>(
             limits: LoaderLimits(fetches: 1, unseenFetches: 1), group: { String($0.prefix(1)) }
@@ -82,7 +84,7 @@ struct TurnsTests {
         withExtendedLifetime(listeners) {}
     }
 
-    @Test func `a lane in which nothing is left to be done is given to the next name`() async throws {
+    @Test func `an idle lane is reused for the next name`() async throws {
         let source = Source()
         let clock = ManualClock()
         let loader = Loader<String, Int>(
@@ -110,13 +112,13 @@ struct TurnsTests {
         withExtendedLifetime((busy, next)) {}
     }
 
-    @Test func `C8 whoever is slow to listen does not hold back the next fetch`() async throws {
+    @Test func `C8 a slow subscriber does not delay the next fetch`() async throws {
         let desk = Desk(LoaderLimits(fetches: 1, unseenFetches: 1))
         let gate = DispatchSemaphore(value: 0)
         let slow = desk.loader.subscribe("slow") { _ in gate.wait() }
         await desk.source.begin()
         let next = Listener(desk.loader, "next")
-        // On a thread of its own: the tasks' are few.
+        // On a separate thread, because the task pool is small.
         let loader = desk.loader
         Thread.detachNewThread { loader.store(0, for: "slow") }
         #expect(await desk.source.begin() == ["next"])
@@ -124,7 +126,7 @@ struct TurnsTests {
         withExtendedLifetime((slow, next)) {}
     }
 
-    @Test func `what is fetched ahead is counted, and what of that nobody looked at`() async throws {
+    @Test func `prefetched bytes are counted, and so are those never shown`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4)))
         for key in ["seen", "unseen"] {
             let ahead = Listener(desk.loader, key, .prefetch)
@@ -142,7 +144,7 @@ struct TurnsTests {
         #expect(desk.loader.counts.unseenBytes == 1)
     }
 
-    @Test func `to say how soon a value is needed costs the same each time`() {
+    @Test func `raising a ticket's priority repeatedly does not deepen the stack`() {
         let depths = Mutex<[Int]>([])
         let ticket = LoadSubscription(HolderID(place: 0, serial: 0)) { _, _ in
             depths.withLock { $0.append(Thread.callStackReturnAddresses.count) }

@@ -21,7 +21,7 @@ extension LoaderMachineTests {
         #expect(desk.begun == [1])
     }
 
-    @Test func `C7 each freshness accepts the values that it promises`() {
+    @Test func `C7 each freshness accepts the values it promises`() {
         let desk = MachineDesk()
         desk.ask(1)
         desk.answer(1, expiresAt: .seconds(10), etag: "a")

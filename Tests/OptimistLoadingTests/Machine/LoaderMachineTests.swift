@@ -16,7 +16,7 @@ struct LoaderMachineTests {
 
     // MARK: - One fetch, and how many at once
 
-    @Test func `C2 a second request for a value joins its fetch, and every holder is told`() {
+    @Test func `C2 a second request for a value joins its fetch, and every holder gets its events`() {
         let desk = MachineDesk()
         let asking = [desk.ask(1), desk.ask(1, .prefetch), desk.ask(1, .visible, .fresh)]
         #expect(desk.begun == [1])
@@ -31,7 +31,7 @@ struct LoaderMachineTests {
         #expect(desk.begun == [1])
     }
 
-    @Test func `C8 the limit of fetches holds, and a lower one for values off the screen`() {
+    @Test func `C8 fetches are limited, with a lower limit off screen`() {
         let desk = MachineDesk(Self.limits(4, unseen: 2))
         for place in 1...3 { desk.ask(place, .prefetch) }
         #expect(desk.begun == [1, 2])
@@ -101,7 +101,7 @@ struct LoaderMachineTests {
         #expect(desk.begun == [1, 3, 2])
     }
 
-    @Test func `C8 fetches that would wait for each other fail at once`() throws {
+    @Test func `C8 fetches that would wait for each other fail immediately`() throws {
         let desk = MachineDesk(Self.limits(1))
         desk.ask(1)
         desk.ask(2, .visible, .cached, try desk.manner(of: 1))
@@ -161,7 +161,7 @@ struct LoaderMachineTests {
         #expect(desk.begun == [1])
     }
 
-    @Test func `C3 a queued fetch without holders is dropped at once, and a lingering one gives way`() {
+    @Test func `C3 a queued fetch without holders is dropped immediately, and a lingering one gives way`() {
         let desk = MachineDesk(Self.limits(1))
         let first = desk.ask(1)
         desk.leave(desk.ask(2))

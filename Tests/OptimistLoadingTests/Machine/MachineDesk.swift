@@ -8,20 +8,20 @@ import Testing
 final class MachineDesk {
     private(set) var machine: LoaderMachine
     var now = Duration.zero
-    /// The fetches and the reads that have begun and are neither answered nor cancelled, by their serials.
+    /// Running fetches and reads by serial, neither answered nor cancelled.
     private(set) var running: [Int: FlightID] = [:]
     private(set) var reading: [Int: FlightID] = [:]
-    /// The places that were fetched, in the order in which the fetches began.
+    /// The fetched places, in the order in which their fetches began.
     private(set) var begun: [Int] = []
-    /// The validities that these fetches could ask about.
+    /// The former validities that these fetches could use.
     private(set) var formers: [Validity?] = []
     private(set) var cancelled: [Int] = []
-    /// What each holder was told, by its place.
+    /// The events of each holder, by its place.
     private(set) var told: [Int: [String]] = [:]
-    /// When the machine last asked to be woken.
+    /// The machine's latest alarm.
     private(set) var alarm: Duration?
     private var lastVersion = 0
-    /// Each is a task that does nothing, and stands for that of a fetch or a read.
+    /// Idle tasks in place of those of fetches and reads.
     private var tokens: [Task<Void, Never>: Int] = [:]
 
     init(_ limits: LoaderLimits = LoaderLimits(), hasDisk: Bool = false) {
@@ -32,7 +32,7 @@ final class MachineDesk {
         LoaderMachine.Arrival(hash: place, cost: 1, validity: Validity(etag: etag), expiresAt: expiresAt)
     }
 
-    // MARK: - Those who want values
+    // MARK: - Holders
 
     @discardableResult
     func ask(
@@ -57,15 +57,15 @@ final class MachineDesk {
         return AskingManner(asker: id)
     }
 
-    // MARK: - What comes
+    // MARK: - Answers
 
-    /// The fetch of a place that runs.
+    /// The running fetch of a place.
     func fetch(of place: Int) -> FlightID? { running.values.first { $0.place == place } }
     func read(of place: Int) -> FlightID? { reading.values.first { $0.place == place } }
 
-    /// The source answers.
+    /// Answers a fetch.
     ///
-    /// - Returns: Whether the answer is kept. Nil: the fetch was given up, or there was none.
+    /// - Returns: Whether the answer is kept, or nil if the fetch was cancelled or did not exist.
     @discardableResult
     func answer(_ place: Int, expiresAt: Duration? = nil, etag: String? = nil, isUnchanged: Bool = false) -> Bool? {
         fetch(of: place).flatMap { answer($0, expiresAt: expiresAt, etag: etag, isUnchanged: isUnchanged) }
@@ -91,7 +91,7 @@ final class MachineDesk {
         take(machine.failed(Broken(), pause: pause, of: id, at: now))
     }
 
-    /// The disk answers. Nil: it has nothing.
+    /// Answers a disk read, with nil for a miss.
     func answerRead(_ place: Int, _ arrival: LoaderMachine.Arrival?) {
         guard let id = read(of: place) else {
             Issue.record("nothing reads \(place)")
@@ -106,13 +106,13 @@ final class MachineDesk {
     func report(_ place: Int, _ progress: Double) { fetch(of: place).map { take(machine.report(progress, of: $0)) } }
     func show(_ place: Int) { fetch(of: place).flatMap { machine.show($0) }.map(take) }
 
-    // MARK: - What the app does, and time
+    // MARK: - The app and time
 
     func store(_ place: Int, isSeed: Bool = false, expiresAt: Duration? = nil) {
         take(machine.store(Self.arrival(place, expiresAt: expiresAt), place, isSeed: isSeed, at: now))
     }
 
-    /// A loader only removes values that were requested or stored.
+    /// A loader removes only values that were requested or stored.
     func remove(_ place: Int) { if place < machine.flights.count { take(machine.remove(place)) } }
     func removeAll() { take(machine.removeAll(Broken())) }
     func trim(to share: Double) { take(machine.trim(to: share, at: now)) }
@@ -125,7 +125,7 @@ final class MachineDesk {
         take(machine.tick(at: now))
     }
 
-    // MARK: - What is decided
+    // MARK: - Decisions
 
     private static func word(_ news: Decision.News) -> String {
         switch news {

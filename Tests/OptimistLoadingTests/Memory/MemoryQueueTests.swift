@@ -8,11 +8,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct MemoryQueueTests {
-    /// The contents of the queue, by what it says of each place.
+    /// The expected contents of the queue, from its own reports.
     private struct Books {
         var queue: MemoryQueue
         var costs: [Int: Int] = [:]
-        /// The oldest first.
+        /// Oldest first.
         var seeds: [Int] = []
         private var seedCosts: [Int: Int] = [:]
         private let limits: MemoryLimits
@@ -51,7 +51,7 @@ struct MemoryQueueTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 8, full: 40))
-    func `C5 whatever happens, neither the cost nor the count is exceeded, and the books agree`(seed: UInt64) {
+    func `C5 cost and count are never exceeded, and the books agree with the queue`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limits = MemoryLimits(
             costBytes: Int.random(in: 0...500, using: &random), count: Int.random(in: 0...30, using: &random))
@@ -84,7 +84,7 @@ struct MemoryQueueTests {
         }
     }
 
-    @Test func `C5 values go by their age as they were stored last, and seeds do not`() {
+    @Test func `C5 values expire by the time of their last store, and seeds do not expire`() {
         var queue = MemoryQueue(MemoryLimits(costBytes: 100, count: 100, age: .seconds(10)))
         for place in 0..<4 {
             _ = queue.store(
@@ -96,7 +96,7 @@ struct MemoryQueueTests {
         #expect(queue.has(2, at: .seconds(16)))
     }
 
-    @Test func `C5 what is asked for again stays, and what passes by once goes`() {
+    @Test func `C5 values used again stay, and values used once are evicted`() {
         var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
         for place in 0..<50 { _ = books.store(place, cost: 1) }
         for place in 0..<20 { books.queue.use(place) }
@@ -105,7 +105,7 @@ struct MemoryQueueTests {
         #expect(!(20..<50).contains { books.queue.has($0, at: .zero) })
     }
 
-    @Test func `C5 the same when it is the count that binds`() {
+    @Test func `C5 values used again stay even if the count is the limit`() {
         var books = Books(MemoryLimits(costBytes: 1 << 20, count: 100))
         for place in 0..<50 { _ = books.store(place, cost: 1) }
         for place in 0..<20 { books.queue.use(place) }
@@ -115,14 +115,14 @@ struct MemoryQueueTests {
     }
 
     @Test(arguments: [1, .infinity, .nan, -1])
-    func `no share of the limits is too much or too little`(share: Double) {
+    func `any share to trim to is safe`(share: Double) {
         var books = Books(MemoryLimits(costBytes: .max, count: .max))
         _ = books.store(1, cost: 1)
         _ = books.queue.trim(to: share)
         #expect(books.queue.count == (share >= 1 ? 1 : 0))
     }
 
-    @Test func `C5 that what was prefetched is then looked at does not keep it for longer`() {
+    @Test func `C5 the first use of a prefetched value does not keep it longer`() {
         var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
         for place in 0..<100 {
             _ = books.store(place, cost: 1)
@@ -132,7 +132,7 @@ struct MemoryQueueTests {
         #expect(!(50..<90).contains { books.queue.has($0, at: .zero) })
     }
 
-    @Test func `C5 what comes back soon after it was let go is kept longer the next time`() {
+    @Test func `C5 a value that returns soon after its eviction stays longer the next time`() {
         var books = Books(MemoryLimits(costBytes: 100, count: 1_000))
         for place in 0..<110 { _ = books.store(place, cost: 1) }
         #expect(!books.queue.has(0, at: .zero))
@@ -141,14 +141,14 @@ struct MemoryQueueTests {
         #expect(books.queue.has(0, at: .zero))
     }
 
-    @Test func `what was prefetched and never seen is counted when it goes`() {
+    @Test func `prefetched bytes that were never shown are counted when they are evicted`() {
         var books = Books(MemoryLimits(costBytes: 10, count: 10))
         for place in 0..<10 { _ = books.store(place, cost: 1, isUnseen: true) }
         for place in 0..<5 { books.queue.use(place) }
         #expect(books.queue.trim(to: 0).unseenBytes == 5)
     }
 
-    @Test func `what was never seen goes when another takes its place, which is seen or not by itself`() {
+    @Test func `a value replaced before it was shown counts as unseen, and its replacement counts separately`() {
         var books = Books(MemoryLimits(costBytes: 10, count: 10))
         _ = books.store(1, cost: 4, isUnseen: true)
         #expect(books.store(1, cost: 3).unseenBytes == 4)
@@ -156,7 +156,7 @@ struct MemoryQueueTests {
         #expect(books.queue.remove(1).unseenBytes == 2)
     }
 
-    @Test func `C5 a key that came back and went again is remembered for as long as any`() {
+    @Test func `C5 a key evicted again is remembered as long as any other`() {
         var ghosts = GhostList(costLimit: 100, countLimit: 3)
         ghosts.add(1, cost: 1)
         let wasTaken = ghosts.take(1)
@@ -169,14 +169,14 @@ struct MemoryQueueTests {
         #expect(left == [4, 5, 6])
     }
 
-    @Test func `what costs more than all may is not kept, nor what it was to replace`() {
+    @Test func `a value over the total cost is not kept, nor is the value it would replace`() {
         var books = Books(MemoryLimits(costBytes: 10, count: 10))
         _ = books.store(1, cost: 5)
         #expect(books.store(1, cost: 11).places == [1])
         #expect(books.queue.count == 0)
     }
 
-    @Test func `a pin of a value that has gone holds nothing that took its place`() throws {
+    @Test func `a pin of a removed value does not hold its successor`() throws {
         var books = Books(MemoryLimits(costBytes: 4, count: 10))
         _ = books.store(1, cost: 1)
         let first = books.queue.pin(1)

@@ -6,7 +6,6 @@ import OptimistTesting
 @testable import OptimistCore
 @testable import OptimistLoading
 
-/// The home screen of a campus.
 struct Home: Equatable, Sendable {
     struct Chapel: Equatable, Sendable {
         var preacher: String
@@ -20,14 +19,14 @@ struct Home: Equatable, Sendable {
 
 enum Part: Hashable, Sendable { case notices, weather, chapel }
 
-/// What the server says of all of them but the weather.
+/// The server's answer for all sections but the weather.
 struct Answer: Sendable {
     var notices: [String] = []
     var preacher: String?
     var hours: OpeningHours?
 }
 
-/// Answers when the test says so, in the order of the questions.
+/// Answers that the test gives, in the order of the requests.
 final class Answers<Answer: Sendable>: Sendable {
     private let state = Mutex<[CheckedContinuation<Answer, any Error>]>([])
     private let questions: AsyncStream<Void>
@@ -42,14 +41,14 @@ final class Answers<Answer: Sendable>: Sendable {
         }
     }
 
-    /// Waits until one more is asked for.
+    /// Waits for the next request.
     func question() async { _ = await questions.first { _ in true } }
 
     func answer(_ answer: Result<Answer, any Error>) { state.withLock { $0.removeFirst() }.resume(with: answer) }
     func answer(_ answer: Answer) { self.answer(.success(answer)) }
 }
 
-/// The screen with its sources, by a clock that the test sets.
+/// The screen with its sources and a manual clock.
 struct Campus {
     let clock = ManualClock()
     let home = Answers<Answer>()
@@ -58,7 +57,7 @@ struct Campus {
     let snapshots: AsyncStream<ScreenSnapshot<Part, Home>>
     let now: @Sendable () -> Date
 
-    /// - Parameter hours: The chapel's. Nil: as the answer says.
+    /// - Parameter hours: The chapel's hours, or nil to use the answer's.
     init(
         hasWeather: Bool = true, hours: OpeningHours? = nil, patience: Duration? = nil,
         from start: Date = Date(timeIntervalSince1970: 1_800_000_000)

@@ -22,7 +22,7 @@ struct OpeningHoursTests {
 
     @Test(arguments: ["2027-03-27 09:00", "2027-10-30 09:00"])
     func
-        `H3 the chapel appears and disappears on the minute, on days when the clocks are set too, and touches nothing else`(
+        `H3 the chapel appears and disappears on the minute, even on clock-change days, and touches no other section`(
             start: String
         ) async throws
     {
@@ -50,7 +50,9 @@ struct OpeningHoursTests {
         #expect(changes.map { $0.ids.contains(.chapel) } == [true, false, true, false])
     }
 
-    @Test func `H3 hours may come with the section, and a clock that is set is noticed within a minute`() async throws {
+    @Test func `H3 hours may come with the section, and a clock change on the device is noticed within a minute`()
+        async throws
+    {
         let tokyo = try Self.zone("Asia/Tokyo")
         let hours = OpeningHours(from: TimeOfDay(10), to: TimeOfDay(13), in: tokyo)
         let campus = Campus(hasWeather: false, from: try Self.date("2027-01-01 12:30", tokyo))
@@ -67,7 +69,7 @@ struct OpeningHoursTests {
     }
 
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func `H3 it is open when the clock on the wall says so, and the next change is when that changes`(seed: UInt64)
+    func `H3 hours follow the local wall clock, and the next change is when the state changes`(seed: UInt64)
         throws
     {
         var random = SplitMix64(seed: seed)
@@ -98,7 +100,7 @@ struct OpeningHoursTests {
         #expect(change == minutes.first { $0 > start && opening($0) != opening(start) })
     }
 
-    @Test func `H3 times that do not exist, and that exist twice`() throws {
+    @Test func `H3 local times that are skipped or repeated are handled`() throws {
         let berlin = try Self.zone("Europe/Berlin")
         let spring = try Self.date("2027-03-28 01:00", berlin)
         let gap = OpeningHours(from: TimeOfDay(2, 30), to: TimeOfDay(4), in: berlin)
@@ -116,7 +118,7 @@ struct OpeningHoursTests {
         #expect(minutes == [60, 90, 120, 150])
     }
 
-    @Test func `a whole day, midnight, and hours that never are`() throws {
+    @Test func `hours may cover a full day, cross midnight, or be empty`() throws {
         let tokyo = try Self.zone("Asia/Tokyo")
         let noon = try Self.date("2027-01-04 12:00", tokyo)  // A Monday.
         let always = OpeningHours(from: TimeOfDay(0), to: TimeOfDay(0), in: tokyo)
@@ -134,7 +136,7 @@ struct OpeningHoursTests {
 }
 
 extension TimeZone {
-    /// The first after 2027 begins.
+    /// The first transition after the start of 2027.
     fileprivate var nextDaylightSavingTimeTransition: Date? {
         nextDaylightSavingTimeTransition(after: Date(timeIntervalSince1970: 1_800_000_000))
     }

@@ -11,7 +11,6 @@ import Testing
 struct SectionsMachineTests {
     private typealias Machine = SectionsMachine<Part, Home>
 
-    /// Noon in Greenwich.
     private static let noon = Date(timeIntervalSince1970: 1_800_014_400)
     private static let hours = OpeningHours(from: TimeOfDay(9), to: TimeOfDay(17), in: .gmt)
     /// The notices and the chapel come from one source, the weather from another.
@@ -30,7 +29,7 @@ struct SectionsMachineTests {
         return machine
     }
 
-    /// One that has shown an answer of each source.
+    /// A machine that has shown an answer of each source.
     private static func filled(_ screen: Home = Home(notices: ["a"], weather: "sun")) -> Machine {
         var machine = machine()
         machine.answered(screen, [nil, screen.chapel?.hours], home, run: 1, at: noon)
@@ -141,7 +140,7 @@ struct SectionsMachineTests {
         #expect(machine.shown.chapel == chapel)
     }
 
-    @Test func `H3 a section whose answer drops the hours stays, and needs no timer`() {
+    @Test func `H3 a section whose answer drops the hours stays, without a timer`() {
         var machine = Self.filled(Home(chapel: Home.Chapel(preacher: "Kim", hours: Self.hours)))
         let evening = Self.noon + 5 * 3_600
         machine.look(at: evening)
@@ -181,7 +180,7 @@ struct SectionsMachineTests {
             let changes = Self.changes(from: before, to: machine)
             #expect(machine.takeChanged() == changes)
             #expect(!isLate || changes.isEmpty, "an earlier run says nothing")
-            // The screen shows the last answers, without the sections outside their hours.
+            // The screen shows the last answers, without sections outside their hours.
             let isOpen = said.chapel?.hours?.isOpen(at: now) ?? true
             #expect(machine.ids.contains(.chapel) == isOpen)
             var shown = said
@@ -198,7 +197,7 @@ struct SectionsMachineTests {
                 .randomElement(using: &random) ?? nil)
     }
 
-    /// The sections that are different, have come or gone, or stand otherwise with their source.
+    /// The sections whose content, presence or phase differs.
     private static func changes(from before: Machine, to after: Machine) -> Set<Part> {
         var changes = Set(before.ids).symmetricDifference(after.ids)
         if before.shown.notices != after.shown.notices { changes.insert(.notices) }

@@ -19,7 +19,7 @@ struct SectionsTests {
         #expect(first?.screen == Home(notices: ["a", "b"], chapel: Home.Chapel(preacher: "Kim")))
         #expect(first?.changed == [.notices, .chapel])
         #expect(first?.ids == [.notices, .chapel])
-        // An observer who is slower than the second answer would get that alone.
+        // An observer slower than the second answer would get only that.
         await told.count(1)
         await campus.ask()
         campus.home.answer(Answer(notices: ["c"], preacher: "Lee"))
@@ -28,7 +28,7 @@ struct SectionsTests {
         #expect(told.screens.map(\.notices) == [["a", "b"], ["c"]])
     }
 
-    @Test func `H1 several sources are combined without a snapshot that is half filled`() async throws {
+    @Test func `H1 several sources are combined without a half-filled snapshot`() async throws {
         let campus = Campus()
         let told = Told(campus.sections)
         await campus.ask()
@@ -44,7 +44,7 @@ struct SectionsTests {
         #expect(told.screens.count == 1)
     }
 
-    @Test func `H2 a source that changes alone reports its own section alone, and writes into no other`() async throws {
+    @Test func `H2 a source that changes alone reports only its own section, and writes into no other`() async throws {
         let campus = Campus()
         await fill(campus)
         campus.sections.refresh(.weather)
@@ -76,7 +76,7 @@ struct SectionsTests {
         #expect(told.screens.map(\.notices) == [["a"], ["b"]])
     }
 
-    @Test func `H4 a failure that follows a failure is silent, and sections that are not there are not reported`()
+    @Test func `H4 a repeated failure is silent, and hidden sections are not reported`()
         async throws
     {
         let closed = OpeningHours(from: TimeOfDay(9), to: TimeOfDay(10), on: [], in: .gmt)
@@ -98,7 +98,7 @@ struct SectionsTests {
         #expect(await campus.sections.snapshots().first { _ in true }?.changed == [.notices, .weather])
     }
 
-    @Test func `H1 of a source that fails the sections say so, and the others show`() async throws {
+    @Test func `H1 a failed source's sections report the failure, and the others appear`() async throws {
         let campus = Campus()
         await campus.ask()
         await campus.weather.question()
@@ -121,7 +121,7 @@ struct SectionsTests {
         #expect(third.map { "\($0.phase(of: .weather))" } == "stale(broken)")
     }
 
-    @Test func `H1 whoever is not patient is shown what there is, and the rest as waiting`() async throws {
+    @Test func `H1 after the app's patience, available sections appear and the others are waiting`() async throws {
         let campus = Campus(patience: .seconds(1))
         await campus.ask()
         await campus.weather.question()
@@ -134,7 +134,7 @@ struct SectionsTests {
         #expect(await campus.next()?.changed == [.weather])
     }
 
-    @Test func `a late answer to a question that was asked again is not shown`() async throws {
+    @Test func `a late answer to a repeated request is not shown`() async throws {
         let campus = Campus()
         await fill(campus)
         campus.sections.refresh(.weather)
@@ -146,7 +146,7 @@ struct SectionsTests {
         #expect(await campus.next()?.screen.weather == "right")
     }
 
-    @Test func `a source that goes on answering is followed, and its last answer stays`() async throws {
+    @Test func `a source that keeps answering is followed, and its last answer stays`() async throws {
         let (numbers, say) = AsyncStream<Int>.makeStream()
         let sections = Sections(
             Home(),
@@ -174,7 +174,7 @@ struct SectionsTests {
     }
 }
 
-/// All screens that an observer is told of.
+/// All screens that an observer received.
 private final class Told: Sendable {
     private let list: Shared
     private let task: Task<Void, Never>
@@ -197,7 +197,7 @@ private final class Told: Sendable {
 
     var screens: [Home] { list.value.withLock { $0 } }
 
-    /// Waits for so many more.
+    /// Waits for `count` more.
     func count(_ count: Int) async { for await _ in told.prefix(count) {} }
 }
 
