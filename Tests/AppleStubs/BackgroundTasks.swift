@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// As much of Apple's BackgroundTasks as our adapter uses, to type-check it elsewhere.
+// The subset of Apple's BackgroundTasks that the adapters use, for type-checking on other systems.
 public import Dispatch
 public import Foundation
 

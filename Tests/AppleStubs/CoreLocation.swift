@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// As much of Apple's CoreLocation as our adapters use, to type-check them elsewhere.
+// The subset of Apple's CoreLocation that the adapters use, for type-checking on other systems.
 public import Foundation
 
 public final class CLLocation: Sendable {

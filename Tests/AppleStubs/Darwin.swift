@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// The names of Darwin, and what Dispatch has on Apple's systems only, that FileWatcher uses, so that it can be
-// type-checked on Linux. The rest comes from Glibc, which has the same names. Nothing here is ever run.
+// The names of Darwin and of Apple's Dispatch that FileWatcher uses, for type-checking on Linux. Glibc has the others.
+// Never run.
 public import Dispatch
 
 public let O_EVTONLY: Int32 = 0

@@ -8,7 +8,7 @@ public protocol MXMetricManagerSubscriber: NSObjectProtocol {
     func didReceive(_ payloads: [MXDiagnosticPayload])
 }
 
-open class MXMetricManager: NSObject, @unchecked Sendable {  // Apple's header says so: NS_SWIFT_SENDABLE.
+open class MXMetricManager: NSObject, @unchecked Sendable {  // Apple's header marks it NS_SWIFT_SENDABLE.
     public static let shared = MXMetricManager()
     public func add(_ subscriber: any MXMetricManagerSubscriber) { fatalError() }
     public func remove(_ subscriber: any MXMetricManagerSubscriber) { fatalError() }

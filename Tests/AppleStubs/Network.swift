@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// The names of Apple's Network framework that our adapters use, so that they can be type-checked on Linux.
-// Nothing here is ever run.
+// The subset of Apple's Network framework that the adapters use, for type-checking on Linux. Never run.
 public import Dispatch
 
 public struct NWInterface: Sendable, Hashable {

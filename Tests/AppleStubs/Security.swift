@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// The names of Apple's Security framework that our adapters use, so that they can be type-checked on Linux.
-// Nothing here is ever run. The types of Core Foundation stand for what Swift bridges them to.
+// The subset of Apple's Security framework that the adapters use, for type-checking on Linux. Never run. Core
+// Foundation types are replaced by the types Swift bridges them to.
 
 public typealias OSStatus = Int32
 public typealias CFString = String

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// What apps use of SwiftUI beside our adapters: `Scripts/typecheck-apple FOLDER` type-checks an app's files against it.
+// The SwiftUI that apps use in addition to the adapters. `Scripts/typecheck-apple FOLDER` type-checks an app's files
+// against it.
 public import Foundation
 
 // MARK: - Containers

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// The values, modifiers and property wrappers that apps use of SwiftUI: see SwiftUI+Controls.swift.
+// The values, modifiers and property wrappers of SwiftUI that apps use: see SwiftUI+Controls.swift.
 public import Foundation
 public import Observation
 

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// As much of Apple's SwiftUI as our adapters and the example use, to type-check them elsewhere. Where Apple's function
-// returns a type of its own, this one returns `some View` or `some Scene`.
+// The subset of Apple's SwiftUI that the adapters and the example use, for type-checking on other systems. Where
+// Apple's function returns a type of its framework, this one returns `some View` or `some Scene`.
 public import Foundation
 
 // MARK: - Views

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// As much of Apple's UIKit as our adapters use, to type-check them elsewhere.
+// The subset of Apple's UIKit that the adapters use, for type-checking on other systems.
 public import Foundation
 
 @MainActor open class UICollectionView {

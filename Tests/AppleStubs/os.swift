@@ -1,7 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// What Optimist uses of Apple's os framework, with its signatures, so that it can be type-checked on Linux.
-// Nothing here is ever run.
+// The subset of Apple's os framework that Optimist uses, with its signatures, for type-checking on Linux. Never run.
 @frozen public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {}
 
 extension OSAllocatedUnfairLock where State == () {

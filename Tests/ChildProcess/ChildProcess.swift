@@ -10,15 +10,15 @@ public import Foundation
     import Darwin
 #endif
 
-/// A program that a test starts. Its input ends when the tests do, however they end.
+/// A program started by a test. Its input ends when the tests do, however they end.
 ///
-/// Not Foundation's `Process`: on Linux that crashes now and then in a process that has about 1,360 files open, as tests have
-/// that run side by side. To find the highest of them it copies 256 bytes of each directory entry, also of the last ones, which
-/// are shorter and lie at the end of a buffer.
+/// Foundation's `Process` is not used because on Linux it sometimes crashes in a process with about 1,360 open files,
+/// as tests that run in parallel have. To find the highest file it copies 256 bytes of each directory entry, even of
+/// the shorter last ones at the end of a buffer.
 public final class ChildProcess: Sendable {
     private let id: pid_t
     private let input: CInt
-    /// As `waitpid` tells it, once it has.
+    /// The result of `waitpid`, once it returned.
     private let status = Mutex<CInt?>(nil)
 
     /// - Throws: `POSIXError` if the program cannot be started.
@@ -45,13 +45,12 @@ public final class ChildProcess: Sendable {
         (self.id, input) = (id, writing)
     }
 
-    /// Ends a program that still runs.
     deinit {
         kill()
         close(input)
     }
 
-    /// Ends it as a crash does. It is gone when this returns.
+    /// Kills the program with SIGKILL. Returns when it has ended.
     public func kill() {
         status.withLock { status in
             if status != nil { return }
@@ -60,7 +59,7 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until it ends, and returns its exit status. Nil: a signal has ended it.
+    /// Waits until the program ends. Returns its exit status, or nil if a signal ended it.
     public func exitStatus() -> CInt? {
         let status = status.withLock { status in
             let known = status ?? Self.await(id)
@@ -76,7 +75,7 @@ public final class ChildProcess: Sendable {
         return status
     }
 
-    /// A pipe that programs which are started meanwhile do not have open.
+    /// A pipe that concurrently started programs do not inherit.
     private static func pipe() throws -> (reading: CInt, writing: CInt) {
         var ends: [CInt] = [-1, -1]
         guard systemPipe(&ends) == 0 else { throw POSIXError(.EMFILE) }

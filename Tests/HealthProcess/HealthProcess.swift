@@ -6,7 +6,7 @@ import OptimistWire
 
 /// An app on Linux, which tests start with `HealthProcess ROLE FOLDER` and let crash.
 ///
-/// Each launch says on standard output how the one before it ended, and then ends as its role says.
+/// Each launch prints how the previous one ended, and then ends as its role demands.
 @main
 struct HealthProcess {
     static func main() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistHealth
 
-/// Crash logs that Swift's runtime and MetricKit write.
+/// Crash logs of Swift's runtime and of MetricKit.
 struct CrashLogTests {
     private static let log = """
         { "timestamp": "2026-11-26T09:03:10.586853Z", "kind": "crashReport", "description": "DESCRIPTION",
@@ -61,7 +61,7 @@ struct CrashLogTests {
         #expect(left == ["c-13-0.0.json", "c.json", "notes.txt"])
     }
 
-    @Test func `A5 a stack of MetricKit's gives the app's own frames, the innermost first`() throws {
+    @Test func `A5 a MetricKit stack gives the app's own frames, innermost first`() throws {
         let json = """
             {"callStackTree": {"callStackPerThread": true, "callStacks": [
               {"threadAttributed": false, "callStackRootFrames": [{"binaryName": "x"}]},

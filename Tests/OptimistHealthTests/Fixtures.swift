@@ -9,7 +9,7 @@ import OptimistTesting
 @testable import OptimistCore
 @testable import OptimistHealth
 
-/// One installation of an app, which a test launches again and again.
+/// An installation of an app, which a test launches repeatedly.
 final class Installation: Sendable {
     let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-health-\(UUID().uuidString)")
     let clock = ManualClock()
@@ -22,7 +22,7 @@ final class Installation: Sendable {
 
     var now: Date { time.withLock(\.self) }
 
-    /// Launches the app. The launch before must have been let go of.
+    /// Launches the app. The previous launch must have been released.
     func launch(
         _ version: String = "1.0.1", process: Int32 = 1, boot: String = "a", isOn: Bool = true,
         sendsOnExpensiveNetworks: Bool = false, transport: (any Transport)? = nil,
@@ -38,13 +38,13 @@ final class Installation: Sendable {
             dependencies: Dependencies(clock: clock, now: { [self] in now }, seed: 1), process: process, boot: boot)
     }
 
-    /// The totals on the disk.
+    /// The stored totals.
     var totals: [HealthTotals] {
         (try? LedgerFile(path: directory.appending(path: "totals.json").path).read())?.totals.map(\.totals) ?? []
     }
 }
 
-/// Reports that a test writes by hand.
+/// Crash reports that a test adds.
 final class Shelf: CrashSource {
     private let kept = Mutex<[CrashReport]>([])
 

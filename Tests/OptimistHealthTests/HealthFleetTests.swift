@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct HealthFleetTests {
-    @Test func `people whose server is gone go when they are cancelled`() async throws {
+    @Test func `simulated users whose server is down stop when they are cancelled`() async throws {
         let phone = Installation()
         defer { withExtendedLifetime(phone) {} }
         let nobody = InMemoryTransport { _ in throw TransportError(.refused, .notSent) }

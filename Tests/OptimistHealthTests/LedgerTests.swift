@@ -24,7 +24,7 @@ struct LedgerTests {
             id: id, kind: kind, process: process, date: nil, signature: CrashSignature(kind: kindText))
     }
 
-    @Test func `A2 the same launch, end and report told many times are counted once`() {
+    @Test func `A2 repeated launches, ends and reports are counted once`() {
         var ledger = HealthLedger(installation: UUID())
         let (first, second) = (record(1, unsent: 2), record(2))
         for _ in 0..<3 {
@@ -41,7 +41,7 @@ struct LedgerTests {
         #expect(totals[0].signatures.map(\.unsent) == [1])
     }
 
-    @Test func `A2 a report that comes after the kill was counted explains that kill`() {
+    @Test func `A2 a report that arrives after its kill was counted turns the kill into a crash`() {
         var ledger = HealthLedger(installation: UUID())
         let (first, second) = (record(1), record(2))
         ledger.ended(first, before: second)
@@ -63,17 +63,17 @@ struct LedgerTests {
         #expect(ledger.totals.map(\.totals.day) == [20_000, 20_001])
     }
 
-    @Test func `A2 a hang is no end, and a report of no known launch is not counted`() {
+    @Test func `A2 a hang is not an end, and a report of an unknown launch is not counted`() {
         var ledger = HealthLedger(installation: UUID())
         ledger.began(record(1))
-        // A source may tell the same again.
+        // A source may repeat a report.
         for _ in 0..<3 { #expect(ledger.take(report(1, "h", .hang), from: "0") == nil) }
         #expect(ledger.take(report(77), from: "0") == nil)
         #expect(ledger.totals.map(\.totals.hangs) == [1])
         #expect(ledger.totals.map(\.totals.abruptEnds) == [0])
     }
 
-    @Test func `A3 a long time offline keeps a bounded ledger, and further signatures count as other`() {
+    @Test func `A3 the ledger stays bounded through a long time offline, and further signatures count as other`() {
         var ledger = HealthLedger(installation: UUID())
         for day in 0..<400 {
             let launch = record(1, day: Double(20_000 + day))
@@ -93,7 +93,7 @@ struct LedgerTests {
         #expect(ledger.totals.last?.totals.crashes == 401)
     }
 
-    @Test func `A3 totals with many signatures go in parts that a server takes`() throws {
+    @Test func `A3 totals with many signatures are split into parts that the server accepts`() throws {
         var totals = HealthTotals(version: "1", build: "1", day: 1, launches: 500, abruptEnds: 500, crashes: 500)
         let long = String(repeating: "x", count: 200)
         totals.signatures = (0..<500).map { number in
@@ -110,7 +110,7 @@ struct LedgerTests {
         #expect(Set(parcels.joined().flatMap(\.signatures)) == Set(totals.signatures))
     }
 
-    @Test func `A4 the installation's name is a hash, which needs the salt`() {
+    @Test func `A4 the installation's name is a salted hash`() {
         let id = UUID()
         let name = InstallationName.of(id, salt: "a")
         #expect(name.count == 22 && !name.contains(id.uuidString))

@@ -4,13 +4,13 @@ import ChildProcess
 import Foundation
 import Testing
 
-/// A real process that crashes, and the next one, which tells how.
+/// A real process that crashes, and the next one, which reports how.
 @Suite(
     .timeLimit(.minutes(20)), .enabled(if: Backtracer.isThere, "There is no swift-backtrace beside Swift's runtime."))
 struct RealCrashTests {
     let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-crash-\(UUID().uuidString)")
 
-    /// Launches the process as an app in a role, and returns what it says of the launch before.
+    /// Launches the process as an app in a role, and returns its report of the previous launch.
     private func launch(_ role: String) throws -> String {
         let logs = folder.appending(path: "logs")
         try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
@@ -21,9 +21,9 @@ struct RealCrashTests {
         return try String(contentsOf: folder.appending(path: "end"), encoding: .utf8)
     }
 
-    @Test func `A1 A5 crashes of a real process are told apart from kills, and grouped by cause and function`() throws {
+    @Test func `A1 A5 real crashes are distinguished from kills and grouped by cause and function`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Without optimization, a forced unwrap is a call like that of fatalError, and the log does not say more.
+        // Without optimization a forced unwrap is a call like fatalError, and the log does not distinguish them.
         #expect(try launch("unwrap") == "first")
         #expect(try launch("index") == "Fatal error||LoginViewModel.loginMember()")
         #expect(try launch("fatal") == "Fatal error|Index out of range|UserManager.reissuanceAccessToken(_:)")
@@ -43,7 +43,7 @@ struct RealCrashTests {
     }
 }
 
-/// The program that crashes, beside the tests.
+/// The program that crashes, which is built next to the tests.
 enum HealthProgram {
     static var url: URL {
         let name = "HealthProcess"
@@ -54,7 +54,7 @@ enum HealthProgram {
     }
 }
 
-/// The program that Swift's runtime calls when a process crashes.
+/// The program that Swift's runtime runs when a process crashes.
 enum Backtracer {
     static var isThere: Bool {
         guard let maps = try? FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd() else {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistHealth
 
-/// What of a message is sent.
+/// Which part of a message is sent.
 struct SafeMessageTests {
     @Test(arguments: [
         ("no row for kim@example.org", "no row for …"),
@@ -19,11 +19,11 @@ struct SafeMessageTests {
         ("unclosed \"kim lee", "unclosed …"), ("token eyJhbGciOi.abc.def", "token …"), ("", ""),
         (RuntimeFailure.foundNil, RuntimeFailure.foundNil),
     ])
-    func `A4 a message loses its values`(text: String, sent: String) {
+    func `A4 the values in a message are removed`(text: String, sent: String) {
         #expect(SafeMessage.message(text) == sent)
     }
 
-    @Test func `A4 a signature keeps five frames, names of files without folders, and bounded texts`() throws {
+    @Test func `A4 a signature keeps five frames, file names without folders, and bounded texts`() throws {
         let frame = CrashSignature.Frame(
             image: "5A4A-2C", offset: 3, function: String(repeating: "é", count: 300), file: "/home/kim/Login.swift",
             line: 3)

@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistCore
 @testable import OptimistHealth
 
-/// When totals are sent, and what a lost answer changes.
+/// When totals are sent, and the effect of a lost answer.
 @Suite(.timeLimit(.minutes(20)))
 struct SendingTests {
     private func schedule(_ path: NetworkPath? = NetworkPath(isOnline: true), expensive: Bool = false) -> SendSchedule {
@@ -20,7 +20,7 @@ struct SendingTests {
         return schedule
     }
 
-    @Test func `A3 nothing is sent on an expensive network, or before the network is known`() {
+    @Test func `A3 nothing is sent on an expensive network or before the network is known`() {
         var unknown = schedule(nil)
         #expect(unknown.next == .wait(nil))
         unknown.moved(to: NetworkPath(isOnline: true, isExpensive: true))
@@ -32,7 +32,7 @@ struct SendingTests {
         #expect(schedule(NetworkPath(isOnline: true, isExpensive: true), expensive: true).next == .send)
     }
 
-    @Test func `A3 a failure waits with the backoff, and as long as the server asks`() {
+    @Test func `A3 after a failure the next attempt waits for the backoff and the server's Retry-After`() {
         var failed = schedule()
         failed.answered(.failed(retryAfter: .seconds(90)))
         #expect(failed.next == .wait(.seconds(90)))
@@ -58,7 +58,7 @@ struct SendingTests {
         #expect(failed.next == .wait(.seconds(86_400)))
     }
 
-    @Test func `A2 an answer that is lost is sent again with the same totals, and then no more`() async throws {
+    @Test func `A2 after a lost answer the same totals are sent once more`() async throws {
         let app = Installation()
         let answers = Mutex(0)
         let transport = InMemoryTransport(dependencies: Dependencies(clock: app.clock)) { _ in
@@ -83,7 +83,7 @@ struct SendingTests {
         #expect(transport.requests[0].head.headerFields[.authorization] == nil)
     }
 
-    @Test func `A3 it runs in the background: a failure is followed by another attempt, by its clock`() async throws {
+    @Test func `A3 in the background, a failed attempt is repeated by the clock`() async throws {
         let app = Installation()
         let count = Mutex(0)
         let (sent, continuation) = AsyncStream<Int>.makeStream()
@@ -107,7 +107,7 @@ struct SendingTests {
         #expect(count.withLock(\.self) == 3)
     }
 
-    @Test func `A3 a server without TLS is sent nothing`() async throws {
+    @Test func `A3 a server without TLS receives nothing`() async throws {
         let app = Installation()
         let transport = InMemoryTransport { _ in TransportResponse(.ok, "{}") }
         let health = try AppHealth(

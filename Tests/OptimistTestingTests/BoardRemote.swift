@@ -3,7 +3,7 @@
 import Optimist
 import OptimistWire
 
-/// The backend: the notes of one account. A team with a database keeps the same in its tables.
+/// The backend: the notes of one account. With a database, these would be tables.
 actor Board {
     struct Stored {
         var row = MergeRow()
@@ -15,7 +15,7 @@ actor Board {
     private var seq: Int64 = 0
     private var pushes: [String: Int64] = [:]
 
-    // A push is one transaction. It is a merge, so a push that comes twice changes nothing the second time.
+    // A push is one transaction. It is a merge, so applying it twice changes nothing.
     func apply(_ push: RemotePush) throws -> [RemotePush.Verdict] {
         guard push.number >= pushes[push.device] ?? 0 else { throw RemoteFailure.pushRewound }
         if push.rows.isEmpty { return [] }
@@ -32,7 +32,7 @@ actor Board {
         }
     }
 
-    // The backend's own rules stand here. A refusal carries the row that the backend has.
+    // The backend's own rules. A refusal carries the backend's row.
     private func refusal(of pushed: RemotePush.Row, _ origins: [String]) -> RemotePush.Refusal? {
         guard tables[pushed.table] != nil else {
             return RemotePush.Refusal(code: "forbidden", message: "There is no such table.")
@@ -52,14 +52,14 @@ actor Board {
         tables[pushed.table]?[pushed.id] = stored
         if case .delete = pushed.change { return .accepted(seq: stored.seq) }
         if !stored.row.isAlive { return .gone(seq: stored.seq, tombstone(stored)) }
-        // A later life of the row is told whole, and otherwise the columns in which the backend's value won.
+        // If the backend has a later life of the row, send all of it; otherwise the columns that won here.
         let isLater = stored.row.generation > incoming.generation
         let won = isLater ? Set(stored.row.cells.keys).union(counters) : outcome.refused.subtracting(counters)
         return won.isEmpty
             ? .accepted(seq: stored.seq) : .merged(seq: stored.seq, patch(stored, origins) { won.contains($0) })
     }
 
-    // Whole transactions, in their order. The cursor is the number of the last one.
+    // Complete transactions, in order. The cursor is the number of the last one.
     func page(_ request: RemotePage.Request) throws -> RemotePage {
         guard let since = Int64(request.cursor), since <= seq else { throw RemoteFailure.cursorLost }
         let changed = request.tables.flatMap { table in
@@ -75,7 +75,7 @@ actor Board {
         return RemotePage(from: request.cursor, cursor: String(end), hasMore: rows.count < changed.count, rows: rows)
     }
 
-    // MARK: - Rows as they are stored, and as they are sent
+    // MARK: - Rows as stored and as sent
 
     private func row(_ pushed: RemotePush.Row) -> MergeRow {
         if case .delete(let deletion) = pushed.change {
@@ -130,7 +130,7 @@ extension RemotePush.Row {
     }
 }
 
-/// The remote: one device's way to the backend. Over a network, each function is a request.
+/// One device's access to the backend. Over a network, each function is a request.
 struct BoardRemote: Remote {
     let board: Board
 

@@ -7,7 +7,7 @@ import OptimistTesting
 import TestForm
 import Testing
 
-@Suite("A backend of one's own", .timeLimit(.minutes(20)))
+@Suite("A backend of your own", .timeLimit(.minutes(20)))
 struct BoardTests {
     struct Note: Codable, Identifiable, SyncedRecord {
         static let syncRules = SyncRules(counters: ["likes"])
@@ -27,7 +27,7 @@ struct BoardTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 3, full: 20) as ClosedRange<UInt64>)
-    func `B4 whole devices sync over the remote of the article, though messages are lost and a device is killed`(
+    func `B4 devices sync over the article's remote, although messages are lost and a device is killed`(
         seed: UInt64
     ) throws {
         let board = Board()
@@ -57,7 +57,7 @@ struct BoardTests {
         }
     }
 
-    @Test func `B5 a remote may judge some rows of a push only, and the others are sent again`() throws {
+    @Test func `B5 a remote may judge only some rows of a push, and the others are sent again`() throws {
         let board = Board()
         let simulation = Simulation(seed: 1, app: Self.app) { _ in OneByOne(base: BoardRemote(board: board)) }
         defer { simulation.end() }
@@ -67,7 +67,7 @@ struct BoardTests {
         #expect(try tablet.read { try Note.fetchCount($0) } == 5)
     }
 
-    @Test func `B6 a table that the remote does not keep for this user leaves the others alone`() throws {
+    @Test func `B6 a table that the remote does not keep for this user does not affect the others`() throws {
         let app = SimulatedApp(synced: [Note.self, Diary.self]) { migrator in
             Self.app.migrate(&migrator)
             migrator.registerMigration("2") { db in
@@ -89,13 +89,13 @@ struct BoardTests {
     }
 }
 
-/// A table that the board does not keep.
+/// A table that the board does not have.
 private struct Diary: Codable, Identifiable, SyncedRecord {
     var id = UUID()
     var text: String
 }
 
-/// Sends rows to the backend one by one, and comes no further than the first.
+/// Sends only the first row of a push.
 private struct OneByOne: Remote {
     let base: BoardRemote
 

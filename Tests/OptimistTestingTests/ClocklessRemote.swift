@@ -3,7 +3,7 @@
 import Optimist
 import OptimistWire
 
-/// A backend that keeps no clocks: the value that it stored later stands.
+/// A backend without clocks: the last value stored wins.
 actor ClocklessBoard {
     enum Fault { case appliesRepetitions, sendsClocks }
 
@@ -17,7 +17,7 @@ actor ClocklessBoard {
 
     private var notes: [String: Stored] = [:]
     private var seq: Int64 = 0
-    /// The last push of each device, with its answer.
+    /// Each device's last push and its answer.
     private var pushes: [String: (number: Int64, verdicts: [RemotePush.Verdict])] = [:]
     private let fault: Fault?
 

@@ -39,15 +39,15 @@ struct ConformanceTests {
         }.run()
     }
 
-    /// Expects that nearly every world finds the fault, and that nine in ten name its promise. In the others a consequence
-    /// shows first: a page that lacks a row looks like a transaction that was cut.
+    /// Expects that nearly every run finds the fault, and that nine in ten name its promise. In the others a
+    /// consequence shows first: a page without a row looks like a partial transaction.
     private static func expect(_ fault: FaultyRemote.Fault, breaks promise: RemotePromise) async throws {
         let report = try await report(of: fault)
         let named = report.broken.count { $0.promise == promise }
         #expect(report.broken.count * 10 >= seeds.count * 8 && named * 10 >= report.broken.count * 9, "\(report)")
     }
 
-    @Test func `B1 a sound remote passes, and everything was tried`() async throws {
+    @Test func `B1 a correct remote passes, and every check was exercised`() async throws {
         let report = try await Self.report(of: nil)
         #expect(report.isSound, "\(report)")
         #expect(report.counts.worlds == Self.seeds.count)
@@ -55,15 +55,15 @@ struct ConformanceTests {
         #expect(report.counts.snapshotPages > 0)
     }
 
-    @Test func `B1 a row that is lost is found`() async throws {
+    @Test func `B1 a lost row is found`() async throws {
         try await Self.expect(.lostRow, breaks: .keepsRows)
     }
 
-    @Test func `B1 a counter that counts a repeated push twice is found`() async throws {
+    @Test func `B1 counting a repeated push twice is found`() async throws {
         try await Self.expect(.doubledCounter, breaks: .countsOnce)
     }
 
-    @Test func `B1 a page in another order is found`() async throws {
+    @Test func `B1 a page in the wrong order is found`() async throws {
         try await Self.expect(.reorderedPage, breaks: .ordersRows)
     }
 
@@ -79,15 +79,15 @@ struct ConformanceTests {
         try await Self.expect(.ownChangesLeftOut, breaks: .bringsOwnChanges)
     }
 
-    @Test func `B1 a refusal without the row is found`() async throws {
+    @Test func `B1 a refusal without the server's row is found`() async throws {
         try await Self.expect(.refusalWithoutRow, breaks: .refusalsHaveTheRow)
     }
 
-    @Test func `B1 a stale page after an answer is found`() async throws {
+    @Test func `B1 a page older than an earlier answer is found`() async throws {
         try await Self.expect(.stalePage, breaks: .pullsSeeAnswers)
     }
 
-    @Test func `B3 the remote of the article passes`() async throws {
+    @Test func `B3 the article's remote passes`() async throws {
         let notes = RemoteConformance.Table(
             "note", counters: ["likes"], refusedRow: { _ in ["text": .null] }
         ) { random in ["text": .string("note \(random.next() % 5)"), "done": .bool(random.next() % 2 == 0)] }
@@ -111,7 +111,7 @@ struct ConformanceTests {
         }.run()
     }
 
-    @Test func `B1 a remote without clocks passes by the order of its transactions, and not by clocks`() async throws {
+    @Test func `B1 a remote without clocks passes if transactions decide, and fails if clocks should`() async throws {
         let report = try await Self.clockless()
         #expect(report.isSound, "\(report)")
         #expect(report.counts.worlds == Self.seeds.count && report.counts.repeats > 0)
@@ -120,14 +120,14 @@ struct ConformanceTests {
     }
 
     @Test(arguments: [ClocklessBoard.Fault.appliesRepetitions, .sendsClocks])
-    func `B1 a remote without clocks that stores a repeated push again, or sends clocks, is found`(
+    func `B1 a remote without clocks that applies a repeated push or sends clocks is found`(
         fault: ClocklessBoard.Fault
     ) async throws {
         let report = try await Self.clockless(fault)
         #expect(report.broken.count { $0.promise == .mergesByTransaction } * 10 >= Self.seeds.count * 3, "\(report)")
     }
 
-    @Test func `B2 the same seeds give the same report, in words with the seed`() async throws {
+    @Test func `B2 the same seeds give the same report, whose text names the seed`() async throws {
         let reports = [try await Self.report(of: .doubledCounter), try await Self.report(of: .doubledCounter)]
         #expect(reports[0] == reports[1])
         let first = try #require(reports[0].broken.first)

@@ -12,12 +12,12 @@ import Testing
 
 @Suite("Simulated devices", .timeLimit(.minutes(20)))
 struct DeviceTests {
-    /// The app of the article's example.
+    /// The app from the article's example.
     typealias Note = NoteTests.Note
     static let (app, schema) = (NoteTests.app, NoteTests.schema)
 
     @Test(arguments: 1...TestForm.of(short: 2, full: 5) as ClosedRange<UInt64>)
-    func `notes of both devices reach the other one, whatever is lost and whoever is killed`(seed: UInt64) throws {
+    func `each device's notes reach the other, whatever is lost or killed`(seed: UInt64) throws {
         let simulation = try Simulation(seed: seed, app: Self.app, schema: Self.schema)
         defer { simulation.end() }
         let devices = [simulation.device("phone"), simulation.device("tablet")]
@@ -52,7 +52,7 @@ struct DeviceTests {
         #expect(try tablet.perform { try await $0.store.rejections().map(\.code) } == ["empty"])
     }
 
-    @Test func `W1 a write that returned survives a power loss, and one at a dead process throws`() throws {
+    @Test func `W1 a completed write survives a power loss, and a write on a dead process throws`() throws {
         let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
         defer { simulation.end() }
         let phone = simulation.device("phone")
@@ -64,8 +64,8 @@ struct DeviceTests {
         #expect(try phone.read { try String.fetchAll($0, sql: "SELECT text FROM note") } == ["kept"])
     }
 
-    @Test func `W1 wherever its process dies after a write, a device loses nothing`() throws {
-        /// - Returns: How many jobs the process that wrote did after that, within two seconds.
+    @Test func `W1 killing the process at any point after a write loses nothing`() throws {
+        /// - Returns: How many jobs the writing process ran in the two seconds after the write.
         func run(killedAfter jobs: Int?) throws -> Int {
             let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
             defer { simulation.end() }
@@ -89,7 +89,7 @@ struct DeviceTests {
         for job in stride(from: 0, to: jobs, by: step) { _ = try run(killedAfter: job) }
     }
 
-    @Test func `Q3 the status is told as soon as the disk can be read again, though nothing changes`() throws {
+    @Test func `Q3 the status is updated once the disk is readable again, although no data changes`() throws {
         let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
         defer { simulation.end() }
         let phone = simulation.device("phone")
@@ -109,7 +109,7 @@ struct DeviceTests {
         #expect(pending == [1])
     }
 
-    @Test func `what cannot settle is named`() throws {
+    @Test func `settling fails with an error while a row stays pending`() throws {
         let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema) { _ in
             SetError("serverFail", "Not today.")
         }
@@ -119,14 +119,14 @@ struct DeviceTests {
         #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(120)) }
     }
 
-    /// The words on each device of a simulation that does not settle.
+    /// Each device's state in the error of a simulation that does not settle.
     private func standings(_ simulation: Simulation) -> [String] {
         let error = #expect(throws: SimulationError.self) { try simulation.settle(within: .seconds(300)) }
         guard case .notSettled(let standings)? = error else { return [] }
         return standings
     }
 
-    @Test func `a device whose session was revoked is not settled before it has what the others wrote`() throws {
+    @Test func `a device with a revoked session does not count as settled while it lacks rows`() throws {
         let simulation = try Simulation(seed: 1, app: Self.app, schema: Self.schema)
         defer { simulation.end() }
         let (phone, tablet) = (simulation.device("phone"), simulation.device("tablet"))
@@ -142,7 +142,7 @@ struct DeviceTests {
         #expect(try tablet.read { try Note.fetchCount($0) } == 1)
     }
 
-    @Test func `a device whose app is too old for a table is not settled before it has what the others wrote`() throws {
+    @Test func `a device whose app is too old for a table does not count as settled while it lacks rows`() throws {
         var app = Self.app
         app.schemaVersion = 2
         let schema = Schema(id: "notes", version: 2, minClientVersion: 2, types: Self.schema.types)

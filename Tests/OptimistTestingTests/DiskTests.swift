@@ -9,10 +9,10 @@ import Testing
 
 @Suite("The simulated disk", .timeLimit(.minutes(20)))
 struct DiskTests {
-    /// Where the power fails.
+    /// The number of moments at which the power fails.
     private static let points = TestForm.of(short: 40, full: 200)
 
-    /// Opens a pool as the store does.
+    /// Opens a pool with the store's settings.
     private func pool(_ mount: DiskMount, synchronous: String = "FULL") throws -> DatabasePool {
         let pool = try DatabasePool(path: mount.url("a.sqlite").path)
         try pool.writeWithoutTransaction { db in
@@ -31,7 +31,7 @@ struct DiskTests {
         }
     }
 
-    /// What a fresh process finds: whether the file is sound, and the numbers in it.
+    /// Opens the file in a new process, and returns whether it is sound and its numbers.
     private func inspect(_ disk: SimulatedDisk) throws -> (isSound: Bool, numbers: [Int]) {
         let mount = disk.mount()
         defer { mount.kill() }
@@ -42,7 +42,7 @@ struct DiskTests {
         }
     }
 
-    @Test func `a pool writes, reads, and is opened again`() throws {
+    @Test func `a pool writes, reads and reopens`() throws {
         let disk = SimulatedDisk(seed: 1)
         let mount = disk.mount()
         let pool = try pool(mount)
@@ -68,7 +68,7 @@ struct DiskTests {
         #expect(try first.read { try Int.fetchAll($0, sql: "SELECT n FROM t") } == [1, 2, 4])
     }
 
-    @Test func `a process that dies at its n-th change leaves a sound file with every write that returned`() throws {
+    @Test func `a process that dies at any change leaves a sound file with every completed write`() throws {
         var hasCompleted = false
         var (deaths, change) = (0, 0)
         while !hasCompleted {
@@ -87,13 +87,13 @@ struct DiskTests {
             hasCompleted = written.count == 40
             let found = try inspect(disk)
             #expect(found.isSound)
-            // The one at which it died may have been complete.
+            // The last write may be complete although it did not return.
             #expect(found.numbers.starts(with: written) && found.numbers.count <= written.count + 1)
         }
         #expect(deaths > TestForm.of(short: 20, full: 100))
     }
 
-    /// Power losses at which rows were missing that had been acknowledged.
+    /// The number of power losses that lost acknowledged rows.
     private func losses(synchronous: String) throws -> Int {
         var losses = 0
         for point in 1...Self.points {
@@ -116,15 +116,15 @@ struct DiskTests {
         return losses
     }
 
-    @Test func `W1 with synchronous FULL no power loss takes a row that was acknowledged`() throws {
+    @Test func `W1 with synchronous FULL no power loss takes an acknowledged row`() throws {
         #expect(try losses(synchronous: "FULL") == 0)
     }
 
-    @Test func `with synchronous NORMAL power losses do take rows, so the test above can fail`() throws {
+    @Test func `with synchronous NORMAL power losses take rows, so the test above can fail`() throws {
         #expect(try losses(synchronous: "NORMAL") > Self.points / 2)
     }
 
-    @Test func `faults meet the operations they are meant for, and go away`() throws {
+    @Test func `faults affect the chosen operations and end as configured`() throws {
         let disk = SimulatedDisk(seed: 3)
         let mount = disk.mount()
         let pool = try pool(mount)
@@ -146,7 +146,7 @@ struct DiskTests {
         #expect(try inspect(disk).isSound)
     }
 
-    @Test func `a copy can be put back, as a backup is`() throws {
+    @Test func `a copy of a file can be restored`() throws {
         let disk = SimulatedDisk(seed: 4)
         let pool = try pool(disk.mount())
         try add(1, to: pool)

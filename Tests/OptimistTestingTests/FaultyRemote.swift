@@ -5,14 +5,14 @@ import OptimistWire
 
 @testable import OptimistCore
 
-/// A remote with a fault in it, around one that has none.
+/// A correct remote with one injected fault.
 final class FaultyRemote: Remote {
     enum Fault: CaseIterable {
         case lostRow, doubledCounter, reorderedPage, cursorGoesBack, verdictForWrongRow, ownChangesLeftOut
         case refusalWithoutRow, stalePage
     }
 
-    /// What the faulty backend remembers, for all devices.
+    /// The faulty backend's memory, shared by all devices.
     final class Backend: Sendable {
         struct State {
             var lost: String?
@@ -64,7 +64,7 @@ final class FaultyRemote: Remote {
         backend.state.withLock { $0.lost = $0.lost ?? row.id }
     }
 
-    /// Counts the totals of a push that came before once more.
+    /// Counts the totals of a repeated push again.
     private func double(_ push: RemotePush) {
         backend.state.withLock { state in
             let isNew = state.heard.insert("\(push.device) \(push.number)").inserted

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ManualClockTests {
-    @Test func `a task that waits for sleepers goes on when enough sleep`() async throws {
+    @Test func `a task that waits for sleepers resumes when enough tasks sleep`() async throws {
         let clock = ManualClock()
         let sleeping = (1...2).map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
         await clock.sleepers(atLeast: 2)
@@ -15,9 +15,9 @@ struct ManualClockTests {
         #expect(clock.untilNextSleeper == nil)
     }
 
-    /// - Parameter yields: With none the task is mostly cancelled before it waits, with many while it waits.
+    /// - Parameter yields: Without yields the task is usually cancelled before it waits, with many during the wait.
     @Test(arguments: [0, 100])
-    func `a task that waits for sleepers goes on when it is cancelled`(yields: Int) async {
+    func `a task that waits for sleepers resumes when it is cancelled`(yields: Int) async {
         let clock = ManualClock()
         let waiting = Task { await clock.sleepers(atLeast: 1) }
         for _ in 0..<yields { await Task.yield() }

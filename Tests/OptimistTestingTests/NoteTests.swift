@@ -23,7 +23,7 @@ struct NoteTests {
         }
     }
 
-    // What the server knows of its tables.
+    // The server's schema.
     static let schema = Schema(
         id: "notes", types: ["note": TypeSchema(columns: ["text": ColumnSchema(.string, isRequired: true)])])
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The simulated scheduler", .timeLimit(.minutes(20)))
 struct SchedulerTests {
-    /// Some tasks that meet in an actor, sleep and yield; what they did, in order.
+    /// Tasks that meet in an actor, sleep and yield. Returns their actions in order.
     private func course(seed: UInt64, killAfter: Int? = nil) -> (log: [Int], trace: UInt64) {
         actor Counter {
             var count = 0
@@ -40,7 +40,7 @@ struct SchedulerTests {
         return (log.entries, scheduler.trace)
     }
 
-    @Test func `the same seed gives the same run, another seed another one`() {
+    @Test func `the same seed repeats a run, and another seed differs`() {
         let first = course(seed: 1)
         #expect(first.log.count == 120)
         #expect(course(seed: 1) == first)
@@ -48,14 +48,14 @@ struct SchedulerTests {
     }
 
     @Test(arguments: [0, 1, 50, 100])
-    func `nothing of a process runs after it was killed`(jobs: Int) {
+    func `a killed process runs no more jobs`(jobs: Int) {
         let whole = course(seed: 3).log
         let cut = course(seed: 3, killAfter: jobs).log
         #expect(cut.count < whole.count)
         #expect(cut == Array(whole.prefix(cut.count)))
     }
 
-    @Test func `a process says whether it died by counting its jobs`() {
+    @Test func `a process reports whether its job count killed it`() {
         let scheduler = SimulatedScheduler(seed: 3)
         let (counted, other) = (scheduler.process("counted"), scheduler.process("other"))
         defer { scheduler.end([counted, other]) }
@@ -70,7 +70,7 @@ struct SchedulerTests {
         #expect(!other.hasDiedAtCount && !other.isAlive)
     }
 
-    @Test func `time jumps to what is due, and a day takes no time`() {
+    @Test func `time jumps to the next event, so a simulated day takes no real time`() {
         let scheduler = SimulatedScheduler(seed: 4)
         let process = scheduler.process("node")
         let (dependencies, log) = (process.dependencies(seed: 4), Log())
@@ -86,7 +86,7 @@ struct SchedulerTests {
         #expect(scheduler.now == .seconds(86401))
     }
 
-    @Test func `a cancelled sleeper wakes at once`() {
+    @Test func `a cancelled sleeper wakes immediately`() {
         let scheduler = SimulatedScheduler(seed: 5)
         let process = scheduler.process("node")
         let (clock, log) = (process.dependencies(seed: 5).clock, Log())

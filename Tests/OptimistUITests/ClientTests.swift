@@ -30,7 +30,7 @@ struct ClientTests {
         #expect(life.changed(to: .active) == [.open, .run])
     }
 
-    @Test func `U3 rows are sent while a scene is active, and in a background task`() async throws {
+    @Test func `U3 rows are sent while a scene is active and in a background task`() async throws {
         let phone = try Phone(server)
         let client = client(on: phone)
         client.sceneChanged(to: .active)
@@ -51,7 +51,7 @@ struct ClientTests {
         await client.settled()
     }
 
-    @Test func `U3 a file that other processes use is unlocked in the background, and locked again on return`()
+    @Test func `U3 a file shared with other processes is unlocked in the background and locked again on return`()
         async throws
     {
         let phone = try Phone(server)
@@ -87,7 +87,7 @@ struct ClientTests {
         try await store.write { try Todo(content: "Tickets").insert($0) }
     }
 
-    @Test func `U4 a store that does not open says why, and opens when a scene becomes active`() async throws {
+    @Test func `U4 a store that does not open reports why, and opens when a scene becomes active`() async throws {
         let phone = try Phone(server)
         let isFull = Mutex(true)
         let client = OptimistClient {

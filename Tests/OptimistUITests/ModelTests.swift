@@ -54,7 +54,7 @@ struct ModelTests {
         }
     }
 
-    @Test func `U2 an edit that lost appears, and the user can write it again`() async throws {
+    @Test func `U2 a lost edit appears in the model, and the user can restore it`() async throws {
         let server = InMemoryServer(schema: .planner)
         let (mine, theirs) = (try Phone(server), try Phone(server))
         let (store, other) = (try mine.open(), try theirs.open())
@@ -81,7 +81,7 @@ struct ModelTests {
         await following.value
     }
 
-    @Test func `U2 a badge tells the state of a row`() async throws {
+    @Test func `U2 a badge shows the state of its row`() async throws {
         let phone = try Phone()
         let store = try phone.open()
         let todo = Todo(content: "Tickets")

@@ -68,7 +68,7 @@ struct QueryTests {
         #expect(model.isLoaded)
     }
 
-    @Test func `U1 a parameter that changes restarts the query`() async throws {
+    @Test func `U1 a changed parameter restarts the query`() async throws {
         let phone = try Phone()
         let store = try phone.open()
         try await store.write { db in
@@ -90,7 +90,7 @@ struct QueryTests {
         #expect(model.isLoaded)
     }
 
-    @Test func `U1 Q5 a model whose query fails keeps what it shows, says why, and goes on when that is over`()
+    @Test func `U1 Q5 a model whose query fails keeps its value, reports the error, and recovers`()
         async throws
     {
         let phone = try Phone()
@@ -114,7 +114,7 @@ struct QueryTests {
         #expect(model.value.map(\.content) == ["Bread"])
     }
 
-    @Test func `U1 a request that cannot be prepared says why, and another one after it runs`() async throws {
+    @Test func `U1 a request that cannot be prepared reports an error, and the next request runs`() async throws {
         let phone = try Phone()
         let store = try phone.open()
         try await store.write { try Todo(content: "Bread").insert($0) }
@@ -134,8 +134,7 @@ struct QueryTests {
         #expect(model.failure == nil && model.value.count == 1)
     }
 
-    @Test func `U4 the live query of a view whose store did not open says why, and runs when it is open`() async throws
-    {
+    @Test func `U4 a live query reports that its store did not open, and runs once it is open`() async throws {
         let phone = try Phone()
         let model = LiveQueryModel<[Todo]>([])
         let request = LiveRequest<[Todo]> { Todo.all() }

@@ -6,7 +6,6 @@ import Optimist
 import OptimistCore
 @_spi(Internals) import OptimistTesting
 
-/// The record of these tests.
 struct Todo: Codable, Identifiable, SyncedRecord {
     static let databaseTableName = "todo"
     var id = UUID()
@@ -24,7 +23,7 @@ struct Todo: Codable, Identifiable, SyncedRecord {
     }
 }
 
-/// A store in a folder of its own, which syncs with a server in memory.
+/// A store in a temporary folder that syncs with an in-memory server.
 final class Phone: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
     let clock = ManualClock()
@@ -48,6 +47,6 @@ final class Phone: Sendable {
     }
 }
 
-/// Returns when what a model shows meets a condition. It looks again whenever the main actor has done something else.
+/// Returns when the condition holds. Checks it again whenever the main actor has done other work.
 @MainActor
 func reached(_ condition: () -> Bool) async { while !condition() { await Task.yield() } }

@@ -5,7 +5,7 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistTesting
 
-/// Another process of an app, such as its extension, which tests start with `OtherProcess ROLE FILE` and kill.
+/// A second process of an app, such as an extension, which tests start with `OtherProcess ROLE FILE` and kill.
 @main
 struct OtherProcess {
     struct Todo: Codable, Identifiable, SyncedRecord {
@@ -18,9 +18,9 @@ struct OtherProcess {
         let arguments = CommandLine.arguments
         guard arguments.count == 3 else { return print("OtherProcess write|sync FILE") }
         endWithTheTests()
-        // A process that is killed loses nothing of this, and the tests' own app does not wait long for the disk.
+        // Killing the process loses no write in this mode, and the tests' own app does not wait long for the disk.
         let store = try Store(at: URL(filePath: arguments[2]), synced: [Todo.self], durability: .normal) { migrator in
-            // As the tests' own app has it.
+            // As in the tests' own app.
             migrator.registerMigration("todo") { _ in }
         }
         switch arguments[1] {
@@ -29,7 +29,8 @@ struct OtherProcess {
         }
     }
 
-    /// Ends this process when its input does: a program that reads the output of crashed tests waits for it too.
+    /// Ends this process when its input does. Otherwise a program that reads the output of crashed tests would wait for
+    /// it.
     private static func endWithTheTests() {
         Thread.detachNewThread {
             while readLine() != nil {}
@@ -37,7 +38,7 @@ struct OtherProcess {
         }
     }
 
-    /// Writes a to-do, and then one for each that it sees of the others.
+    /// Writes a to-do, and another for each one it sees from other processes.
     private static func write(to store: Store) async throws {
         try await add("other 0", to: store)
         let texts = store.observe { db in try String.fetchAll(db, sql: "SELECT content FROM todo") }

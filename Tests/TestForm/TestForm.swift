@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// How long the tests take that draw at random, kill at every step or count to a million: in a run of all tests they are
-/// short, by themselves they are full, and a soak takes hours.
+/// How long the tests run that draw at random, kill at every step or count to a million: short in a run of all tests,
+/// full on their own, and hours in a soak.
 public enum TestForm: Sendable {
-    /// `OPTIMIST_TESTS` is `short`, `full` or `soak`. Default: `full`.
+    /// From `OPTIMIST_TESTS`: `short`, `full` or `soak`. Default: `full`.
     case short, full, soak
 
     public static let present: TestForm =
@@ -16,9 +16,9 @@ public enum TestForm: Sendable {
         case let other?: preconditionFailure("OPTIMIST_TESTS is \(other), and should be short, full or soak.")
         }
 
-    /// Returns what the present form asks for.
+    /// Returns the amount for the current form.
     ///
-    /// - Parameter soak: Default: as in full.
+    /// - Parameter soak: Default: the same as full.
     public static func of<Amount>(short: Amount, full: Amount, soak: Amount? = nil) -> Amount {
         switch present {
         case .short: short

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// Stands in for OptimistCore's `Mutex` under the thread sanitizer, which knows this lock and not that one on Linux.
+/// Replaces OptimistCore's `Mutex` under the thread sanitizer, which does not know that lock on Linux.
 ///
-/// > Note: Sendable, since it gives its value out under the lock only.
+/// > Note: Sendable, because it gives out its value only under the lock.
 @usableFromInline
 package struct Mutex<Value>: @unchecked Sendable {
-    /// > Note: Sendable, since `value` is touched under the lock only.
+    /// > Note: Sendable, because `value` is accessed only under the lock.
     private final class Box: @unchecked Sendable {
         let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         var value: Value
