@@ -11,7 +11,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What becomes of an account after it was made: who may make one, other passwords, sessions, the end.
+/// Accounts after their creation: sign-up rules, password changes, sessions, deletion.
 @Suite(.timeLimit(.minutes(20)))
 struct AccountCareTests {
     private let site = Site()
@@ -32,7 +32,7 @@ struct AccountCareTests {
 
     // MARK: - Signing up
 
-    @Test func `closed sign-up refuses everybody with a reason, and those who have accounts sign in`() async throws {
+    @Test func `closed sign-up is refused with a reason, and existing accounts can sign in`() async throws {
         try await site.serving { _, http async throws in _ = try await http.signUp() }
         try await site.serving(change: { $0.signUp = .closed }) { _, http async throws in
             let refused = try await http.post("/auth/sign-up", JSON.entry("b@example.org"))
@@ -45,7 +45,9 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `an invitation is good for one account, in its time, and is not used up by a refusal`() async throws {
+    @Test func `an invitation is valid for one account until it expires, and a refused sign-up does not use it up`()
+        async throws
+    {
         try await site.serving(change: { $0.signUp = .invited }) { server, http async throws in
             func signUp(_ email: String, _ invitation: JSON?, password: String = "correct horse") async throws
                 -> HTTPSide.Answer
@@ -72,7 +74,9 @@ struct AccountCareTests {
 
     // MARK: - Passwords
 
-    @Test func `another password ends the other sessions with their reason, and this one goes on`() async throws {
+    @Test func `a new password ends the account's other sessions with that reason and keeps the current one`()
+        async throws
+    {
         try await site.serving { _, http async throws in
             let phone = try await http.signUp()
             let tablet = try Person(await signIn(http).json)
@@ -94,7 +98,7 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `wrong passwords of somebody who is signed in are limited as those of a sign-in are`() async throws {
+    @Test func `wrong passwords while signed in are limited like those at sign-in`() async throws {
         try await site.serving(change: { $0.signInBurstPerAccount = 2 }) { _, http async throws in
             let phone = try await http.signUp()
             var statuses: [Int] = []
@@ -108,7 +112,7 @@ struct AccountCareTests {
     }
 
     @Test(.embedded)
-    func `a reset token gives one new password in its time, ends all sessions, and is stored as a hash`()
+    func `a reset token is stored as a hash, expires, sets one new password and ends all sessions`()
         async throws
     {
         try await site.serving { server, http async throws in
@@ -134,7 +138,8 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `whoever has forgotten the password is sent a token, and nobody learns who has an account`() async throws
+    @Test func `a user who forgot the password gets a token, and the answer hides whether the account exists`()
+        async throws
     {
         let delivered = Mutex<[PasswordReset]>([])
         let (arrivals, arrive) = AsyncStream.makeStream(of: Void.self)
@@ -162,7 +167,7 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `without anything that delivers tokens, the server says so`() async throws {
+    @Test func `a password reset is refused if the server cannot deliver tokens`() async throws {
         try await site.serving { _, http async throws in
             let answer = try await http.post("/auth/forgot-password", ["email": "a@example.org"])
             #expect(answer.status == 403 && answer.json["reason"] == "reset_unavailable")
@@ -171,7 +176,7 @@ struct AccountCareTests {
 
     // MARK: - Sessions
 
-    @Test func `the list names the sessions that go on, and one that is ended hears it at once`() async throws {
+    @Test func `the session list has all active sessions, and an ended session is notified immediately`() async throws {
         try await site.serving { server, http async throws in
             let (phone, other) = (try await http.signUp(), try await http.signUp("b@example.org"))
             site.advance(by: 60)
@@ -196,9 +201,9 @@ struct AccountCareTests {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Deletion
 
-    @Test func `deleting an account takes its rows, sessions and streams, and leaves another's alone`() async throws {
+    @Test func `deleting an account removes its rows, sessions and streams, and no other account's`() async throws {
         try await site.serving { server, http async throws in
             let (phone, other) = (try await http.signUp(), try await http.signUp("b@example.org"))
             let tablet = try Person(await signIn(http).json)
@@ -232,13 +237,13 @@ struct AccountCareTests {
         }
     }
 
-    @Test func `what becomes of a deleted account is remembered through a restart, and erasing goes on`() async throws {
+    @Test func `a deleted account is remembered through a restart, and its erasure continues`() async throws {
         let phone = try await site.serving { server, http async throws in
             let phone = try await http.signUp()
             _ = try await server.call(phone, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]], push: 1)
-            // The housekeeping of the start is over: it would erase the rows.
+            // Wait for the startup housekeeping, which would erase the rows.
             await site.clock.sleepers(atLeast: 1)
-            // As if the server had stopped in between: the account is gone, and its rows are still there.
+            // As if the server had stopped halfway: the account is deleted and its rows remain.
             _ = try await server.registry.store.delete(account: phone.account, if: nil, at: 1_800_000_000)
             let left = try await left(of: phone.account)
             #expect(
@@ -252,7 +257,7 @@ struct AccountCareTests {
         }
     }
 
-    /// The tables in which an account still has something.
+    /// The tables that still have rows of an account.
     private func left(of account: String) async throws -> [String] {
         let tables = [
             "optimist_accounts", "optimist_sessions", "optimist_resets", "optimist_index", "optimist_rows",
@@ -265,7 +270,7 @@ struct AccountCareTests {
 
     // MARK: - The operator
 
-    @Test(.embedded) func `orders of an operator are carried out whether or not a server runs`() async throws {
+    @Test(.embedded) func `operator commands work whether or not a server runs`() async throws {
         let account = try await site.serving { server, http async throws in
             let phone = try await http.signUp()
             let refusal = await #expect(throws: OptimistError.self) {
@@ -296,13 +301,13 @@ struct AccountCareTests {
         #expect(refusal?.code == .unreadableData)
     }
 
-    @Test(.embedded) func `a running server's socket takes orders, and only the directory's owner can open it`()
+    @Test(.embedded) func `a running server accepts commands on a socket that only the directory's owner can open`()
         async throws
     {
         try await site.serving { _, http async throws in
             _ = try await http.signUp()
             let socket = AccountOffice.socket(at: site.directory)
-            // The server opens it beside its port, and then closes it to others.
+            // The server creates the socket when it opens its port, and then restricts it.
             func mode() -> Int? {
                 try? FileManager.default.attributesOfItem(atPath: socket.path)[.posixPermissions] as? Int
             }

@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// What an operator takes out of a server: a copy of one account, and then the account itself.
+/// An operator exports an account, and deletes it.
 @Suite(.timeLimit(.minutes(20)))
 struct AccountExportTests {
     private let site = Site()
@@ -26,7 +26,7 @@ struct AccountExportTests {
         return lines.withLock(\.self)
     }
 
-    /// Writes enough rows to fill pages of the database, and then changes some and deletes some.
+    /// Writes enough rows to fill database pages, then changes some and deletes some.
     private func write(_ words: String, by person: Person, on server: OptimistServer, from first: Int = 1) async throws
     {
         func patches(_ numbers: ClosedRange<Int>, _ content: String) -> JSON {
@@ -40,7 +40,7 @@ struct AccountExportTests {
         _ = try await server.call(person, "todo/set", ["destroy": .array(gone)], push: 3)
     }
 
-    @Test func `O8: an export has every session and row of the account while the server runs, and nothing secret`()
+    @Test func `O8: an export made while the server runs has every session and row of the account, and no secrets`()
         async throws
     {
         try await site.serving { server, http async throws in
@@ -67,7 +67,7 @@ struct AccountExportTests {
         }
     }
 
-    @Test func `O9: the receipt of a deletion is what the server keeps, until no device asks any more`() async throws {
+    @Test func `O9: the server keeps a deletion's receipt for as long as a device may still ask`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             try await write("a violet", by: person, on: server)
@@ -89,14 +89,14 @@ struct AccountExportTests {
         }
     }
 
-    @Test(.embedded) func `O9: after a vacuum nothing of a deleted account is in the directory but its receipt`()
+    @Test(.embedded) func `O9: after a vacuum only the receipt of a deleted account is left in the directory`()
         async throws
     {
         let words = ["gone@example.org", "a violet", "00000000-0000-4000-8000-"]
         let (person, session, hash) = try await site.serving { server, http async throws in
             let (person, other) = (try await http.signUp("gone@example.org"), try await http.signUp("b@example.org"))
             try await write("a violet", by: person, on: server)
-            // The rows of two accounts, of many sizes, move about in the pages of the database and leave copies behind.
+            // Rows of two accounts in many sizes move between database pages and leave copies behind.
             for round in 0..<4 {
                 for (owner, prefix, words) in [(person, "00000000", "a violet "), (other, "ffffffff", "a rose ")] {
                     let rows = (0..<60).map { number -> (String, JSON) in
@@ -116,7 +116,7 @@ struct AccountExportTests {
             _ = try await server.carryOut(.delete(email: "gone@example.org"))
             let running = #expect(throws: OptimistError.self) { _ = try DataVacuum.run(at: site.directory) }
             #expect(running?.code == .dataInUse)
-            // A backup has no trace of it even before that.
+            // Even before that, a backup has no trace of the account.
             let backup = site.directory.deletingLastPathComponent().appending(path: "backup-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: backup) }
             _ = try DataBackup.backUp(site.directory, to: backup)
@@ -131,7 +131,7 @@ struct AccountExportTests {
         #expect(try found("a rose") > 1 && DataCheck.problems(of: site.directory).isEmpty)
     }
 
-    /// How many times the bytes of a text are in the files of a directory, the write-ahead log included.
+    /// How often the text occurs in a directory's files, including the write-ahead log.
     private func found(_ text: String, in directory: URL? = nil) throws -> Int {
         let files = FileManager.default
         let directory = directory ?? site.directory

@@ -20,7 +20,7 @@ struct AccountTests {
         try await http.get("/.well-known/jmap", token: token).status
     }
 
-    @Test func `signing up and in gives tokens, and what is wrong is said`() async throws {
+    @Test func `signing up and signing in return tokens, and errors name the cause`() async throws {
         try await site.serving { server, http async throws in
             let answer = try await http.post("/auth/sign-up", JSON.entry("Ann@example.org"))
             #expect(answer.status == 201 && answer.json["expires_in"] == 900 && answer.json["token_type"] == "Bearer")
@@ -41,7 +41,9 @@ struct AccountTests {
         }
     }
 
-    @Test func `T10: refresh tokens rotate, and an old one ends the family with its reason, at once`() async throws {
+    @Test func `T10: refresh tokens rotate, and reusing an old one ends the session immediately with its reason`()
+        async throws
+    {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             let second = try Person(await refresh(http, person.refresh).json)
@@ -59,8 +61,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `T10: a lost refresh answer may be asked for again, until its access token has been used`() async throws
-    {
+    @Test func `T10: a lost refresh answer may be requested again until its access token is used`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             let lost = try Person(await refresh(http, person.refresh).json)
@@ -73,7 +74,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `T10: what has been used is remembered through a restart`() async throws {
+    @Test func `T10: used refresh tokens are remembered through a restart`() async throws {
         let (first, second) = try await site.serving { _, http async throws in
             let person = try await http.signUp()
             let next = try Person(await refresh(http, person.refresh).json)
@@ -86,7 +87,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `revoking ends the session at once, by either token, and is never an error`() async throws {
+    @Test func `revoking by either token ends the session immediately and never fails`() async throws {
         try await site.serving { _, http async throws in
             let (one, two) = (try await http.signUp("a@x.org"), try await http.signUp("b@x.org"))
             #expect(try await status(http, one.access) == 200)
@@ -99,7 +100,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `signing in again on a device takes the place of its session, and no other's`() async throws {
+    @Test func `signing in again on a device replaces only that device's session`() async throws {
         try await site.serving { _, http async throws in
             let phone = try await http.signUp(device: "phone")
             let tablet = try Person(
@@ -112,7 +113,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `where one device is allowed, signing in ends the others`() async throws {
+    @Test func `if one device is allowed, signing in ends the other sessions`() async throws {
         try await site.serving(change: { $0.allowsOneDeviceOnly = true }) { _, http async throws in
             let phone = try await http.signUp(device: "phone")
             _ = try await http.post("/auth/sign-in", JSON.entry("a@example.org", device: "tablet"))
@@ -120,7 +121,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a session that has lain too long ends with its reason`() async throws {
+    @Test func `a session that was idle for too long ends with its reason`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             site.advance(by: 61 * 86_400)
@@ -128,7 +129,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `attempts to sign in are limited by account and by address, with a time to wait`() async throws {
+    @Test func `sign-in attempts are limited by account and by address, with a Retry-After`() async throws {
         try await site.serving(change: { ($0.signInBurstPerAccount, $0.signInBurstPerAddress) = (2, 5) }) {
             _, http async throws in
             _ = try await http.signUp()
@@ -144,7 +145,7 @@ struct AccountTests {
         }
     }
 
-    @Test(.embedded) func `attempts to sign in are allowed again with time`() async throws {
+    @Test(.embedded) func `sign-in attempts are allowed again after a while`() async throws {
         try await site.serving(change: { $0.signInBurstPerAccount = 1 }) { _, http async throws in
             _ = try await http.signUp()
             let wrong = JSON.entry("a@example.org", password: "wrong horse")
@@ -155,7 +156,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `behind a proxy, attempts count by the address that the proxy saw, and no other`() async throws {
+    @Test func `behind a proxy, attempts count by the address the proxy saw`() async throws {
         try await site.serving(change: { ($0.isBehindProxy, $0.signInBurstPerAddress) = (true, 1) }) {
             _, http async throws in
             func attempt(_ forwarded: String) async throws -> Int {
@@ -168,7 +169,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a token request that is none says so`() async throws {
+    @Test func `an invalid token request is refused with its error`() async throws {
         try await site.serving { _, http async throws in
             #expect(try await http.form("/auth/token", "grant_type=password").json["error"] == "unsupported_grant_type")
             #expect(try await http.form("/auth/token", "grant_type=refresh_token").json["error"] == "invalid_request")

@@ -18,7 +18,7 @@ struct AccountValuesTests {
         session.refresh(presenting: number, now: now, lifetime: 60 * day)
     }
 
-    @Test func `T10: each refresh gives a successor, and the old one presented again ends the family`() {
+    @Test func `T10: each refresh gives a successor, and reusing an old token ends the session`() {
         var session = Self.session()
         #expect(refresh(&session, 1) && session.generation == 2)
         #expect(refresh(&session, 2) && session.generation == 3)
@@ -26,7 +26,7 @@ struct AccountValuesTests {
         #expect(!refresh(&session, 3))
     }
 
-    @Test func `T10: a lost answer may be asked for again until the successor has been used`() {
+    @Test func `T10: a lost answer may be requested again until the successor is used`() {
         var session = Self.session()
         #expect(refresh(&session, 1) && session.generation == 2)
         #expect(refresh(&session, 1) && session.generation == 2)
@@ -34,7 +34,7 @@ struct AccountValuesTests {
         #expect(!refresh(&session, 1) && session.ended == .reuseDetected)
     }
 
-    @Test func `L3: a token that a server from a backup does not know of yet is taken, and accuses nobody`() {
+    @Test func `L3: a restored server accepts a newer refresh token than it knows`() {
         var session = Self.session()
         #expect(refresh(&session, 6) && session.generation == 7 && session.ended == nil)
         #expect(refresh(&session, 6) && session.generation == 7, "the answer was lost")
@@ -42,7 +42,7 @@ struct AccountValuesTests {
         #expect(!refresh(&session, 5) && session.ended == .reuseDetected)
     }
 
-    @Test func `a refresh token that has lain too long ends the session with its reason`() {
+    @Test func `an expired refresh token ends the session with its reason`() {
         var session = Self.session()
         #expect(!refresh(&session, 1, now: 61 * day))
         #expect(session.ended == .refreshExpired)
@@ -50,7 +50,7 @@ struct AccountValuesTests {
         #expect(refresh(&other, 1, now: 50 * day) && refresh(&other, 2, now: 100 * day))
     }
 
-    @Test func `T10: the successor is the same token each time, and no other key, salt or number makes it`() throws {
+    @Test func `T10: a successor is always the same token, and depends on key, salt and number`() throws {
         let (key, session) = (SecretKey(randomBytes(32)), Self.session())
         let token = RefreshToken(session, number: 2, key: key)
         #expect(RefreshToken(session, number: 2, key: key).text == token.text)
@@ -65,7 +65,7 @@ struct AccountValuesTests {
         #expect(RefreshToken("r1.a.b.c.d") == nil && RefreshToken("nonsense") == nil)
     }
 
-    @Test func `attempts are limited by key, and allowed again with time`() {
+    @Test func `attempts are limited by key and allowed again after a while`() {
         var limiter = AttemptLimiter(AttemptRate(burst: 2, interval: .seconds(8)))
         #expect(limiter.attempt("a", now: .zero) == nil)
         #expect(limiter.attempt("a", now: .zero) == nil)
@@ -85,8 +85,8 @@ struct AccountValuesTests {
         #expect(try await passwords.hash("correct horse") != stored)
     }
 
-    /// > Source: RFC 7914, section 12, the second vector. A shorter key is the beginning of a longer one.
-    @Test func `a stored password says what it cost, and is verified at that cost`() async throws {
+    /// > Source: RFC 7914, section 12, the second vector. A shorter key is a prefix of a longer one.
+    @Test func `a stored password names its cost and is verified at that cost`() async throws {
         let key: [UInt8] = [
             0xfd, 0xba, 0xbe, 0x1c, 0x9d, 0x34, 0x72, 0x00, 0x78, 0x56, 0xe7, 0x19, 0x0d, 0x01, 0xe9, 0xfe,
             0x7c, 0x6a, 0xd7, 0xcb, 0xc8, 0x23, 0x78, 0x30, 0xe7, 0x73, 0x76, 0x63, 0x4b, 0x37, 0x31, 0x62,
@@ -105,7 +105,7 @@ struct AccountValuesTests {
         #expect(Passwords.Cost.trivial.rest(to: .standard) == nil)
     }
 
-    @Test func `a password that is hashed at the standard cost says so`() async throws {
+    @Test func `a stored password names the standard cost`() async throws {
         let stored = try await Passwords(cost: .standard).hash("correct horse")
         #expect(stored.hasPrefix("scrypt$32768$8$3$"))
     }

@@ -16,7 +16,7 @@ import Testing
 struct AdminTests {
     let site = Site()
 
-    /// Runs the server with a port for the operator while `body` runs.
+    /// Runs the server with an operator's port during `body`.
     private func serving(
         _ body: (OptimistServer, _ users: HTTPSide, _ operator: HTTPSide) async throws -> Void
     ) async throws {
@@ -31,7 +31,7 @@ struct AdminTests {
         _ = try await server.call(person, "todo/set", ["create": create])
     }
 
-    @Test func `O1 a head that does not end is closed on the operator's port too`() async throws {
+    @Test func `O1 a request head that never ends is closed on the operator's port as well`() async throws {
         let change: (inout ServerConfiguration) -> Void = { configuration in
             configuration.adminPort = 0
             configuration.idleTimeout = .milliseconds(200)
@@ -45,7 +45,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `O1 there is no port for the operator unless one is named`() async throws {
+    @Test func `O1 without a setting the operator's port is closed`() async throws {
         try await site.serving { server, users async throws in
             #expect(try await server.adminPort == nil)
             for path in ["/metrics", "/admin", "/admin/api/overview"] {
@@ -58,7 +58,9 @@ struct AdminTests {
         ["host": "evil.example"], ["origin": "http://evil.example"], ["sec-fetch-site": "cross-site"],
         ["sec-fetch-site": "same-site"], ["origin": "null"],
     ])
-    func `O1 a page of another site gets nothing from the operator's port`(headers: [String: String]) async throws {
+    func `O1 requests from other sites' pages are refused on the operator's port`(headers: [String: String])
+        async throws
+    {
         try await serving { _, _, admin in
             for path in ["/metrics", "/admin/api/overview", "/admin/api/accounts", "/admin/main.js"] {
                 #expect(try await admin.get(path, headers: headers).status == 403)
@@ -71,7 +73,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `O1 a link may lead to the page, which no other site frames and which loads nothing from elsewhere`()
+    @Test func `O1 a link may open the page, which cannot be framed and loads only its own resources`()
         async throws
     {
         try await serving { _, _, admin in
@@ -88,7 +90,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `accounts are found by how their addresses begin, page by page`() async throws {
+    @Test func `accounts are found by address prefix, page by page`() async throws {
         try await serving { server, _, admin in
             for name in ["Anna", "anton", "berta", "an_x", "bert%"] {
                 _ = try await server.signUp("\(name)@example.org")
@@ -113,7 +115,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `an account shows its sessions, and its rows with the clock of each column, deleted ones too`()
+    @Test func `an account's page shows its sessions and rows, including deleted ones, with each column's clock`()
         async throws
     {
         try await serving { server, _, admin in
@@ -144,7 +146,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `O2 the operator can end a session, and can change nothing else`() async throws {
+    @Test func `O2 the operator can end a session and change nothing else`() async throws {
         try await serving { server, users, admin in
             let person = try await server.signUp()
             let page = try await admin.get("/admin/api/accounts/\(person.account)").json
@@ -164,7 +166,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `what was refused lately is told by ids and codes, without a value`() async throws {
+    @Test func `recent refusals are listed by id and code, without values`() async throws {
         try await serving { server, users, admin in
             let person = try await server.signUp()
             let secret = "A private sentence"
@@ -182,7 +184,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `the refusals that are kept are bounded in number and in size, and the newest stay`() {
+    @Test func `recent refusals are bounded in number and size, and the newest are kept`() {
         let refusals = RecentRefusals(now: { Date(timeIntervalSince1970: 0) })
         for number in 1...(RecentRefusals.limit + 10) {
             refusals.add("\(number)" + String(repeating: "x", count: 10_000), status: 400, route: "/", account: nil)
@@ -192,7 +194,7 @@ struct AdminTests {
         #expect(all.first?.code.hasPrefix("510x") == true && all.last?.code.hasPrefix("11x") == true)
     }
 
-    @Test func `O2 no answer to the operator has a password, a hash, a token or a secret`() async throws {
+    @Test func `O2 no answer to the operator contains a password, hash, token or secret`() async throws {
         try await serving { server, users, admin in
             let person = try await users.signUp()
             try await add(1, "x", server, person)

@@ -9,14 +9,14 @@ import Testing
 
 @testable import OptimistServer
 
-/// Routes of an app's own.
+/// Routes that an app adds.
 @Suite(.timeLimit(.minutes(20)))
 struct AppRouteTests {
     let site = Site()
 
     private struct Secret: Error {}
 
-    @Test func `a route of the app's own is for whoever is signed in, and knows who that is`() async throws {
+    @Test func `an app's route requires a signed-in user and knows the account`() async throws {
         let routes = [
             AppRoute("/menu/:day") { call in
                 Response(
@@ -34,7 +34,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test func `what a route throws is answered by its status, and its inside stays inside`() async throws {
+    @Test func `an error thrown by a route gives its status, without internal details`() async throws {
         let routes = [
             AppRoute("/gone") { _ in throw HTTPError(.gone, message: "No more.") },
             AppRoute("/broken") { _ in throw Secret() },
@@ -47,7 +47,9 @@ struct AppRouteTests {
         }
     }
 
-    @Test func `a body for an app's route is refused as one for the server's own: 401, 413, 415`() async throws {
+    @Test func `a body sent to an app's route is refused with 401, 413 or 415 as on the server's own routes`()
+        async throws
+    {
         let calls = Mutex(0)
         let routes = [
             AppRoute("/menu", method: .put, maxBodyBytes: 4) { call in
@@ -70,7 +72,7 @@ struct AppRouteTests {
         #expect(calls.withLock(\.self) == 1)
     }
 
-    @Test func `a client that waits to be asked for its body is asked before an app's route is called`() async throws {
+    @Test func `a client that expects 100-continue gets it before an app's route is called`() async throws {
         let routes = [
             AppRoute("/menu", method: .put) { call in
                 Response(status: .ok, body: .init(byteBuffer: try await call.request.body.collect(upTo: 10)))
@@ -102,7 +104,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test func `the body and the answer of an app's route count for the memory, and without room they are 503`()
+    @Test func `the body and answer of an app's route count as memory, and without room the status is 503`()
         async throws
     {
         let body = [UInt8](repeating: 0, count: 300_000)

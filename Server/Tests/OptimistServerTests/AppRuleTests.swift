@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// An app's own word on its rows, in a server's configuration.
+/// An app's own checks in the server's configuration.
 @Suite(.timeLimit(.minutes(20)))
 struct AppRuleTests {
     private let site = Site()
@@ -18,7 +18,7 @@ struct AppRuleTests {
         ["create": [RowKey.id(number): .object(values)]]
     }
 
-    @Test func `G3 the configuration's checks refuse rows, with their code and columns`() async throws {
+    @Test func `G3 the configuration's checks refuse rows with their code and columns`() async throws {
         let checks = RowValidation([
             "todo": { $0["content"] == "late" ? RowFault("tooLate", "It is late.", columns: ["date"]) : nil }
         ])
@@ -31,7 +31,7 @@ struct AppRuleTests {
         #expect(SetAnswer(json: other)?.created.map(\.id) == [RowKey.id(2)])
     }
 
-    @Test func `G3 the template's checks refuse a row of a server that embeds them`() async throws {
+    @Test func `G3 the template's checks refuse rows on a server that embeds them`() async throws {
         let columns = ["start": ColumnSchema(.date), "end": ColumnSchema(.date)]
         let schema = Schema(id: "app", types: ["task": TypeSchema(columns: columns)])
         let server = try await site.open(schema: schema) { $0.rowValidation = appRules }
@@ -41,7 +41,9 @@ struct AppRuleTests {
         #expect(SetAnswer(json: answer)?.notCreated.first?.error.code == "endsBeforeStart")
     }
 
-    @Test func `G2 a server does not start with a bad rule, and reads good ones from its schema file`() async throws {
+    @Test func `G2 the server refuses to start with a bad rule, and reads valid rules from its schema file`()
+        async throws
+    {
         let text = #"{"id":"x","types":{"T":{"a":{"type":"string","pattern":"(","maxLength":5,"enum":["a"]}}}}"#
         let error = #expect(throws: OptimistError.self) { try Schema(servable: text.utf8) }
         #expect(error?.message.contains("T.a has a \"pattern\" that cannot be read") == true)
@@ -53,7 +55,7 @@ struct AppRuleTests {
         #expect(refusal?.code == .schemaConflict)
     }
 
-    @Test func `G2 a server does not start with a check of a type that its schema does not have`() async throws {
+    @Test func `G2 the server refuses to start with a check of a type not in its schema`() async throws {
         let refusal = await #expect(throws: OptimistError.self) {
             _ = try await site.open { $0.rowValidation = RowValidation(["tod": { _ in nil }]) }
         }

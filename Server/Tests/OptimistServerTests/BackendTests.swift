@@ -8,10 +8,10 @@ import Testing
 
 @testable import OptimistServer
 
-/// Backends that a process bootstraps once, each tried in a process of its own.
+/// Backends that a process bootstraps only once, so each is tested in its own process.
 @Suite(.timeLimit(.minutes(20)))
 struct BackendTests {
-    @Test func `where a tracer is bootstrapped, a request is a span by its route, and its push another one below`()
+    @Test func `with a tracer, each request is a span named by its route, with a child span for its push`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -30,7 +30,7 @@ struct BackendTests {
         }
     }
 
-    @Test func `the server reports to the backend that the process has bootstrapped`() async {
+    @Test func `the server reports to the metrics backend that the process bootstrapped`() async {
         await #expect(processExitsWith: .success) {
             let backend = PrometheusMetrics()
             MetricsSystem.bootstrap(backend)

@@ -8,11 +8,10 @@ import Testing
 
 @testable import OptimistServer
 
-/// A server that is started from an old copy of its file.
+/// A server started from an old copy of its file.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct BackupTests {
-    @Test func `L3: a restored server is forked for states beyond the backup, and healed by its devices`() async throws
-    {
+    @Test func `L3: a restored server rejects states beyond the backup, and its devices heal it`() async throws {
         let file = try StoreFile()
         var server = try file.open(epoch: "e1")
         try await server.put(1, "first", at: 0, push: 1)
@@ -30,7 +29,7 @@ struct BackupTests {
         try backup.write(to: URL(filePath: file.path))
         server = try file.open(epoch: "e3")
         let lives: JSON = [["epoch": "e1", "firstSeq": 0], ["epoch": "e3", "firstSeq": 1]]
-        // The lost life is no longer known: all lives are told.
+        // The lost epoch is unknown, so all epochs are listed.
         let forked = try await server.pull("e2.3")
         #expect(forked["type"] == "forked")
         #expect(forked["epochs"] == lives)
@@ -39,7 +38,7 @@ struct BackupTests {
         #expect(contained["epochs"] == lives)
         #expect(try await server.pull("e1.2")["type"] == "forked")
 
-        // A device goes on counting its pushes, and sends what it knows, the writes of others with their clocks.
+        // A device continues its push numbers and sends all rows it knows, other devices' with their clocks.
         try await server.put(1, "by another", at: 1, by: "deviceBB", push: 4)
         try await server.put(2, "lost", at: 2, push: 5)
         let healed = try await server.pull("e1.0")

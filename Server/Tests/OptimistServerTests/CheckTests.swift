@@ -14,7 +14,7 @@ import Testing
 struct CheckTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-check-\(UUID().uuidString)")
 
-    /// Serves once: a list, and to-dos that refer to it.
+    /// Serves a list and to-dos that refer to it, once.
     private func fill() async throws {
         var configuration = ServerConfiguration(
             port: 0, storage: .directory(folder), schema: .projects,
@@ -37,7 +37,7 @@ struct CheckTests {
     }
 
     private func change(_ sql: String) throws {
-        // The server that has just closed the file may still hold its lock.
+        // The closing server may still hold the file's lock.
         var configuration = Configuration()
         configuration.busyMode = .timeout(60)
         let queue = try DatabaseQueue(
@@ -46,7 +46,7 @@ struct CheckTests {
         try queue.close()
     }
 
-    @Test func `O7 a row that its index lacks is named, and a value that only the index has`() async throws {
+    @Test func `O7 the check names a row missing from its index, and a value only in the index`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await fill()
         #expect(try DataCheck.problems(of: folder) == [])
@@ -66,7 +66,7 @@ struct CheckTests {
         #expect(stale.map { $0.hasPrefix("An index has a value that its row does not have: ") } == [true])
     }
 
-    @Test func `an index that an earlier version made is not judged`() async throws {
+    @Test func `an index made by an earlier version is not checked`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await fill()
         try change("DELETE FROM optimist_index; UPDATE optimist_settings SET value = '1 {}' WHERE name = 'indexes'")

@@ -11,7 +11,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// The server closes connections whose clients let it wait.
+/// The server closes connections whose clients keep it waiting.
 @Suite(.timeLimit(.minutes(20)))
 struct ConnectionTests {
     private func watched() throws -> EmbeddedChannel {
@@ -26,15 +26,15 @@ struct ConnectionTests {
         .head(HTTPRequestHead(version: version, method: .POST, uri: "/", headers: HTTPHeaders(fields)))
     }
 
-    /// Writes a part of an answer. It waits until the channel is flushed.
+    /// Writes a part of an answer, which waits until the channel is flushed.
     private func write(_ bytes: Int, to channel: EmbeddedChannel) {
         let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(repeating: 0, count: bytes)))
         channel.write(part, promise: nil)
     }
 
-    /// Lets a client take an answer in chunks, one each time, until it is closed or has taken all.
+    /// Lets a client read an answer in chunks at an interval until the connection is closed or all is read.
     ///
-    /// - Returns: After how many seconds the connection is closed. Nil if it is not.
+    /// - Returns: The seconds after which the connection is closed, or nil.
     private func read(_ channel: EmbeddedChannel, chunk: Int, each seconds: Int64, chunks: Int64) -> Int64? {
         for count in 1...chunks {
             write(chunk, to: channel)
@@ -45,7 +45,7 @@ struct ConnectionTests {
         return nil
     }
 
-    @Test func `a client that takes nothing for the patience is closed, and not before`() throws {
+    @Test func `a client that reads nothing is closed exactly when the patience ends`() throws {
         let channel = try watched()
         write(32_768, to: channel)
         channel.embeddedEventLoop.advanceTime(by: .milliseconds(29_999))
@@ -57,7 +57,7 @@ struct ConnectionTests {
     @Test(
         arguments: [(2_000, 5, 30...40), (4_096, 1, 59...61), (65_536, 29, 38...58)]
             as [(Int, Int64, ClosedRange<Int64>)])
-    func `a client below the pace is closed: after the patience, and a second for each 8 KB`(
+    func `a client that reads too slowly is closed after the patience plus a second per 8 KB`(
         chunk: Int, seconds: Int64, expected: ClosedRange<Int64>
     ) throws {
         let end = try #require(read(try watched(), chunk: chunk, each: seconds, chunks: 200))
@@ -65,7 +65,7 @@ struct ConnectionTests {
     }
 
     @Test(arguments: [(2_000, 100), (20_000, 1_000), (500_000, 25_000)] as [(Int, Int64)])
-    func `a client of 20 KB a second stays, whatever chunks its system takes`(
+    func `a client that reads 20 KB per second stays, whatever its chunk size`(
         chunk: Int, milliseconds: Int64
     ) throws {
         let channel = try watched()
@@ -77,7 +77,7 @@ struct ConnectionTests {
         #expect(channel.isActive)
     }
 
-    @Test func `while nothing waits for a client its patience does not run`() throws {
+    @Test func `the patience runs only while data waits for the client`() throws {
         let channel = try watched()
         for _ in 0..<5 {
             #expect(read(channel, chunk: 1_000, each: 4, chunks: 6) == nil)
@@ -87,7 +87,7 @@ struct ConnectionTests {
         #expect(channel.isActive)
     }
 
-    @Test func `a server that ends waits 5 s for a body, and for its own answer as long as needed`() throws {
+    @Test func `a stopping server waits 5 s for a request body, and for its own answer as long as needed`() throws {
         let (sending, working) = (try watched(), try watched())
         for channel in [sending, working] { try channel.writeInbound(head()) }
         try working.writeInbound(HTTPServerRequestPart.end(nil))
@@ -98,13 +98,13 @@ struct ConnectionTests {
             channel.embeddedEventLoop.advanceTime(by: .seconds(3))
         }
         #expect(!sending.isActive && working.isActive)
-        // Its answer is there, and is not read.
+        // The answer is ready, and the client does not read it.
         write(1_000, to: working)
         working.embeddedEventLoop.advanceTime(by: .seconds(1))
         #expect(!working.isActive)
     }
 
-    @Test func `an answer gets a few pieces ahead of a busy event loop, and no more`() async throws {
+    @Test func `an answer is written only a few pieces ahead of a busy event loop`() async throws {
         let (loop, gate, log) = (NIOAsyncTestingEventLoop(), DispatchSemaphore(value: 0), Log())
         loop.execute {
             gate.wait()
@@ -123,7 +123,7 @@ struct ConnectionTests {
         #expect(log.lines == ["piece", "piece", "piece", "piece", "loop", "piece", "piece"])
     }
 
-    @Test func `a body that waits to be asked for is asked for once, when a route reads it`() throws {
+    @Test func `a body behind 100-continue is requested once, when a route reads it`() throws {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(RequestHeads())
         try channel.writeInbound(head([("Host", "x"), ("Expect", "100-Continue")]))
@@ -134,7 +134,7 @@ struct ConnectionTests {
         #expect(try channel.readOutbound(as: HTTPServerResponsePart.self) == nil)
     }
 
-    @Test func `a refusal before the body was asked for closes the connection`() throws {
+    @Test func `a refusal before 100-continue closes the connection`() throws {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(RequestHeads())
         try channel.writeInbound(head([("Host", "x"), ("Expect", "100-continue")]))
@@ -153,7 +153,7 @@ struct ConnectionTests {
             (.POST, [("Host", "x"), ("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c")], true),
             (.CONNECT, [("Host", "x:80")], true), (.GET, [("Host", "x")], false),
         ] as [(HTTPMethod, [(String, String)], Bool)])
-    func `a connection on which a client asks for another protocol is closed after the answer`(
+    func `a connection whose client requests a protocol upgrade is closed after the answer`(
         method: HTTPMethod, fields: [(String, String)], isClosed: Bool
     ) throws {
         let channel = EmbeddedChannel()
@@ -168,7 +168,10 @@ struct ConnectionTests {
         #expect(answer.headers["Connection"] == (isClosed ? ["close"] : []))
     }
 
-    @Test func `HTTP 1.0 needs no Host, and its connection ends with the answer unless it is to be kept`() throws {
+    @Test
+    func `HTTP 1.0 works without Host, and its connection closes after the answer unless keep-alive is requested`()
+        throws
+    {
         for (fields, isClosed) in [([], true), ([("Connection", "keep-alive"), ("Host", "h")], false)] {
             let channel = EmbeddedChannel()
             try channel.pipeline.syncOperations.addHandler(RequestHeads())
@@ -187,7 +190,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `an address has so many connections at once, behind a proxy any number`() {
+    @Test func `each address has a connection limit, unless the server is behind a proxy`() {
         let limit = AddressLimit(2)
         #expect(limit.enter("a") && limit.enter("a") && !limit.enter("a") && limit.enter("b"))
         limit.leave("a")
@@ -201,7 +204,7 @@ struct ConnectionTests {
         ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
         ("10.0.0.1", "10.0.0.2", false),
     ])
-    func `the addresses of one IPv6 home count as one`(a: String, b: String, isSame: Bool) throws {
+    func `addresses in one IPv6 network share a limit`(a: String, b: String, isSame: Bool) throws {
         let owners = try [a, b].map { try SocketAddress(ipAddress: $0, port: 1).connectionOwner }
         #expect((owners[0] == owners[1]) == isSame)
     }
@@ -213,7 +216,7 @@ struct ConnectionTests {
     }
 }
 
-/// Notes each piece that is written.
+/// Records each piece that is written.
 private final class Log: ResponseBodyWriter, Sendable {
     private let state = Mutex<[String]>([])
     var lines: [String] { state.withLock(\.self) }

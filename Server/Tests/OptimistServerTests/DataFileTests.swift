@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// The data directory: who can read it, and what is noticed while the server runs.
+/// The data directory: its permissions, and changes while the server runs.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct DataFileTests {
     let site = Site()
@@ -24,7 +24,7 @@ struct DataFileTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    @Test func `a directory and files that were open to others are closed to them`() async throws {
+    @Test func `a directory and files open to other users are restricted to the owner`() async throws {
         try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
         try set(0o755)
         try await use()
@@ -42,7 +42,7 @@ struct DataFileTests {
         }
     }
 
-    @Test func `a directory that others use too is left as it is, and the refusal has the command`() async throws {
+    @Test func `a directory that others use is left unchanged, and the refusal names the command`() async throws {
         try FileManager.default.createDirectory(at: site.directory, withIntermediateDirectories: true)
         try Data().write(to: site.directory.appending(path: "index.html"))
         try set(0o755)
@@ -54,12 +54,12 @@ struct DataFileTests {
         _ = try await site.open()
     }
 
-    @Test func `a database that is replaced or removed while the server runs takes no more writes`() async throws {
+    @Test func `a database that is replaced or removed while the server runs accepts no more writes`() async throws {
         for isReplaced in [true, false] {
             let site = Site()
             try await site.serving { server, http async throws in
                 let person = try await http.signUp()
-                // A write joins a transaction that began before, such as the first of the housekeeping, which rests after it.
+                // A write would join a transaction that began earlier, such as the first housekeeping.
                 await site.untilHousekeepingRests()
                 #expect(try await http.get("/readyz").status == 200)
                 let aside = site.directory.appending(path: "aside")
@@ -78,19 +78,19 @@ struct DataFileTests {
         }
     }
 
-    @Test func `a server whose database is locked by another program is not ready until it is free`() async throws {
+    @Test func `a server whose database another program locks is not ready until it is free`() async throws {
         try await site.serving { _, http async throws in
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
             configuration.busyMode = .timeout(120)
-            // The server's own first writes have ended: none waits for the lock.
+            // After the server's own first writes, so that none waits for the lock.
             await site.untilHousekeepingRests()
             let other = try DatabaseQueue(path: site.file.path, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             let locked = try await http.get("/readyz")
             #expect(locked.status == 503 && locked.json["detail"]?.string?.contains("locked") == true)
             try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
-            // An answer is good for a second.
+            // The answer is cached for a second.
             #expect(try await http.get("/readyz").status == 503)
             site.advance(by: 2)
             #expect(try await http.get("/readyz").status == 200)

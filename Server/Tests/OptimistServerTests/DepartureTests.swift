@@ -11,13 +11,13 @@ import Testing
 
 @testable import OptimistServer
 
-/// What becomes of the requests of clients that leave before they are answered.
+/// Requests whose clients leave before the answer.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct DepartureTests {
     let site = Site()
 
     @Test(arguments: Visitor.Way.allCases)
-    func `a request that waits for the writer is not carried out once its client has left`(way: Visitor.Way)
+    func `a request that waits for the writer is dropped once its client leaves`(way: Visitor.Way)
         async throws
     {
         try await site.serving { server, side async throws in
@@ -26,7 +26,7 @@ struct DepartureTests {
             let gate = try await site.holdWriter(of: server)
             defer { gate.signal() }
             var visitors: [Visitor] = []
-            // As many as a session may have under way.
+            // As many as a session may have in flight.
             for number in 1...RowSync.Limit.concurrentRequests {
                 let visitor = try await Visitor(port: server.port)
                 try await visitor.ask(side.creating(number, of: person), of: person)
@@ -35,7 +35,7 @@ struct DepartureTests {
             }
             #expect(server.routes.memory.total > 0)
             for visitor in visitors { try await visitor.leave(way) }
-            // The writer is still held: they leave the queue, and do not wait for their turn.
+            // They leave the queue although the writer is still held.
             while commits.waitingCount > 0 || server.routes.memory.total > 0 { await Task.yield() }
             if way == .closesItsSide {
                 for visitor in visitors { #expect(await visitor.answer() == 503) }
@@ -50,8 +50,7 @@ struct DepartureTests {
         }
     }
 
-    @Test func `a request that waits for the writer is answered to a client that stays, again and again`() async throws
-    {
+    @Test func `requests that wait for the writer are answered if the client stays, repeatedly`() async throws {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
             let visitor = try await Visitor(port: server.port)
@@ -67,7 +66,7 @@ struct DepartureTests {
         }
     }
 
-    @Test func `what a client sends before it leaves, while an earlier request of it waits, is not carried out either`()
+    @Test func `pipelined requests of a client that leaves are dropped as well`()
         async throws
     {
         try await site.serving { server, side async throws in
@@ -87,7 +86,7 @@ struct DepartureTests {
 }
 
 extension HTTPSide {
-    /// A person whose token the server has seen: the first time it writes that down.
+    /// A person whose token the server has already seen, because the first use writes to the database.
     fileprivate func knownPerson() async throws -> Person {
         let person = try await signUp()
         #expect(try await get("/.well-known/jmap", token: person.access).status == 200)
@@ -103,7 +102,7 @@ extension HTTPSide {
     }
 }
 
-/// A client that can leave in every way in which a connection can end.
+/// A client that can leave in every way a connection can end.
 final class Visitor: Sendable {
     enum Way: CaseIterable {
         case closes, closesItsSide, resets
@@ -127,7 +126,7 @@ final class Visitor: Sendable {
             .connect(host: "127.0.0.1", port: port).get()
     }
 
-    /// Sends a request whole, and does not wait for its answer.
+    /// Sends a complete request without waiting for the answer.
     func ask(_ body: [UInt8], of person: Person) async throws {
         let fields = [
             ("Host", "localhost"), ("Authorization", "Bearer \(person.access)"), ("Content-Length", "\(body.count)"),
@@ -149,7 +148,7 @@ final class Visitor: Sendable {
         }
     }
 
-    /// The status of the next answer. Nil: the connection is over.
+    /// The status of the next answer, or nil if the connection has closed.
     func answer() async -> Int? { await statuses.first { _ in true } }
 
     private final class Listener: ChannelInboundHandler {

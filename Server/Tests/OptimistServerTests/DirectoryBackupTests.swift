@@ -14,7 +14,7 @@ import Testing
     import Darwin
 #endif
 
-/// What a backup of a directory is compared with, and what is not restored.
+/// How a backup of a directory is verified, and what is not restored.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct DirectoryBackupTests {
     private let site = Site()
@@ -26,7 +26,7 @@ struct DirectoryBackupTests {
 
     private func path(_ name: String) -> URL { folder.appending(path: name, directoryHint: .isDirectory) }
 
-    /// Takes a backup of a server's data, and removes everything at the end.
+    /// Backs up a server's data, and removes everything at the end.
     private func withBackup(_ body: (URL) async throws -> Void) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
@@ -48,7 +48,7 @@ struct DirectoryBackupTests {
         }
     }
 
-    @Test func `O6 O13 a backup says what its files are, and a restored one needs nothing else`() async throws {
+    @Test func `O6 O13 a backup has a manifest of its files and is restored without anything else`() async throws {
         try await withBackup { backup in
             let names = try FileManager.default.contentsOfDirectory(atPath: backup.path).sorted()
             #expect(names == ["backup.json", "keys.json", "optimist.sqlite"])
@@ -78,7 +78,7 @@ struct DirectoryBackupTests {
     }
 
     @Test(.timeLimit(.minutes(2)), arguments: ["keys.json", "optimist.sqlite", "backup.json"])
-    func `O6 a link or a pipe in a backup is refused and not followed`(name: String) async throws {
+    func `O6 a link or pipe in a backup is refused`(name: String) async throws {
         try await withBackup { backup in
             let file = backup.appending(path: name)
             try FileManager.default.moveItem(at: file, to: folder.appending(path: "elsewhere"))
@@ -91,7 +91,7 @@ struct DirectoryBackupTests {
         }
     }
 
-    @Test func `O6 O7 a trigger that no server made is named, and neither backed up nor restored`() async throws {
+    @Test func `O6 O7 a foreign trigger is named, and is neither backed up nor restored`() async throws {
         try await withBackup { backup in
             try await DatabaseQueue(path: site.file.path).write { db in
                 try db.execute(
@@ -116,7 +116,7 @@ struct DirectoryBackupTests {
         }
     }
 
-    @Test func `O6 a target within the directory that is copied is refused, also behind a link`() async throws {
+    @Test func `O6 a target inside the backed-up directory is refused, even through a link`() async throws {
         try await withBackup { backup in
             let link = path("link")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: site.directory)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// A disk without room.
+/// A full disk.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct DiskTroubleTests {
     private let file: StoreFile
@@ -25,7 +25,9 @@ struct DiskTroubleTests {
         }
     }
 
-    @Test func `V4: on a full disk nothing is half done, reading goes on, and room is enough to go on`() async throws {
+    @Test func `V4: on a full disk no write is partial, reads still work, and writes resume once there is space`()
+        async throws
+    {
         let server = try file.open(epoch: "e1")
         try await server.put(1, "a", push: 1)
         try limit(server, room: 2)
@@ -42,7 +44,8 @@ struct DiskTroubleTests {
         #expect(try await server.pull("e1.1")["list"]?.array?.count == 1)
     }
 
-    @Test func `V4: whoever shares a commit with one for whom there is no room hears why`() async throws {
+    @Test func `V4: if one push in a shared commit finds the disk full, all of them fail with that error`() async throws
+    {
         let server = try file.open(epoch: "e1")
         try limit(server, room: 4)
         let gate = await server.database.pool.hold()
@@ -60,19 +63,19 @@ struct DiskTroubleTests {
             gate.signal()
             return await group.reduce(into: [:]) { $0[$1.0] = .some($1.1) }
         }
-        // The last one did not share it: the transaction was over when it was its turn.
+        // The last push did not share the commit: the transaction had ended.
         let expected: [Int: ResultCode?] = [0: .SQLITE_FULL, 1: .SQLITE_FULL, 2: .SQLITE_FULL, 3: nil]
         #expect(errors == expected)
         #expect(try await server.pull("e1.0")["list"]?.array?.map { $0["id"]?.string } == [RowKey.id(3)])
     }
 
     @Test(arguments: [DiskFault.ioError, .full], TestForm.of(short: [1, 4, 8, 13, 19], full: Array(0..<24)))
-    func `V4: whatever a disk refuses, what was answered is there, nothing is there in part, and the next one works`(
+    func `V4: after any disk failure, answered rows are complete, and the next write works`(
         fault: DiskFault, skipping: Int
     ) async throws {
         let mount = SimulatedDisk(seed: 1).mount()
         let server = try StoreFile.open(mount.url("optimist.sqlite").path, epoch: "e1")
-        /// Two rows in one push.
+        /// Pushes two rows.
         func put(_ number: Int) async throws {
             let rows = [2 * number, 2 * number + 1].map { (RowKey.id($0), ["content": "a"] as JSON) }
             _ = try await server.call("todo/set", ["create": .object(JSONObject(rows.map { ($0.0, $0.1) }))], push: 1)
@@ -100,8 +103,8 @@ struct DiskTroubleTests {
         try server.database.pool.close()
     }
 
-    @Test(arguments: [(DiskFault.full, "is full"), (.ioError, "ulimit")])
-    func `V4: a start without room on the disk, or on one that fails, says so and does no harm`(
+    @Test(arguments: [(DiskFault.full, "room"), (.ioError, "ulimit")])
+    func `V4: a start on a full or failing disk reports that and does no harm`(
         fault: DiskFault, word: String
     ) throws {
         let directory = URL(filePath: "/data")
@@ -125,11 +128,11 @@ struct DiskTroubleTests {
         }
     }
 
-    @Test func `the problem that a client hears names the disk, and says when to come again`() {
+    @Test func `the client's error names the disk problem and when to retry`() {
         let full = DatabaseError(resultCode: .SQLITE_FULL)
         #expect(full.retryAfterSeconds == 30 && full.detail.contains("full"))
         let broken = DatabaseError(resultCode: .SQLITE_IOERR_WRITE)
-        #expect(broken.retryAfterSeconds == 5 && broken.detail.contains("failing"))
-        #expect(DatabaseError(resultCode: .SQLITE_BUSY).detail.contains("not available"))
+        #expect(broken.retryAfterSeconds == 5 && broken.detail.contains("fails"))
+        #expect(DatabaseError(resultCode: .SQLITE_BUSY).detail.contains("cannot be reached"))
     }
 }

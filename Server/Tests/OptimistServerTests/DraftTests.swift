@@ -25,7 +25,7 @@ struct DraftTests {
 
     private func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    @Test func `O12 two backups to one target do not meet, and the second one replaces nothing`() throws {
+    @Test func `O12 two backups to one target do not share a draft, and the second replaces nothing`() throws {
         defer { remove() }
         let problem = refusal {
             try make("copy") { draft in
@@ -38,7 +38,7 @@ struct DraftTests {
         #expect(try Data(contentsOf: folder.appending(path: "copy/file")) == Data("second".utf8))
     }
 
-    @Test func `O12 what a killed backup has left goes with the next one, and a running one keeps its draft`() throws {
+    @Test func `O12 a killed backup's draft is removed by the next one, and a running backup keeps its draft`() throws {
         defer { remove() }
         let left = folder.appending(path: ".copy.0123abcd.partial")
         try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)
@@ -53,7 +53,7 @@ struct DraftTests {
         #expect(names == ["copy", "another", ".mine.partial"])
     }
 
-    @Test func `O6 a target that is a file is refused with a sentence, and an empty directory is taken`() throws {
+    @Test func `O6 a file as target is refused with a message, and an empty directory is accepted`() throws {
         defer { remove() }
         try FileManager.default.createDirectory(
             at: folder.appending(path: "empty"), withIntermediateDirectories: true)
@@ -65,7 +65,7 @@ struct DraftTests {
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "empty/inside").path))
     }
 
-    @Test func `O6 a copy that fails leaves nothing`() {
+    @Test func `O6 a failed copy leaves nothing`() {
         defer { remove() }
         #expect(throws: CancellationError.self) {
             try make("copy") { draft in

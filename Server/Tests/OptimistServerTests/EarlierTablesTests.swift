@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// Data of released versions of the server: an account with one session and one row, and a deleted account.
+/// Data of released versions: an account with one session and one row, and a deleted account.
 @Suite(.timeLimit(.minutes(20)))
 struct EarlierTablesTests {
     private let site = Site()
@@ -19,7 +19,7 @@ struct EarlierTablesTests {
         try #require(Bundle.module.url(forResource: name, withExtension: ending, subdirectory: "Fixtures"))
     }
 
-    /// Opens a server on the data, and looks for all that was in it.
+    /// Opens a server on the data and checks everything in it.
     private func takesOn() async throws {
         try await site.serving(schema: .projects) { server, http async throws in
             let answer = try await http.post("/auth/sign-in", JSON.entry("ann@example.org", device: "tablet"))
@@ -33,14 +33,14 @@ struct EarlierTablesTests {
     // MARK: - Files
 
     @Test(.embedded, arguments: 1...ServerDatabase.version)
-    func `a file of a released version is taken on with its account, session and row`(version: Int) async throws {
+    func `a released version's file opens with its account, session and row`(version: Int) async throws {
         try site.makeDirectory()
         try FileManager.default.copyItem(at: Self.fixture("server-\(version)", "sqlite"), to: site.file)
         try await takesOn()
     }
 
     @Test(.embedded, arguments: 1...ServerDatabase.version)
-    func `the tables of a released version's file become those of a new one`(version: Int) async throws {
+    func `a released version's file is migrated to a new file's tables`(version: Int) async throws {
         try site.makeDirectory()
         try FileManager.default.copyItem(at: Self.fixture("server-\(version)", "sqlite"), to: site.file)
         let other = Site()
@@ -49,7 +49,7 @@ struct EarlierTablesTests {
     }
 
     private func tables(of file: URL) throws -> [String] {
-        // Views are those of the schema that was served last.
+        // Views follow the last schema served.
         let sql = """
             SELECT format('%s %d %s %s %d %s %d', m.name, c.cid, c.name, c.type, c."notnull", c.dflt_value, c.pk)
             FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'
@@ -60,7 +60,7 @@ struct EarlierTablesTests {
 
     private struct Interrupted: Error {}
 
-    @Test func `a file takes the steps that its version lacks, all of them or none`() throws {
+    @Test func `a file takes all the migration steps it lacks, or none`() throws {
         let db = try DatabaseQueue()
         let step: (Int) -> ServerDatabase.Step = { number in
             { try $0.execute(sql: "ALTER TABLE optimist_settings ADD COLUMN step\(number)") }
@@ -81,19 +81,19 @@ struct EarlierTablesTests {
     // MARK: - Databases
 
     @Test(.postgres, arguments: 1...PostgresTables.version)
-    func `a database of a released version is taken on with its account, session and row`(version: Int) async throws {
+    func `a released version's database opens with its account, session and row`(version: Int) async throws {
         try load(version, into: try #require(site.database))
         try await takesOn()
     }
 
     @Test(.postgres, arguments: 1...PostgresTables.version)
-    func `the tables of a released version's database become those of a new one`(version: Int) async throws {
+    func `a released version's database is migrated to a new database's tables`(version: Int) async throws {
         let (earlier, new) = (try SharedDatabase.make(), try SharedDatabase.make())
         try load(version, into: earlier)
         #expect(try await tables(of: earlier) == tables(of: new))
     }
 
-    @Test(.postgres) func `a database takes the steps that its version lacks, all of them or none`() throws {
+    @Test(.postgres) func `a database takes all the migration steps it lacks, or none`() throws {
         let connection = try PostgresConnection(try SharedDatabase.make().url)
         let step: (Int) -> String = { "ALTER TABLE optimist_settings ADD COLUMN step\($0) text;" }
         func columns() throws -> [String] {
@@ -115,7 +115,7 @@ struct EarlierTablesTests {
         #expect(try PostgresTables.found(connection) == 4)
     }
 
-    @Test(.postgres) func `O8 an export and the health of an app leave the tables of an earlier version as they are`()
+    @Test(.postgres) func `O8 exports and app health do not migrate an earlier version's tables`()
         async throws
     {
         let database = try SharedDatabase.make()
@@ -138,7 +138,7 @@ struct EarlierTablesTests {
         try PostgresConnection(database.url).script(script)
     }
 
-    /// The columns and indexes, with the tables brought up to date.
+    /// The columns and indexes after migration.
     private func tables(of database: PostgresDatabase) async throws -> [String] {
         try await PostgresOpening(database: database, logger: SharedDatabase.quiet).migrate()
         let sql = """

@@ -6,14 +6,15 @@ import Testing
 
 @testable import OptimistServer
 
-/// The event source over loopback.
 @Suite(.timeLimit(.minutes(20)))
 struct EventSourceTests {
     let site = Site()
 
     private let todo: JSON = ["create": ["k": ["content": "x"]]]
 
-    @Test func `R7: the state comes at once, then a poke for every change, and never another account's`() async throws {
+    @Test func `R7: the state arrives immediately, then a poke for each change, and none for another account`()
+        async throws
+    {
         try await site.serving { server, http async throws in
             let (mine, theirs) = (try await http.signUp("a@x.org"), try await http.signUp("b@x.org"))
             var states: [String] = []
@@ -35,7 +36,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `pokes of one connection are 50 ms apart, and the last state always comes`() async throws {
+    @Test func `one connection's pokes are 50 ms apart, and the last state always arrives`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             var states: [String] = []
@@ -51,7 +52,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `pings come at the interval that was asked for`() async throws {
+    @Test func `pings arrive at the requested interval`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             var events: [String] = []
@@ -61,17 +62,17 @@ struct EventSourceTests {
                     #expect(data["interval"] == 30)
                     return true
                 }
-                // The one who pings, and the pause after the state.
+                // The ping timer, and the pause after the state.
                 await site.sleepers(atLeast: 2)
                 site.clock.advance(by: .seconds(30))
                 return false
             }
-            // A state may be told twice: it is a hint.
+            // A state may be repeated: it is a hint.
             #expect(events.last == "ping" && Set(events.dropLast()) == ["state"])
         }
     }
 
-    @Test func `a session that ends says so on its stream, which then ends`() async throws {
+    @Test func `a session's end is reported on its stream, which then closes`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             var reasons: [String?] = []
@@ -87,7 +88,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `closeafter=state closes after the first state, and unknown types are silent`() async throws {
+    @Test func `closeafter=state closes after the first state, and unknown types are ignored`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             var count = 0
@@ -99,7 +100,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `a stream says that its connection ends with it, so that no request follows on that`() async throws {
+    @Test func `a stream announces that it closes its connection`() async throws {
         try await site.serving { _, http async throws in
             let person = try await http.signUp()
             let answer = try await http.get("/jmap/eventsource?types=*&closeafter=state&ping=0", token: person.access)
@@ -108,7 +109,7 @@ struct EventSourceTests {
         }
     }
 
-    @Test func `a client that leaves is forgotten, and the server ends with streams open`() async throws {
+    @Test func `a client that leaves is forgotten, and the server can stop with open streams`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             try await http.events(token: person.access) { _, _ in true }

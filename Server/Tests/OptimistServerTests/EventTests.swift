@@ -9,7 +9,7 @@ import Testing
 struct EventTests {
     private func state(_ seq: Int64) -> SyncState { SyncState(epoch: "e", seq: seq) }
 
-    @Test func `R7: however many changes there were, one event says the newest state and all types`() {
+    @Test func `R7: however many changes there were, one event carries the newest state and all types`() {
         var pending = PendingEvents()
         pending.note(["todo"], state(42))
         pending.note(["list"], state(41))
@@ -25,7 +25,7 @@ struct EventTests {
         #expect(pending.take(account: "a", pingSeconds: 30) == .ping(seconds: 30))
     }
 
-    @Test func `the end of a session is the last thing that is said`() {
+    @Test func `a session's end is its stream's last event`() {
         var pending = PendingEvents()
         pending.note(["todo"], state(1))
         pending.noteEnd("revoked")
@@ -33,7 +33,7 @@ struct EventTests {
         #expect(pending.take(account: "a", pingSeconds: 30) == .sessionEnded(reason: "revoked"))
     }
 
-    @Test func `events are written as RFC 8620 has them`() {
+    @Test func `events are formatted as in RFC 8620`() {
         let event = ServerEvent.state(account: "a1", types: ["todo"], state(7))
         #expect(
             event.text == """
@@ -47,7 +47,7 @@ struct EventTests {
             ServerEvent.sessionEnded(reason: "revoked").text == "event: session\ndata: {\"reason\":\"revoked\"}\n\n")
     }
 
-    @Test func `a listener hears only of its account, its types and its session`() {
+    @Test func `a listener receives only its account, types and session`() {
         let pokes = Pokes()
         let mine = Listener(account: "a", session: "s1", types: ["todo"])
         let other = Listener(account: "b", session: "s2", types: nil)

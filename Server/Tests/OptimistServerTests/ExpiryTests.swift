@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// Snapshots, deleted rows and their end, in the embedded database.
+/// Snapshots, tombstones and expiry in the embedded database.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct ExpiryTests {
     private let file: StoreFile
@@ -18,7 +18,7 @@ struct ExpiryTests {
         try await TombstoneSweep(store: server.store, tombstoneDays: 90, batch: batch).run(now: server.now)
     }
 
-    @Test func `R6: a page is one scan of the primary key, with nothing to sort`() throws {
+    @Test func `R6: a snapshot page is one scan of the primary key without sorting`() throws {
         let plan = try file.open(epoch: "e1").database.pool.read { db in
             try Row.fetchAll(
                 db, sql: "EXPLAIN QUERY PLAN " + SQLiteAccount.livingInOrder, arguments: ["a", "t", "x"]
@@ -46,8 +46,7 @@ struct ExpiryTests {
         #expect(found == ["1", "2", "3", "5"])
     }
 
-    @Test func `L4: deleted rows go after 90 days, batch by batch, and the floor stays through a restart`() async throws
-    {
+    @Test func `L4: deleted rows are purged after 90 days in batches, and the floor survives a restart`() async throws {
         var server = try file.open(epoch: "e1", day: 20_000)
         for number in 1...7 { try await server.put(number, "a", push: Int64(number)) }
         for number in 1...5 { _ = try await server.call("todo/set", ["destroy": [.string(RowKey.id(number))]]) }
@@ -77,7 +76,7 @@ struct ExpiryTests {
         try await sweep(server)
     }
 
-    @Test func `L3: the number of a device that was silent for a year is forgotten`() async throws {
+    @Test func `L3: a device's push number is forgotten after a year without contact`() async throws {
         var server = try file.open(epoch: "e1", day: 20_000)
         try await server.put(1, "a", push: 7)
         try server.database.pool.close()

@@ -4,7 +4,7 @@ import OptimistServing
 import OptimistWire
 
 extension Schema {
-    /// Lists and to-dos that belong to them.
+    /// Lists and their to-dos.
     static let projects = Schema(
         id: "projects",
         types: [
@@ -27,7 +27,7 @@ extension RowKey {
 }
 
 extension WriteClock {
-    /// A clock of the tests' present.
+    /// A clock relative to the tests' start time.
     static func at(_ milliseconds: Int64, _ device: String = "deviceAA") -> Self {
         WriteClock(stamp: Stamp(milliseconds: 1_800_000_000_000 + milliseconds), device: device)
     }

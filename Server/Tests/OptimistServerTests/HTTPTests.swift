@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// The server over loopback: what strangers and broken clients get to see.
+/// The server over loopback, as strangers and broken clients see it.
 @Suite(.timeLimit(.minutes(20)))
 struct HTTPTests {
     let site = Site()
@@ -22,7 +22,7 @@ struct HTTPTests {
         ]).json
     }
 
-    @Test func `discovery asks for a token, and then says where everything is`() async throws {
+    @Test func `discovery requires a token and returns the server's URLs`() async throws {
         try await site.serving { server, http async throws in
             let stranger = try await http.get("/.well-known/jmap")
             #expect(stranger.status == 401)
@@ -60,7 +60,7 @@ struct HTTPTests {
         (#"{"using":[],"oldestPendingSeconds":-1,"methodCalls":[]}"#, 400, "notRequest"),
         (#"{"using":[],"oldestPendingSeconds":"1","methodCalls":[]}"#, 400, "notRequest"),
     ])
-    func `bad requests get the error of the protocol`(body: String, status: Int, error: String) async throws {
+    func `a bad request gets the protocol's error`(body: String, status: Int, error: String) async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             let answer = try await http.post("/jmap/", Array(body.utf8), token: person.access)
@@ -71,7 +71,7 @@ struct HTTPTests {
         }
     }
 
-    @Test func `11 MB are refused as a limit, announced or not, nothing is stored and the server stays up`()
+    @Test func `a body of 11 MB is refused as too large, with or without a length, and nothing is stored`()
         async throws
     {
         try await site.serving { server, http async throws in
@@ -88,7 +88,7 @@ struct HTTPTests {
         }
     }
 
-    @Test func `a push of more rows than a page is refused whole`() async throws {
+    @Test func `a push with more rows than the limit is refused as a unit`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             let rows = JSONObject((0..<2501).map { (RowKey.id($0), ["content": "x"]) })
@@ -101,7 +101,7 @@ struct HTTPTests {
         }
     }
 
-    @Test func `no token, a wrong one and an expired one are 401, and nothing is stored`() async throws {
+    @Test func `a missing, invalid or expired token is 401, and nothing is stored`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             let parts = person.access.split(separator: ".")
@@ -158,7 +158,7 @@ struct HTTPTests {
         #expect(throws: Never.self) { _ = try (0..<8).map { _ in try slots.enter("s") } }
     }
 
-    @Test func `a port that is taken is an error that says what to do`() async throws {
+    @Test func `a port in use is an error with a remedy`() async throws {
         try await site.serving { server, _ async throws in
             let port = try await server.port
             let other = Site()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What OpenSSL is asked for, against the examples of those who defined it.
+/// Hashes made with OpenSSL, compared with published examples.
 @Suite(.timeLimit(.minutes(20)))
 struct HashingTests {
     private func hex(_ bytes: [UInt8]) -> String {
@@ -12,7 +12,7 @@ struct HashingTests {
     }
 
     /// > Source: NIST, "Secure Hash Standard (SHS) Examples"; FIPS 180-2, appendix B.3.
-    @Test func `SHA-256 of nothing, of three letters and of a million that come in pieces`() {
+    @Test func `SHA-256 of nothing, three letters, and a million in pieces equals the published digests`() {
         #expect(hex(SHA256.hash([])) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         #expect(hex(SHA256.hash("abc".utf8)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         var hash = SHA256()
@@ -35,7 +35,7 @@ struct HashingTests {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         ),
     ])
-    func `HMAC of short and long keys, and no other code, text or key is valid`(
+    func `HMAC equals the published codes, and no other code, text or key is valid`(
         key: [UInt8], text: String, code: String
     ) {
         let (key, other) = (SecretKey(key), SecretKey(key + [1]))
@@ -47,7 +47,7 @@ struct HashingTests {
         #expect(!HMACSHA256.isValid(made, for: text.utf8, key: other))
     }
 
-    @Test func `no description shows a key, nor one of what contains it`() throws {
+    @Test func `no description shows a key, not even that of its container`() throws {
         let keys = try ServerKeys(secret: ServerKeys.make())
         var dumped = ""
         dump(keys, to: &dumped)
@@ -60,7 +60,7 @@ struct HashingTests {
     }
 
     /// > Source: RFC 7914 §12.
-    @Test func `scrypt of nothing and of a password, also beyond OpenSSL's usual 32 MB`() throws {
+    @Test func `scrypt equals the published keys, even beyond OpenSSL's default of 32 MB`() throws {
         let nothing = try Scrypt.key(from: [], salt: [], byteCount: 64, rounds: 16, blockSize: 1, parallelism: 1)
         #expect(hex(nothing).hasPrefix("77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442"))
         let key = try Scrypt.key(
@@ -73,7 +73,7 @@ struct HashingTests {
     }
 
     @Test(arguments: [(0, 8, 1), (3, 8, 1), (-16, 8, 1), (16, 0, 1), (16, 8, 0), (.max, .max, 1), (16, .max, .max)])
-    func `a cost that scrypt cannot have is an error`(rounds: Int, blockSize: Int, parallelism: Int) {
+    func `an invalid scrypt cost is an error`(rounds: Int, blockSize: Int, parallelism: Int) {
         #expect(throws: Scrypt.Failure.self) {
             try Scrypt.key(
                 from: [1], salt: [2], byteCount: 32, rounds: rounds, blockSize: blockSize, parallelism: parallelism)

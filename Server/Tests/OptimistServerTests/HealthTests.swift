@@ -12,7 +12,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// `POST /health/reports`, and what a server makes of the reports.
+/// `POST /health/reports`, and the figures made from the reports.
 @Suite(.timeLimit(.minutes(20)))
 struct HealthTests {
     let site = Site()
@@ -44,7 +44,9 @@ struct HealthTests {
         HealthSummary(try await server.storage.health.sums(of: nil))
     }
 
-    @Test func `A6 one address brings so many new signatures and totals a day, and no other loses by it`() async throws
+    @Test
+    func `A6 an address may add a limited number of signatures and totals a day, without affecting other addresses`()
+        async throws
     {
         let settings = HealthSettings(
             app: "campus", signatures: 10, burstPerAddress: 1_000_000, totalsPerAddress: 20, signaturesPerAddress: 3)
@@ -73,7 +75,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A2 whatever the network loses, repeats and delays, every figure is the truth`() async throws {
+    @Test func `A2 whatever the network loses, repeats and delays, every figure is correct`() async throws {
         let installs = TestForm.of(short: 100, full: 1_000)
         let crashes = (0..<4).map { CrashSignature(kind: "trap \($0)", message: "") }
         let versions: [HealthFleet.Version] = [
@@ -108,7 +110,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A2 a report that comes late or twice changes nothing, and the largest number of each stays`()
+    @Test func `A2 a late or repeated report changes nothing, and the largest of each number is kept`()
         async throws
     {
         try await serving { server, http async throws in
@@ -123,7 +125,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 without the setting there is no such route, and another app is refused`() async throws {
+    @Test func `A6 without the setting there is no health route, and another app's reports are refused`() async throws {
         try await serving(nil) { _, http async throws in
             #expect(try await http.post("/health/reports", report().json).status == 404)
         }
@@ -133,7 +135,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 a report that is too large, or not as the schema says, is refused whole`() async throws {
+    @Test func `A6 a report that is too large or invalid is refused as a unit`() async throws {
         try await serving { server, http async throws in
             let large = [UInt8](repeating: 0x20, count: HealthReport.Limit.bytes + 1)
             #expect(try await http.post("/health/reports", large).status == 413)
@@ -169,7 +171,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 days that are long past or still to come are left out, and the others count`() async throws {
+    @Test func `A6 days too old or in the future are ignored, and the others count`() async throws {
         try await serving { server, http async throws in
             var mixed = report()
             mixed.totals += [today - 91, today - 90, today + 2, today + 3, 0].flatMap { report(day: $0).totals }
@@ -178,7 +180,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 a stranger cannot fill the disk: a full day refuses new totals, and many signatures become other`()
+    @Test func `A6 the disk cannot be filled: a full day refuses new totals, and excess signatures become other`()
         async throws
     {
         try await serving(HealthSettings(app: "campus", totalsPerDay: 2, signatures: 3)) { server, http async throws in
@@ -197,7 +199,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 one address may send so many reports at once`() async throws {
+    @Test func `A6 one address may send a limited number of reports at once`() async throws {
         try await serving(HealthSettings(app: "campus", burstPerAddress: 3)) { _, http async throws in
             var statuses: [Int] = []
             for _ in 0..<5 { statuses.append(try await http.post("/health/reports", report().json).status) }
@@ -205,7 +207,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 days that are too old are swept`() async throws {
+    @Test func `A6 days past the limit are purged`() async throws {
         try await serving { server, http async throws in
             for day in [today, today - 80] {
                 _ = try await http.post("/health/reports", report(day: day, launches: 2, crashes: 1).json)
@@ -219,7 +221,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A7 the page and its JSON show versions and signatures, and nothing that a stranger wrote is markup`()
+    @Test func `A7 the page and its JSON show versions and signatures, and escape everything clients wrote`()
         async throws
     {
         try await serving { server, http async throws in
@@ -236,7 +238,7 @@ struct HealthTests {
         }
     }
 
-    /// Runs the operator's page on a port of its own.
+    /// Runs the operator's page on its own port.
     private func withPage(of server: OptimistServer, _ body: @Sendable (HTTPSide) async throws -> Void) async throws {
         let router = Router()
         HealthRoutes(server).add(to: router)
@@ -262,7 +264,7 @@ struct ShareTests {
         #expect(abs(interval.lowerBound - low) < 0.000_1 && abs(interval.upperBound - high) < 0.000_1)
     }
 
-    @Test func `A7 nothing is no share, and what is not the whole does not look like it`() {
+    @Test func `A7 a share of nobody is nil, and a share below 100 % is never rounded up to it`() {
         #expect(Share(0, of: 0).value == nil && Share(0, of: 0).interval == 0...1)
         #expect(Share(9_999, of: 10_000).text == "99.9 % (9999 of 10000)")
         #expect(Share(3, of: 3).text == "100.0 % (3 of 3)")

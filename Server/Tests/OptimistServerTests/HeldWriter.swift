@@ -4,7 +4,7 @@ import Dispatch
 import GRDB
 
 extension DatabaseWriter {
-    /// Keeps the writer busy until the result is signalled. Returns once it is: whatever was under way before has ended.
+    /// Keeps the writer busy until the semaphore is signalled. Returns when all earlier writes have ended.
     func hold() async -> DispatchSemaphore {
         let gate = DispatchSemaphore(value: 0)
         await withCheckedContinuation { held in

@@ -9,12 +9,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// What the server does beside answering, and what it hears of its disk.
+/// The server's background work, and its errors on a full disk.
 @Suite(.timeLimit(.minutes(20)))
 struct HousekeepingTests {
     private let site = Site()
 
-    @Test func `L4: a running server forgets what was deleted, once an hour, and says for how long it does not`()
+    @Test func `L4: a running server purges deleted rows hourly, and announces for how long it keeps them`()
         async throws
     {
         try await site.serving(change: { $0.tombstoneDays = 5 }) { server, http async throws in
@@ -27,14 +27,14 @@ struct HousekeepingTests {
             await site.clock.sleepers(atLeast: 1)
             site.advance(by: 7 * 86_400)
             site.clock.advance(by: Housekeeping.interval)
-            // Other tasks of a server on PostgreSQL sleep too, so the end of the sweep shows in its answers only.
+            // On PostgreSQL other tasks of the server sleep as well, so only its answers show the end of the sweep.
             while try await server.call(person, "todo/changes", arguments)["type"] != "cannotCalculateChanges" {
                 try Task.checkCancellation()
             }
         }
     }
 
-    @Test func `a running server forgets sessions that have been over for long, and no others`() async throws {
+    @Test func `a running server removes only sessions that ended long ago`() async throws {
         try await site.serving(change: { $0.refreshTokenLifetime = .seconds(10 * 86_400) }) {
             _, http async throws in
             let person = try await http.signUp()
@@ -52,7 +52,7 @@ struct HousekeepingTests {
         }
     }
 
-    @Test(.embedded) func `V4: a full disk is 503 with a time to come again, and the server lives on`() async throws {
+    @Test(.embedded) func `V4: a full disk is 503 with Retry-After, and the server continues`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             func push(_ size: Int) async throws -> HTTPSide.Answer {
@@ -84,10 +84,10 @@ struct HousekeepingTests {
         }
     }
 
-    @Test func `keys are durable, the owner's only, and stay the same`() throws {
+    @Test func `keys are durable, readable by the owner only, and stay the same`() throws {
         try site.makeDirectory()
         let file = site.directory.appending(path: "keys.json")
-        // What a crash may have left.
+        // A crash may have left this.
         try Data("half".utf8).write(to: site.directory.appending(path: ".keys.json.new"))
         let first = try ServerKeys(directory: site.directory)
         #expect(try ServerKeys(directory: site.directory).refresh.bytes == first.refresh.bytes)

@@ -3,7 +3,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged, for a test to read.
+/// Keeps log lines for a test.
 final class LogBook: Sendable {
     struct Line: Sendable {
         var level: Logger.Level
@@ -15,7 +15,7 @@ final class LogBook: Sendable {
 
     var lines: [Line] { kept.withLock(\.self) }
 
-    /// The names of the security events, in their order.
+    /// The security events, in order.
     var events: [String] { lines.compactMap { $0.metadata["security.event"] } }
 
     var logger: Logger { Logger(label: "test") { _ in Handler(book: self) } }

@@ -10,12 +10,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// What proxies, health checks and clients of others expect of any server.
+/// What proxies, health checks and other clients expect of any server.
 @Suite(.timeLimit(.minutes(20)))
 struct MannersTests {
     let site = Site()
 
-    @Test func `HEAD is answered as GET is, without a body, also where that is an error`() async throws {
+    @Test func `HEAD is answered like GET without a body, even for errors`() async throws {
         try await site.serving(change: { $0.routes = [AppRoute("/menu/:day") { _ in .init(status: .ok) }] }) {
             _, http async throws in
             let token = try await http.signUp().access
@@ -34,7 +34,7 @@ struct MannersTests {
         }
     }
 
-    @Test func `a wrong method is 405 with those that are right`() async throws {
+    @Test func `a wrong method is 405 and lists the allowed ones`() async throws {
         try await site.serving(change: {
             $0.routes = [AppRoute("/menu/:day", method: .put) { _ in .init(status: .ok) }]
         }) {
@@ -52,7 +52,7 @@ struct MannersTests {
         }
     }
 
-    @Test func `a body that is packed is 415`() async throws {
+    @Test func `a compressed body is 415`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             for (path, coding, status) in [
@@ -67,7 +67,7 @@ struct MannersTests {
         }
     }
 
-    @Test func `the URLs of the session begin with the origin that the issuer is made of`() async throws {
+    @Test func `the session's URLs begin with the issuer's origin`() async throws {
         try await site.serving { _, http async throws in
             let token = try await http.signUp().access
             try await expectURLs(at: http.base, http, token)
@@ -98,13 +98,15 @@ struct MannersTests {
     }
 
     @Test(arguments: ["a b", "x/y", "a@b", "x,y", "x?y", "ä"])
-    func `a Host that is no name would become part of URLs and is 400`(host: String) async throws {
+    func `a Host that is not a valid name is refused with 400, because it would become part of URLs`(host: String)
+        async throws
+    {
         #expect(!RequestCheck.isHost(host))
         for name in ["x", "example.org:8090", "[::1]:80", ""] { #expect(RequestCheck.isHost(name)) }
     }
 
     @Test(arguments: [("example.org", "http://example.org"), ("", "http://localhost"), (nil, "http://localhost")])
-    func `URLs name a host, also for a client that names none`(host: String?, origin: String) {
+    func `URLs have a host even if the client names none`(host: String?, origin: String) {
         let head = HTTPRequest(method: .get, scheme: "http", authority: host, path: "/")
         #expect(
             Hummingbird.Request(head: head, body: RequestBody(buffer: .init())).origin(isBehindProxy: false) == origin)

@@ -8,18 +8,18 @@ import Synchronization
 @_spi(Internals) @testable import OptimistServing
 
 #if canImport(CDispatch)
-    // In its module the compiler finds `timespec` on Linux.
+    // The module where the compiler finds `timespec` on Linux.
     import CDispatch
 #endif
 
-/// A store that measures how long its transactions keep the processor busy, beside the steps that their meters count.
+/// A store that measures the processor time of its transactions, along with their steps.
 final class MeasuredStore: SyncStore {
-    /// The steps of transactions, and the time of their threads.
+    /// The steps of transactions and their threads' time.
     struct Work: Sendable {
         var steps = 0
         var time = Duration.zero
 
-        /// Microseconds for each step. Twenty steps come on top, because beginning a transaction is work too.
+        /// Microseconds per step. Twenty steps are added for beginning a transaction.
         var microsecondsPerStep: Double { time / .microseconds(1) / Double(steps + 20) }
     }
 
@@ -68,7 +68,7 @@ final class MeasuredStore: SyncStore {
         return try body()
     }
 
-    /// How long the processor has worked for this thread, whatever other threads do.
+    /// The processor time of this thread.
     private static var threadTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -9,7 +9,7 @@ import Testing
 /// The memory that requests and answers share.
 @Suite(.timeLimit(.minutes(20)))
 struct MemoryTests {
-    @Test func `an account holds no more than it leaves, so that a newcomer always finds room`() {
+    @Test func `an account holds at most as much as it leaves free, so that another finds room`() {
         var ledger = MemoryLedger(limit: 100, allowance: 0)
         let takes = [("a", 50), ("a", 1), ("b", 25), ("b", 1), ("c", 10)].map { ledger.take($0.1, for: $0.0, own: 0) }
         #expect(takes == [true, false, true, false, true])
@@ -20,7 +20,7 @@ struct MemoryTests {
         #expect(!isTooMuch)
     }
 
-    @Test func `a request that is alone is let in whatever its size`() {
+    @Test func `a request that is alone is accepted at any size`() {
         var ledger = MemoryLedger(limit: 100, allowance: 0)
         let takes = [("a", 30, 0), ("a", 400, 30), ("b", 1, 0)].map { ledger.take($0.1, for: $0.0, own: $0.2) }
         #expect(takes == [true, true, false])
@@ -49,7 +49,7 @@ struct MemoryTests {
         try newcomer.takeAnswer(10_000_000)
     }
 
-    @Test func `a share is given back when its request is done, or nobody holds it any more`() throws {
+    @Test func `a share is returned when its request ends or its last holder releases it`() throws {
         let room = MemoryRoom(memory: MemoryRoom.least)
         let share = room.share(of: "a")
         try share.take(100)
@@ -85,7 +85,7 @@ struct MemoryTests {
         ]).json
     }
 
-    @Test func `while others hold the memory a large request gets 503 with Retry-After, and nothing is stored`()
+    @Test func `while others hold the memory, a large request gets 503 with Retry-After, and stores nothing`()
         async throws
     {
         let site = Site()
@@ -105,7 +105,7 @@ struct MemoryTests {
     }
 
     @Test(arguments: [-32_000_000, 0, 64_000_000])
-    func `while unread answers hold the memory, an account that holds nothing gets small answers at once`(
+    func `while unread answers hold the memory, an account holding none gets small answers immediately`(
         beyond: Int
     ) async throws {
         let site = Site()
@@ -121,7 +121,7 @@ struct MemoryTests {
         }
     }
 
-    @Test func `while unread answers hold the memory, a pull gets smaller pages and ends`() async throws {
+    @Test func `while unread answers hold the memory, a pull gets smaller pages and finishes`() async throws {
         let site = Site()
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
@@ -145,7 +145,7 @@ struct MemoryTests {
         }
     }
 
-    @Test func `an answer that comes in many pieces is whole, and its memory is free afterwards`() async throws {
+    @Test func `an answer sent in many pieces is complete, and its memory is freed`() async throws {
         let site = Site()
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
@@ -163,7 +163,7 @@ struct MemoryTests {
         return text.withUTF8 { ParsedSize.bytes(of: UnsafeRawBufferPointer($0)) }
     }
 
-    @Test func `what a text is parsed into is told from its values and lists, and not from what strings hold`() {
+    @Test func `the parsed size is estimated from values and lists, ignoring the content of strings`() {
         let lists = size(String(repeating: "[0],", count: 10_000))
         #expect(lists > 1_000_000)
         #expect(size("\"" + String(repeating: "[0],", count: 10_000) + "\"") < 130_000)

@@ -8,12 +8,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// The server's figures, and the text in which Prometheus reads them.
+/// The server's metrics and their Prometheus text.
 @Suite(.timeLimit(.minutes(20)))
 struct MetricsTests {
     let site = Site()
 
-    /// Runs the server with figures of its own while `body` runs.
+    /// Runs the server with its own metrics during `body`.
     private func serving(
         _ body: (OptimistServer, _ users: HTTPSide, _ operator: HTTPSide) async throws -> Void
     ) async throws {
@@ -43,7 +43,7 @@ struct MetricsTests {
             }, uniquingKeysWith: { $1 })
     }
 
-    @Test func `requests, rows, refusals and sign-ins are counted, and gauges are read when they are asked for`()
+    @Test func `requests, rows, refusals and sign-ins are counted, and gauges are read on request`()
         async throws
     {
         try await serving { server, users, admin in
@@ -79,7 +79,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `a push may say how long its oldest row has waited`() async throws {
+    @Test func `a push may report how long its oldest row has waited`() async throws {
         try await serving { server, _, admin in
             let person = try await server.signUp()
             var request = Request(methodCalls: [], device: "deviceAA", push: 1)
@@ -95,7 +95,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `O3 paths, methods, ids and codes that a client makes up become no label`() async throws {
+    @Test func `O3 paths, methods, ids and codes invented by a client never become labels`() async throws {
         try await serving { server, users, admin in
             let person = try await users.signUp()
             let series = Set(try await figures(admin).keys)
@@ -113,7 +113,7 @@ struct MetricsTests {
         }
     }
 
-    @Test func `O3 a code of the app's own counts as another one`() {
+    @Test func `O3 an app's own codes are counted as other`() {
         let backend = PrometheusMetrics()
         let metrics = ServerMetrics(backend)
         var report = SetReport(isPush: true)
@@ -126,7 +126,7 @@ struct MetricsTests {
         #expect(!backend.text.contains("made up"))
     }
 
-    @Test func `histograms add up, labels are escaped, and names have only what Prometheus allows`() {
+    @Test func `histograms add up, labels are escaped, and names contain only what Prometheus allows`() {
         let backend = PrometheusMetrics()
         let timer = Timer(label: "a.b-c", dimensions: [("x.y", "q\"\\\n")], factory: backend)
         for milliseconds in [1, 3, 70_000] { timer.recordMilliseconds(milliseconds) }
@@ -138,7 +138,7 @@ struct MetricsTests {
         #expect(text.contains(#"a_b_c_seconds_count{x_y="q\"\\\n"} 3"#) && text.hasSuffix("\n"))
     }
 
-    @Test func `O3 a backend holds so many series and no more, and says how many it dropped`() {
+    @Test func `O3 a backend keeps a limited number of series, and reports how many it dropped`() {
         let backend = PrometheusMetrics()
         for number in 0..<(PrometheusMetrics.maxSeries + 7) {
             Counter(label: "many", dimensions: [("number", "\(number)")], factory: backend).increment()
@@ -148,7 +148,7 @@ struct MetricsTests {
         #expect(found["optimist_metrics_dropped_total"] == 7)
     }
 
-    @Test func `a process with another backend, or none, has no figures here`() async throws {
+    @Test func `a process with another backend, or none, does not serve /metrics`() async throws {
         try await site.serving(change: { $0.adminPort = 0 }) { server, _ async throws in
             let port = try #require(try await server.adminPort)
             #expect(try await HTTPSide(base: "http://127.0.0.1:\(port)").get("/metrics").status == 404)

@@ -9,12 +9,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// Texts of every kind of character on their way to an operator: the pages, `/health`, the log and the terminal.
+/// Texts of all kinds on their way to an operator: pages, `/health`, the log and the terminal.
 @Suite(.timeLimit(.minutes(20)))
 struct OperatorTextTests {
     private let site = Site()
 
-    /// Every scalar, or a draw of those that are not special.
+    /// Every special scalar, and a random sample of all.
     private static func scalars(using random: inout SplitMix64) -> [Unicode.Scalar] {
         let all = (0...UInt32(0x10FFFF)).lazy.compactMap(Unicode.Scalar.init)
         let special = all.filter { $0.value < 0x3000 && ($0.value < 0x400 || $0.controls || !$0.isVisible) }
@@ -30,7 +30,7 @@ struct OperatorTextTests {
         "\n12:00 error x: forged=1", "\u{202e}txt.exe", "a=b c",
     ]
 
-    /// Markup and single characters, with marks that join what is before or after them.
+    /// Markup and single characters, with combining marks around them.
     private static func texts(seed: UInt64) -> [String] {
         var random = SplitMix64(seed: seed)
         let joined = marks.flatMap { mark in markup.map { "x\(mark)\($0)\(mark)" } }
@@ -46,7 +46,7 @@ struct OperatorTextTests {
         return tags
     }
 
-    @Test func `A7 O2 no text is markup, begins a line or controls a terminal, scalar by scalar`() throws {
+    @Test func `A7 O2 no text can become markup, begin a line or control a terminal`() throws {
         for text in Self.texts(seed: 1) {
             let html = text.inHTML
             #expect(
@@ -82,10 +82,10 @@ struct OperatorTextTests {
         return HealthSummary(sums)
     }
 
-    @Test func `A7 the page of an app's health has the same elements whatever its texts are`() {
+    @Test func `A7 the health page has the same elements whatever its texts are`() {
         let plain = Self.tags(HealthPage(summary: Self.summary("plain")).html(json: "health.json?app=plain"))
         for text in Self.texts(seed: 2) {
-            // Texts that a report may not have are not read back, and the page then lists no signature.
+            // Texts that a report may not contain are not read back, and the page then lists no signature.
             let summary = Self.summary(text)
             let tags = Self.tags(HealthPage(summary: summary).html(json: "health.json?app=plain"))
             if !summary.signatures.isEmpty { #expect(tags == plain, "\(text.debugDescription)") }
@@ -93,7 +93,7 @@ struct OperatorTextTests {
         }
     }
 
-    @Test func `O2 what users and strangers send reaches the operator's pages as it was, or is refused`() async throws {
+    @Test func `O2 texts from users and strangers reach the operator's pages unchanged or are refused`() async throws {
         var random = SplitMix64(seed: 3)
         let texts = Self.texts(seed: 3).shuffled(using: &random).prefix(TestForm.of(short: 40, full: 300, soak: 3_000))
         try await site.serving { configuration in

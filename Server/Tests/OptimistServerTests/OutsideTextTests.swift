@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// Addresses, passwords and other texts that come from outside, on both stores.
+/// Addresses, passwords and other outside texts, on both stores.
 @Suite(.timeLimit(.minutes(20)))
 struct OutsideTextTests {
     private let site = Site()
@@ -18,7 +18,7 @@ struct OutsideTextTests {
         ("u\u{308}na@example.org", "\u{FC}na@example.org"), ("a+b@localhost", "a+b@localhost"),
         ("ann@\u{65E5}\u{672C}.jp", "ann@xn--wgv71a.jp"),
     ])
-    func `O15 an address is kept in one form`(text: String, kept: String) {
+    func `O15 an email address is stored in one form`(text: String, kept: String) {
         #expect(EmailAddress(text)?.text.utf8.elementsEqual(kept.utf8) == true, "\(EmailAddress(text)?.text ?? "nil")")
     }
 
@@ -27,11 +27,11 @@ struct OutsideTextTests {
         "ann@\u{FC}..example", "\u{202e}ann@example.org", "ann\u{200B}@example.org", "ann\r\nx: y@example.org",
         String(repeating: "a", count: 251) + "@b.c",
     ])
-    func `O15 what is no address is refused`(text: String) {
+    func `O15 an invalid email address is refused`(text: String) {
         #expect(EmailAddress(text) == nil, "\(text.debugDescription)")
     }
 
-    @Test func `O15 an address in another Unicode form or spelling of its domain is the same account`() async throws {
+    @Test func `O15 another Unicode form of an address, or spelling of its domain, is the same account`() async throws {
         try await site.serving { _, http async throws in
             #expect(try await http.post("/auth/sign-up", .entry("\u{FC}na@b\u{FC}cher.example")).status == 201)
             for other in [
@@ -43,7 +43,7 @@ struct OutsideTextTests {
         }
     }
 
-    @Test func `O15 a zero or control character is refused at every route, and is no other address to a limit`()
+    @Test func `O15 zero and control characters are refused at every route, and cannot evade a limit`()
         async throws
     {
         let change: (inout ServerConfiguration) -> Void = { configuration in
@@ -81,7 +81,7 @@ struct OutsideTextTests {
         }
     }
 
-    @Test func `O15 a password in another Unicode form is the same, and one that was hashed as it came stays right`()
+    @Test func `O15 another Unicode form of a password is the same, and older unnormalized hashes stay valid`()
         async throws
     {
         let passwords = Passwords(cost: .trivial)
@@ -105,11 +105,11 @@ struct OutsideTextTests {
             ("unknown", nil), ("1.2.3.4:x", nil), ("1.2.3.4:99999", nil), ("[::1]x", nil), ("", nil),
             ("1.2.3.4 security.event=forged", nil), ("_hidden", nil),
         ] as [(String, String?)])
-    func `O15 an address that a proxy names is an address, without its port`(entry: String, address: String?) {
+    func `O15 the address a proxy names is taken without its port`(entry: String, address: String?) {
         #expect(NetworkAddress.text(of: entry) == address)
     }
 
-    @Test func `O15 another port behind a proxy is no other address to a limit`() async throws {
+    @Test func `O15 another port behind a proxy does not count as another address`() async throws {
         try await site.serving { configuration in
             configuration.isBehindProxy = true
             configuration.signInBurstPerAddress = 3

@@ -28,13 +28,13 @@ struct PlaceTests {
         }
     }
 
-    @Test func `a place is named in the asked languages, with its attribution, and caches may keep the answer`()
+    @Test func `a place is named in the requested languages with its attribution, and caches may keep the answer`()
         async throws
     {
         try await serving { http, token in
             let answer = try await http.get("/places?lat=35.68&lon=139.76&lang=ja,en", token: token)
             #expect(answer.status == 200 && answer.headers["content-type"] == ["application/json"])
-            // To Shibuya, a section of Tokyo.
+            // The coordinates are in Shibuya, a section of Tokyo.
             #expect(
                 answer.json == [
                     "place": "東京", "area": "東京都", "country": "JP", "language": "ja", "areaLanguage": "ja",
@@ -46,7 +46,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `where nothing is near there is no content, which may be kept as well`() async throws {
+    @Test func `an answer without a nearby place is 204 and may be cached`() async throws {
         try await serving { http, token in
             let answer = try await http.get("/places?lat=0&lon=-150", token: token)
             #expect(answer.status == 204 && answer.body.isEmpty)
@@ -54,7 +54,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `without lang it is Accept-Language that counts, and caches are told so`() async throws {
+    @Test func `without lang, Accept-Language decides, and Vary tells caches so`() async throws {
         try await serving { http, token in
             for (header, place) in [
                 ("fr, ja;q=0.9", "Tokyo"), ("fr;q=0.1, ja;q=0.9", "東京"), ("xx, ja-JP;q=0.3, de;q=0", "東京"),
@@ -71,7 +71,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `C9 whoever has the answer in the same languages is told to keep it`() async throws {
+    @Test func `C9 a client with the answer in equivalent languages gets 304`() async throws {
         try await serving { http, token in
             let path = "/places?lat=35.68&lon=139.76"
             let first = try await http.get("\(path)&lang=ja,en", token: token)
@@ -106,7 +106,7 @@ struct PlaceTests {
         }
     }
 
-    @Test func `strangers are asked for a token, and a server without a gazetteer says how to get one`() async throws {
+    @Test func `strangers need a token, and a server without a gazetteer reports how to get one`() async throws {
         try await serving { http, _ in
             let stranger = try await http.get("/places?lat=35.68&lon=139.76")
             #expect(stranger.status == 401 && stranger.headers["www-authenticate"].count == 1)
@@ -117,7 +117,7 @@ struct PlaceTests {
         }
     }
 
-    @Test(.embedded) func `a file that is no gazetteer is refused before anything is listened to`() async throws {
+    @Test(.embedded) func `a file that is not a gazetteer is refused before the server listens`() async throws {
         let error = await #expect(throws: OptimistError.self) {
             try await site.open { $0.gazetteer = site.directory.appending(path: "nowhere.sqlite") }
         }

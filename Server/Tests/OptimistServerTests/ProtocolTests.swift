@@ -20,7 +20,7 @@ struct ProtocolTests {
         ["create": .object(JSONObject(numbers.map { todo($0) }))]
     }
 
-    @Test func `a push is one transaction with one seq, and only if it changed something`() async throws {
+    @Test func `a push that changes something is one transaction with one seq`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let first = try await server.call(person, [("todo/set", create([1])), ("todo/set", create([2]))], push: 1)
@@ -64,7 +64,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").map(\.id) == [RowKey.id(3)])
     }
 
-    @Test func `R1: pages of several tables end at one common state, between transactions`() async throws {
+    @Test func `R1: pages of several tables end at a common state between transactions`() async throws {
         let server = try await site.open(schema: .projects)
         let person = try await server.signUp()
         let epoch = server.epoch
@@ -92,7 +92,8 @@ struct ProtocolTests {
         #expect(pages.map(\.state) == ["\(epoch).2.0.5", "\(epoch).4.0.5", "\(epoch).5"])
     }
 
-    @Test func `R1: a transaction larger than a page is cut, and no row is lost when some of it move on`() async throws
+    @Test func `R1: a transaction larger than a page is split, and rows that change between pages are not lost`()
+        async throws
     {
         let server = try await site.open()
         let person = try await server.signUp()
@@ -112,7 +113,7 @@ struct ProtocolTests {
         #expect(third.newState == "\(epoch).2" && !third.hasMoreChanges)
     }
 
-    @Test func `deleted rows come with their clocks, except to whoever starts from nothing`() async throws {
+    @Test func `deleted rows arrive with their clocks, unless the device starts empty`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let epoch = server.epoch
@@ -138,7 +139,7 @@ struct ProtocolTests {
         #expect(all?.list.first?.patch.seq == 1)
     }
 
-    @Test func `standard changes tell created, updated and destroyed apart`() async throws {
+    @Test func `standard changes distinguish created, updated and destroyed rows`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let epoch = server.epoch
@@ -160,7 +161,7 @@ struct ProtocolTests {
         #expect(part["newState"]?.string == "\(epoch).2.0.3")
     }
 
-    @Test func `a client that knows only the RFC: its own creation ids, ifInState, get, references`() async throws {
+    @Test func `a standard client can use creation ids, ifInState, get and result references`() async throws {
         let server = try await site.open(schema: .projects)
         let person = try await server.signUp()
         let answers = try await server.call(
@@ -197,7 +198,7 @@ struct ProtocolTests {
         #expect(fresh[0].arguments["destroyed"] == [row["id"] ?? .null])
     }
 
-    @Test func `calls that are wrong are answered one by one, each with its error`() async throws {
+    @Test func `each invalid call is answered with its own error`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let answers = try await server.call(
@@ -222,7 +223,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
     }
 
-    @Test func `L1: an app that is too old hears so, and nothing of it is stored`() async throws {
+    @Test func `L1: an app that is too old gets schemaTooOld, and nothing of it is stored`() async throws {
         var schema = Schema.planner
         (schema.version, schema.minClientVersion) = (3, 2)
         let server = try await site.open(schema: schema)
@@ -232,8 +233,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
     }
 
-    @Test(.embedded) func `L3: after a restart, states of the former epoch are good up to where it ended`() async throws
-    {
+    @Test(.embedded) func `L3: after a restart, states of the former epoch are valid up to its end`() async throws {
         let (person, first) = try await epochWithOnePush()
         let idle = try await site.open().epoch
         let server = try await site.open()
@@ -257,7 +257,7 @@ struct ProtocolTests {
         return (person, server.epoch)
     }
 
-    @Test func `a row keeps what it is through storing and reading`() async throws {
+    @Test func `a row is unchanged by storing and reading`() async throws {
         let server = try await site.open()
         let person = try await server.signUp()
         let values: JSONObject = [

@@ -8,10 +8,10 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// The connections that read, and who uses them.
+/// The reading connections and their use.
 @Suite(.timeLimit(.minutes(20)))
 struct ReadTurnsTests {
-    /// Reads that wait until they are let go.
+    /// Blocks reads until it is opened.
     private final class Gate: Sendable {
         let semaphore = DispatchSemaphore(value: 0)
         private let count = Mutex(0)
@@ -23,11 +23,11 @@ struct ReadTurnsTests {
         }
     }
 
-    @Test func `S9 however many long reads an account has under way, others still read`() async throws {
+    @Test func `S9 one account's long reads never keep other accounts from reading`() async throws {
         let server = try await Site().open()
         let (busy, other) = (try await server.signUp(), try await server.signUp("b@example.org"))
         let rows = server.storage.rows
-        // The first read of an account on PostgreSQL brings it to the present schema, which is a write.
+        // On PostgreSQL an account's first read migrates it to the current schema, which is a write.
         for person in [busy, other] { _ = try await rows.read(account: person.account) { $0.seq } }
         let turns = try #require((rows as? SQLiteSyncStore)?.reads ?? (rows as? PostgresSyncStore)?.reads)
         let gate = Gate()
@@ -40,7 +40,7 @@ struct ReadTurnsTests {
         #expect(gate.begun == 8 && turns.waitingCount == 0)
     }
 
-    @Test func `a read that waits for its account's others is let go when its caller leaves`() async throws {
+    @Test func `a read that waits behind its account's other reads ends when it is cancelled`() async throws {
         let (turns, gate) = (ReadTurns(connections: 2), AsyncStream.makeStream(of: Void.self))
         let first = Task { try await turns.run(of: "a") { for await _ in gate.stream {} } }
         while turns.runningCount < 1 { await Task.yield() }
@@ -55,7 +55,7 @@ struct ReadTurnsTests {
         try await turns.run(of: "a") {}
     }
 
-    @Test func `a read that fails gives its place to the next one`() async throws {
+    @Test func `a read that fails frees its place`() async throws {
         let turns = ReadTurns(connections: 1)
         for _ in 1...3 {
             await #expect(throws: CancellationError.self) { try await turns.run(of: "a") { throw CancellationError() } }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import OptimistServer
 
-/// What an operator sees of refusals: one line for each.
+/// An operator sees one log line for each refusal.
 @Suite(.timeLimit(.minutes(20)))
 struct RefusalLogTests {
     private let site = Site()
     private let book = LogBook()
 
-    @Test func `each refusal of an account's operations is one line, whatever its reason`() async throws {
+    @Test func `each refused account operation is one log line, whatever its reason`() async throws {
         try await site.serving(change: { $0.logger = book.logger }) { server, http async throws in
             let phone = try await http.signUp()
             let token = try #require(await server.carryOut(.reset(email: "a@example.org"))["token"])
@@ -63,7 +63,7 @@ struct RefusalLogTests {
             ("sign-in", "sign_in_refused"), ("password", "password_refused"), ("delete-account", "password_refused"),
             ("reset-password", "reset_refused"),
         ])
-    func `an account whose password changes while another is being checked refuses that one, in one line`(
+    func `a password change refuses operations whose old password is still being checked, in one line each`(
         operation: String, event: String
     ) async throws {
         try await site.serving(change: { $0.logger = book.logger }) { server, http async throws in
@@ -86,7 +86,7 @@ struct RefusalLogTests {
             }
             while commits.waitingCount < 1 { await Task.yield() }
             let asking = Task { try await http.post("/auth/\(operation)", body, token: phone.access) }
-            // The password is right as far as the readers know.
+            // The password is correct as far as the readers know.
             while commits.waitingCount < 2 { await Task.yield() }
             gate.signal()
             #expect(try await changing.value != nil)

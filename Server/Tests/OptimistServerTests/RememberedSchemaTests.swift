@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// The schema that a start without one finds in the data.
+/// The schema that a start without one reads from the data.
 @Suite(.timeLimit(.minutes(20)))
 struct RememberedSchemaTests {
     private let site = Site()
@@ -19,7 +19,7 @@ struct RememberedSchemaTests {
         return try await PostgresOpening(database: database, logger: SharedDatabase.quiet).rememberedSchema()
     }
 
-    @Test func `O13 the data remembers the schema that it was last served with, and reading it makes nothing`()
+    @Test func `O13 the data remembers its last schema, and reading it creates nothing`()
         async throws
     {
         #expect(try await remembered() == nil)
@@ -34,7 +34,7 @@ struct RememberedSchemaTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test(.embedded) func `O13 data that this server cannot read is named before anything is written`() async throws {
+    @Test(.embedded) func `O13 unreadable data is reported before anything is written`() async throws {
         try site.makeDirectory()
         try await DatabaseQueue(path: site.file.path).write { try $0.execute(sql: "CREATE TABLE other (a)") }
         let before = try Data(contentsOf: site.file)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// A schema that calls things otherwise than the one before.
+/// A schema that renames tables and columns of the previous one.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct RenameTests {
     private let site: StoreFile
@@ -20,7 +20,7 @@ struct RenameTests {
                 "listId": ColumnSchema(.ref, target: "List", onDelete: .cascade),
             ]),
         ])
-    /// `Todo` is `Task` now, and `List` has taken its name.
+    /// `Todo` is now `Task`, and `List` is now `Todo`.
     private let second = Schema(
         id: "x", version: 2,
         types: [
@@ -49,7 +49,7 @@ struct RenameTests {
     }
 
     @Test
-    func `L1: rows stored under former names are found under the present ones, and under the former by old apps`()
+    func `L1: renamed rows are found under their current names, and by old apps under the former ones`()
         async throws
     {
         var server = try open(first, "e1")
@@ -79,7 +79,7 @@ struct RenameTests {
         #expect(old["list"] == before["list"])
         let view = try await server.database.pool.read { try String.fetchOne($0, sql: "SELECT title FROM Task") }
         #expect(view == "milk")
-        // The index is by the present names too: the delete reaches what refers to it.
+        // The index uses the current names: the delete reaches the rows that refer to it.
         _ = try await server.call("Todo/set", ["destroy": [.string(list)]])
         #expect(try await server.call("Task/changes", ["snapshot": [:]])["list"] == [])
         try server.database.pool.close()

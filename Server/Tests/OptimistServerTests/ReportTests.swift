@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistServer
 @_spi(Internals) @testable import OptimistServing
 
-/// What the app is told of transactions that are durable.
+/// Which durable transactions the app is told about.
 @Suite(.timeLimit(.minutes(20)))
 struct ReportTests {
     private struct Trouble: Error {}
@@ -29,7 +29,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `G5 a store tells what was not reported, with rows at their last change`() async throws {
+    @Test func `G5 a store lists unreported transactions, with rows at their last change`() async throws {
         let place = try StorePlace()
         defer { withExtendedLifetime(place) {} }
         let store = try await place.open(epoch: "e1")
@@ -48,10 +48,10 @@ struct ReportTests {
         #expect(try await unreported(limit: 9).map(\.seq) == [5, 6])
     }
 
-    /// Where a server dies.
+    /// When a server dies.
     private enum Death: CaseIterable { case beforeTelling, afterTelling, idle }
 
-    @Test func `G5 however often a server dies, the app is told of every transaction at least once, in order`()
+    @Test func `G5 however often a server dies, every transaction is reported at least once, in order`()
         async throws
     {
         let place = try StorePlace()
@@ -79,10 +79,10 @@ struct ReportTests {
         }
     }
 
-    /// Runs the reports of one life of a server, and ends them without a word to them.
+    /// Runs the reports of one server process, and then ends them abruptly.
     ///
-    /// - Parameter count: How many transactions the app has been told of when the server dies. If there are fewer, it dies when
-    ///   there is nothing left to tell.
+    /// - Parameter count: After how many reported transactions the server dies. If there are fewer, it dies once all
+    ///   are reported.
     private static func live(_ store: any SyncStore, until death: Death, after count: Int) async throws -> [Int64] {
         let told = Mutex<[Int64]>([])
         let (deaths, die) = AsyncStream<Void>.makeStream()
@@ -94,7 +94,7 @@ struct ReportTests {
                 if !isLast || death == .afterTelling { told.withLock { $0.append(transaction.seq) } }
                 guard isLast else { return }
                 die.yield()
-                // The server's end is all that ends the call.
+                // Only the end of the server ends the call.
                 for await _ in calls {}
                 throw Trouble()
             },
@@ -110,7 +110,7 @@ struct ReportTests {
         return told.withLock(\.self)
     }
 
-    @Test func `G5 a call that failed is repeated, and other accounts do not wait for it`() async throws {
+    @Test func `G5 a failed report is repeated, and other accounts do not wait for it`() async throws {
         let site = Site()
         let told = Mutex<[String]>([])
         let failing = Mutex<String?>(nil)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// The routes as a whole: which need a token, and what the OpenAPI document says of them.
+/// Which routes need a token, and their OpenAPI document.
 @Suite(.timeLimit(.minutes(20)))
 struct RouteTests {
     let site = Site()
@@ -16,12 +16,12 @@ struct RouteTests {
         server.makeRouter().routes.map { ($0.method, $0.path.description) }
     }
 
-    /// A path with something for each of its parameters.
+    /// The path with a value for each parameter.
     private func filled(_ path: String) -> String {
         path.split(separator: "/").map { "/" + ($0.hasPrefix("{") ? "x" : $0) }.joined()
     }
 
-    @Test func `O4 each route without a token answers 401, unless its operation says that it is public`() async throws {
+    @Test func `O4 without a token each route answers 401, unless its operation is public`() async throws {
         let apps = [AppRoute("/menu/:day") { _ in Response(status: .ok) }]
         try await site.serving(change: { $0.routes = apps }) { server, http async throws in
             var locked = 0
@@ -39,7 +39,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `O4 a token that is not valid opens no route`() async throws {
+    @Test func `O4 an invalid token opens no route`() async throws {
         try await site.serving { _, http async throws in
             for operation in OpenAPI.operations where !operation.isPublic {
                 let answer = try await http.send(operation.method.rawValue, filled(operation.path), token: "a.b.c")
@@ -48,7 +48,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `O5 the OpenAPI document has each route of the server and of the app, and no other`() async throws {
+    @Test func `O5 the OpenAPI document has exactly the routes of the server and the app`() async throws {
         let apps = [AppRoute("/menu/:day", method: .put) { _ in Response(status: .ok) }]
         let server = try await site.open { $0.routes = apps }
         let refused = Router(context: ServerContext.self)
@@ -66,7 +66,7 @@ struct RouteTests {
             Set(documented) == Set(OpenAPI.operations.map { "\($0.method) \($0.path)" } + ["PUT /menu/{day}"]))
     }
 
-    @Test func `O5 a server that keeps an app's health has the route for reports in its document`() async throws {
+    @Test func `O5 a server with app health documents the route for reports`() async throws {
         let plain = try await site.open()
         #expect(!routes(of: plain).contains { $0.path == "/health/reports" })
         #expect(OpenAPI.document()["paths"]?["/health/reports"] == nil)
@@ -78,7 +78,7 @@ struct RouteTests {
         }
     }
 
-    @Test func `O5 the document is served to everybody, and each of its references leads somewhere`() async throws {
+    @Test func `O5 the document is public, and each of its references resolves`() async throws {
         try await site.serving { _, http async throws in
             let answer = try await http.get("/openapi.json")
             #expect(answer.status == 200 && answer.json["openapi"] == "3.1.1")

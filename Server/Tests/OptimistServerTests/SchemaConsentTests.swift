@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What a new version of the schema takes from apps and rows, and whether it may.
+/// Changes of a schema that affect apps and rows need consent.
 @Suite(.timeLimit(.minutes(20)))
 struct SchemaConsentTests {
     private let site = Site()
@@ -51,7 +51,7 @@ struct SchemaConsentTests {
     ]
 
     @Test(arguments: changes)
-    func `a version that takes something away is refused, until that very change is accepted`(
+    func `a version that removes something is refused until exactly that change is accepted`(
         change: String, schema: Schema
     ) async throws {
         _ = try await site.open(schema: Self.first)
@@ -68,7 +68,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(schema, accepting: [other])?.contains("does not match any change") == true)
     }
 
-    @Test func `all changes are told at once, with the options to copy`() async throws {
+    @Test func `all changes are reported together, with the options to copy`() async throws {
         _ = try await site.open(schema: Self.first)
         let second = Self.schema(
             2, ["todo": ["title": ColumnSchema(.int), "done": ColumnSchema(.bool, isRequired: true)]])
@@ -81,7 +81,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(second, accepting: words.compactMap { SchemaChange($0) }) == nil)
     }
 
-    @Test func `what only has another name now, is new, or asks for less needs no consent`() async throws {
+    @Test func `renames, additions and weaker requirements are accepted without consent`() async throws {
         _ = try await site.open(schema: Self.first)
         var second = Self.schema(
             2,
@@ -98,7 +98,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(second) == nil)
     }
 
-    @Test func `a column that comes back with another type is known by the rows that have it`() async throws {
+    @Test func `a column that returns with another type is detected by its stored rows`() async throws {
         _ = try await site.open(schema: Self.first)
         let second = Self.schema(2, ["list": Self.list, "todo": Self.todo.filter { $0.key != "done" }])
         #expect(try await refusal(second, accepting: [SchemaChange(.drop, "todo", "done")]) == nil)
@@ -108,7 +108,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(same) == nil)
     }
 
-    @Test func `M6 an index over rows that collide already is refused, and one over others is not`() async throws {
+    @Test func `M6 a unique index is refused if existing rows collide in it`() async throws {
         try await collide()
         var second = Self.first
         second.version = 2
@@ -120,7 +120,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(second, accepting: [SchemaChange(.unique, "list", "owner")]) == nil)
     }
 
-    /// Two lists of one person have one name, and one of another person has it too.
+    /// Two lists of one person have the same name, and so has a list of another person.
     private func collide() async throws {
         let server = try await site.open(schema: Self.first)
         let (ann, ben) = (try await server.signUp("a@example.org"), try await server.signUp("b@example.org"))
@@ -137,7 +137,7 @@ struct SchemaConsentTests {
     @Test(arguments: [
         "drop:note", "drop:todo.done", "retype:todo.done", "require:todo.due", "unique:contact.email+name",
     ])
-    func `a change is read as it is written`(text: String) {
+    func `a change is parsed from its own text`(text: String) {
         #expect(SchemaChange(text)?.description == text)
     }
 
@@ -145,5 +145,5 @@ struct SchemaConsentTests {
         "", "note", "drop:", "drop:.done", "drop:todo.", "drop:todo.a+b", "drop:a.b.c", "retype:todo", "unique:todo",
         "unique:todo.a+", "lose:todo", "drop:a:b",
     ])
-    func `what is no change is refused`(text: String) { #expect(SchemaChange(text) == nil) }
+    func `an invalid change is refused`(text: String) { #expect(SchemaChange(text) == nil) }
 }

@@ -22,7 +22,7 @@ struct SchemaTests {
         (#","editWins":true"#, "T"),
         (#","unique":[["a"]]"#, "T"), (#","@indexes":[["a"]]"#, "T"),
     ])
-    func `what the server cannot do yet is refused by name`(columns: String, place: String) {
+    func `an unsupported feature is refused by name`(columns: String, place: String) {
         let refusal = refusal(schema(columns))
         #expect(refusal?.code == .schemaConflict)
         #expect(refusal?.message.hasPrefix("\(place) uses") == true, "\(String(describing: refusal))")
@@ -32,17 +32,17 @@ struct SchemaTests {
         #","b":{"type":"counter"}"#, #","b":{"type":"ref","to":"T","onDelete":"cascade"}"#, #","@editWins":true"#,
         #","@unique":[{"columns":["a"],"onCollision":"mergeInto"}],"@minClientVersion":1"#,
     ])
-    func `what the server can do is taken`(columns: String) {
+    func `every supported feature is accepted`(columns: String) {
         #expect(refusal(schema(columns)) == nil)
     }
 
-    @Test func `a schema that contradicts itself is refused, read or made`() {
+    @Test func `a contradictory schema is refused, whether parsed or built`() {
         #expect(refusal(schema(#","b":{"type":"ref","to":"T","required":true,"onDelete":"setNull"}"#)) != nil)
         let made = Schema(id: "x", types: ["T": TypeSchema(columns: [:], uniqueIndexes: [UniqueIndex(["a"])])])
         #expect(throws: OptimistError.self) { try made.checkServable(with: RowValidation()) }
     }
 
-    @Test func `all faults of a schema are told at once, those of the format and those of the server`() {
+    @Test func `all faults of a schema are reported together, in its format and for the server`() {
         let text = #"""
             {"id":"x","colour":1,"types":{"A":{"b":{"type":"blob"},"c":{"type":"string","unique":true},
             "d":{"type":"ref","to":"Z"}},"a":{"@indexes":[],"b":{"type":"colour"}}}}
@@ -58,11 +58,11 @@ struct SchemaTests {
         (#"{"id":"x","types":{"A":{"b":{"ty"#, "after 32 bytes. It seems to be cut off."), ("", "The file is empty."),
         ("{\n\"id\": x}", "in line 2"), (#"{"id":"x","id":"y"}"#, "the member \"id\" twice"),
     ])
-    func `a file that is no JSON is refused by where it ends to be one`(text: String, words: String) {
+    func `invalid JSON is refused with the position of its fault`(text: String, words: String) {
         #expect(refusal(text)?.message.contains(words) == true, "\(String(describing: refusal(text)))")
     }
 
-    @Test func `a column may be called like what the server cannot do`() {
+    @Test func `a column may have the name of an unsupported feature`() {
         #expect(refusal(schema(#","unique":{"type":"bool"},"editWins":{"type":"bool"}"#)) == nil)
     }
 
@@ -73,7 +73,7 @@ struct SchemaTests {
         #"{"id":"x","version":1,"minClientVersion":2,"types":{}}"#,
         #"{"id":"x","types":{"A":{"b":{"type":"colour"}}}}"#,
     ])
-    func `what is no schema is refused with a sentence`(text: String) {
+    func `an invalid schema is refused with a message`(text: String) {
         #expect(refusal(text)?.code == .schemaConflict)
         #expect(refusal(text)?.message.isEmpty == false)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What the server does against those who are not meant to get in, and what it says of them.
+/// The server's defences, and their log lines.
 @Suite(.timeLimit(.minutes(20)))
 struct SecurityTests {
     private let site = Site()
@@ -29,17 +29,17 @@ struct SecurityTests {
         "correct horse", "lab-0b5c", "passwordless", "dragonfly pond", "monkeys on a wire", "long enough",
         "12 sheep asleep",
     ])
-    func `a password that is nobody else's is taken`(password: String) {
+    func `an uncommon password is accepted`(password: String) {
         #expect(refusal(of: password) == nil)
     }
 
-    @Test func `the own address is no password, nor is its first part`() {
+    @Test func `neither the user's email address nor its first part can be the password`() {
         #expect(refusal(of: "Ann.Baker@example.org") == "password_is_address")
         #expect(refusal(of: "ann.baker") == "password_is_address")
         #expect(refusal(of: "ann.baker was here") == nil)
     }
 
-    @Test func `a password that was chosen before it counted as common still lets its owner in`() async throws {
+    @Test func `a password chosen before it counted as common still works`() async throws {
         try await site.serving { server, http async throws in
             _ = try await http.signUp()
             let account = try #require(try await server.registry.store.account(email: "a@example.org"))
@@ -59,7 +59,7 @@ struct SecurityTests {
 
     // MARK: - Throttles
 
-    @Test func `addresses of one /64 are one for the limits, and an IPv4 address is itself in any form`() {
+    @Test func `the limits treat a /64 as one address, and an IPv4 address alike in any form`() {
         func key(_ address: String) -> String { Caller(address: address).throttleKey }
         #expect(key("2001:db8:1:2::1") == key("2001:db8:1:2:ffff:1:2:3"))
         #expect(key("2001:db8:1:2::1") != key("2001:db8:1:3::1"))
@@ -69,7 +69,7 @@ struct SecurityTests {
         #expect(key("unknown") == "unknown")
     }
 
-    @Test func `somebody with a whole /64 attempts no more often than somebody with one address`() async throws {
+    @Test func `a client with a complete /64 gets no more attempts than one with a single address`() async throws {
         try await site.serving(change: { ($0.isBehindProxy, $0.signInBurstPerAddress) = (true, 2) }) {
             _, http async throws in
             var statuses: [Int] = []
@@ -116,7 +116,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `every answer has an id; a proxy's own is kept, and one that no log can carry is not`() async throws {
+    @Test func `every answer has an id; a trusted proxy's own is kept if it is safe to log`() async throws {
         try await site.serving { _, http async throws in
             let first = try await http.get("/healthz").headers["x-request-id"]
             let second = try await http.get("/nowhere").headers["x-request-id"]
@@ -136,7 +136,7 @@ struct SecurityTests {
 
     // MARK: - TLS
 
-    @Test func `behind a proxy that speaks TLS, clients are told to come by TLS only`() async throws {
+    @Test func `behind a proxy with TLS, answers require clients to use TLS`() async throws {
         let secure = ["x-forwarded-proto": "https"]
         try await site.serving(change: { $0.isBehindProxy = true }) { _, http async throws in
             let answer = try await http.get("/healthz", headers: secure)
@@ -156,15 +156,15 @@ struct SecurityTests {
             ("127.0.0.1", Exposure.loopback), ("127.1.2.3", .loopback), ("localhost", .loopback), ("::1", .loopback),
             ("0.0.0.0", .network), ("::", .network), ("192.168.1.5", .network), ("127.0.0.1.example.org", .network),
         ])
-    func `an address that others reach is known as one`(host: String, exposure: Exposure) {
+    func `an address that other machines can reach is recognized`(host: String, exposure: Exposure) {
         var configuration = ServerConfiguration(host: host, storage: .directory(site.directory), schema: .planner)
         #expect(configuration.exposure == exposure)
         configuration.isBehindProxy = true
         #expect(configuration.exposure == (exposure == .loopback ? .loopback : .pastProxy))
     }
 
-    @Test func `a server without TLS that others reach warns of what is at risk, once`() async throws {
-        // An address for documentation: no machine has it, so nothing is listened to.
+    @Test func `a reachable server without TLS warns once`() async throws {
+        // A documentation address: no machine has it, so the server cannot listen.
         let server = try await site.open { ($0.logger, $0.host) = (book.logger, "192.0.2.1") }
         await #expect(throws: (any Error).self) { try await server.run() }
         let warnings = book.lines.filter { $0.message.contains("without TLS") }
@@ -181,7 +181,7 @@ struct SecurityTests {
         (#"{"alg":"RS256"}"#, false), (#"{"typ":"JWT"}"#, false), (#"{"alg":"HS256","crit":["exp"]}"#, false),
         (#"{"alg":"HS256","crit":[]}"#, false), (#"not json"#, false),
     ])
-    func `a token is let in only if its header asks for what the server does`(header: String, isOurs: Bool) {
+    func `a token is accepted only if its header names the server's algorithm`(header: String, isOurs: Bool) {
         let key = SecretKey(Array(repeating: 7, count: 32))
         let tokens = AccessTokens(key: key, lifetime: 900)
         let claims = #"{"sub":"a1","sid":"s1","gen":1,"iat":1800000000,"exp":1800000900}"#

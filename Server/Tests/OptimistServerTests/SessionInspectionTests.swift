@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What an operator sees of sessions, and does to them.
+/// What an operator sees of sessions and can do to them.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionInspectionTests {
     let site = Site()
@@ -15,7 +15,7 @@ struct SessionInspectionTests {
             await http.form("/auth/token", "grant_type=refresh_token&refresh_token=\(person.refresh)").json)
     }
 
-    @Test func `T1: a token that is let expire is refused as an expired one, and the one after it is not`() async throws
+    @Test func `T1: a token expired by the operator is refused as expired, and its successor is accepted`() async throws
     {
         try await site.serving { server, http async throws in
             let (first, other) = (try await http.signUp("a@x.org"), try await http.signUp("b@x.org"))
@@ -36,7 +36,7 @@ struct SessionInspectionTests {
         }
     }
 
-    @Test func `a session is found by a token of any age, and by none that is not the server's`() async throws {
+    @Test func `a session is found by a token of any age, and only by the server's own`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             site.advance(by: 901)
@@ -47,7 +47,7 @@ struct SessionInspectionTests {
         }
     }
 
-    @Test func `T3: a session that an operator ends says so on its stream and to every request`() async throws {
+    @Test func `T3: a session ended by an operator reports it on its stream and to every request`() async throws {
         try await site.serving { server, http async throws in
             let (phone, other) = (try await http.signUp("a@x.org"), try await http.signUp("b@x.org"))
             let session = try #require(await server.session(accessToken: phone.access))

@@ -7,9 +7,9 @@ import Testing
 
 @testable import OptimistPostgres
 
-/// The PostgreSQL that these tests run on, if the environment names one. Without it the same tests run on the embedded store.
+/// The PostgreSQL that these tests use if the environment names one. Otherwise they use the embedded store.
 enum SharedDatabase {
-    /// A busy machine takes its time to connect.
+    /// Connecting takes long on a busy machine.
     static let url = ProcessInfo.processInfo.environment["OPTIMIST_TEST_DATABASE"].map { url in
         url + (url.contains("?") ? "&" : "?") + "connect_timeout=300"
     }
@@ -18,7 +18,7 @@ enum SharedDatabase {
 
     static let secret = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkrLw"
 
-    /// A place of its own in the database, without tables.
+    /// A separate schema in the database, without tables.
     static func make(maxConnections: Int = 4) throws -> PostgresDatabase {
         let url = try #require(url)
         let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
@@ -27,7 +27,7 @@ enum SharedDatabase {
             url: url + "&options=-csearch_path%3D\(name)", maxConnections: maxConnections)
     }
 
-    /// A statement that only a test needs.
+    /// A statement used only by tests.
     struct Statement: PostgresStatement {
         let sql: String
         var name: String { sql }
@@ -37,10 +37,10 @@ enum SharedDatabase {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The test is about the embedded store's file.
+    /// For tests of the embedded store's file.
     static var embedded: Self { .disabled(if: SharedDatabase.isUsed, "It is about the embedded store.") }
 
-    /// The test needs PostgreSQL.
+    /// For tests that need PostgreSQL.
     static var postgres: Self {
         .enabled(
             if: SharedDatabase.isUsed, "OPTIMIST_TEST_DATABASE names no PostgreSQL: `make test` starts one of its own.")

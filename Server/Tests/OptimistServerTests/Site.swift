@@ -16,10 +16,10 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// A server with a directory of its own, and the time in the test's hands.
+/// A server with its own directory and a clock that the test controls.
 final class Site: Sendable {
     let directory: URL
-    /// Nil: the data is in the directory.
+    /// Nil if the data is in the directory.
     let database: PostgresDatabase?
     let clock = ManualClock()
     private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
@@ -42,7 +42,7 @@ final class Site: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    /// Makes the directory as the server does, for a test that puts a file there first.
+    /// Creates the directory as the server does, for a test that puts a file there first.
     func makeDirectory() throws {
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -50,31 +50,31 @@ final class Site: Sendable {
 
     var file: URL { directory.appending(path: "optimist.sqlite") }
 
-    /// Suspends until the server's housekeeping, which writes when the server starts, has ended and sleeps.
+    /// Waits until the housekeeping, which writes when the server starts, has finished and sleeps.
     func untilHousekeepingRests() async { await sleepers(atLeast: 0) }
 
-    /// Suspends until so many tasks are asleep beside the server's housekeeping.
+    /// Waits until `count` tasks sleep in addition to the server's housekeeping.
     func sleepers(atLeast count: Int) async { await clock.sleepers(atLeast: count + 1) }
 
-    /// Keeps the writer of a server that runs busy until the result is signalled.
+    /// Keeps the writer of a running server busy until the semaphore is signalled.
     func holdWriter(of server: OptimistServer) async throws -> DispatchSemaphore {
         await untilHousekeepingRests()
         return try await server.database.pool.hold()
     }
 
-    /// Lets time pass, and the clock shows it.
+    /// Lets time pass, and sets the clock accordingly.
     func advance(by seconds: Double) {
         leap(by: seconds)
         passed.withLock { $0 += .seconds(seconds) }
     }
 
-    /// Sets the clock to another time.
+    /// Sets the clock without letting time pass.
     func leap(by seconds: Double) { time.withLock { $0 += seconds } }
 
-    /// What the clock shows.
+    /// The clock's time.
     var now: Date { time.withLock(\.self) }
 
-    /// How many rows of a table an account has.
+    /// The number of an account's rows in a table.
     func count(of table: String, account: String) async throws -> Int {
         let sql = "SELECT count(*) FROM \(table) WHERE account_id ="
         if let database {
@@ -86,9 +86,9 @@ final class Site: Sendable {
         }
     }
 
-    /// Opens the server. Nothing is listened to.
+    /// Opens the server without listening.
     ///
-    /// - Parameter waits: Whether a former one, which a test has let go of, may still be on its way out.
+    /// - Parameter waits: Whether to wait for a former server, which the test has released, to close its data.
     func open(
         schema: Schema = .planner, waits: Bool = true, change: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> OptimistServer {
@@ -98,7 +98,7 @@ final class Site: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.passwordCost = .trivial
         configuration.elapsed = { [self] in passed.withLock(\.self) }
-        // Tests wait for their neighbours: the machine's time says nothing about a request.
+        // Tests run in parallel, so their time does not show the cost of a request.
         configuration.workBudget = .unlimited
         if database != nil {
             let hour = Duration.seconds(3600)
@@ -114,7 +114,7 @@ final class Site: Sendable {
         }
     }
 
-    /// Runs the server while `body` runs, on a free port.
+    /// Runs the server on a free port during `body`.
     func serving<Value: Sendable>(
         schema: Schema = .planner, change: (inout ServerConfiguration) -> Void = { _ in },
         _ body: (OptimistServer, HTTPSide) async throws -> Value
@@ -150,7 +150,7 @@ extension OptimistServer {
         return try Person(await registry.signUp(entry, from: Caller(address: "test")))
     }
 
-    /// Carries out calls, without HTTP, and returns the answers.
+    /// Answers calls, without HTTP.
     func call(
         _ person: Person, _ calls: [(String, JSON)], push: Int64? = nil, device: String = "deviceAA",
         groups: [[String]] = [], schemaVersion: Int? = nil
@@ -167,7 +167,7 @@ extension OptimistServer {
         return try #require(Response(json: JSON(parsing: answer))).methodResponses
     }
 
-    /// Carries out one call, and returns the arguments of its answer.
+    /// Answers one call, and returns the answer's arguments.
     func call(_ person: Person, _ name: String, _ arguments: JSON, push: Int64? = nil) async throws -> JSONObject {
         try await call(person, [(name, arguments)], push: push)[0].arguments
     }
@@ -188,7 +188,7 @@ extension Invocation {
 struct HTTPSide: Sendable {
     let base: String
 
-    /// Against hanging only: a busy machine takes its time to connect, too.
+    /// Only against hangs: even connecting takes long on a busy machine.
     static let patience = TimeAmount.minutes(5)
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
@@ -203,7 +203,7 @@ struct HTTPSide: Sendable {
         var json: JSON { (try? JSON(parsing: body)) ?? .null }
     }
 
-    /// The values of a header's name, in lower case.
+    /// The values of a header by its lower-case name.
     struct Headers: Sendable {
         var fields: [String: [String]]
         subscript(name: String) -> [String] { fields[name, default: []] }
@@ -264,7 +264,7 @@ struct HTTPSide: Sendable {
             status: Int(response.status.code), headers: Headers(fields: fields), body: Array(body.readableBytesView))
     }
 
-    /// Expects that the OpenAPI document has a status which the server has given, if the route is the server's (O5).
+    /// Expects that the OpenAPI document lists this status if the route is the server's (O5).
     private func expectDocumented(_ request: HTTPClientRequest, _ status: Int) {
         let method = request.method == .HEAD ? "GET" : request.method.rawValue
         let path = request.url.dropFirst(base.count).prefix { $0 != "?" && $0 != "#" }
@@ -278,7 +278,7 @@ struct HTTPSide: Sendable {
         #expect(operation.statuses.contains(status), "\(method) \(path) answered \(status)")
     }
 
-    /// Reads the event stream, and gives every event to `body` as its lines, until that returns true.
+    /// Reads the event stream and passes every event to `body` until that returns true.
     func events(
         _ query: String = "types=*&closeafter=no&ping=0", token: String,
         until body: (_ event: String, _ data: JSON) async throws -> Bool
@@ -302,7 +302,7 @@ struct HTTPSide: Sendable {
 }
 
 extension OptimistServer {
-    /// The epoch that a server of an embedded store began with its start.
+    /// The epoch that the embedded store's server began at its start.
     var epoch: String { storage.rows.epoch }
 
     /// The embedded store's file.

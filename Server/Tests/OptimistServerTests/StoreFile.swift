@@ -23,7 +23,7 @@ final class StoreFile: Sendable {
 
     var path: String { directory.appending(path: "optimist.sqlite").path }
 
-    /// Starts a server's store. The account is made if there is none.
+    /// Opens the store, and creates the account if it is missing.
     func open(epoch: String, schema: Schema = .planner, day: Int = 20_000) throws -> Opened {
         try Self.open(path, epoch: epoch, schema: schema, day: day)
     }
@@ -39,7 +39,7 @@ final class StoreFile: Sendable {
                     ON CONFLICT DO NOTHING
                     """, arguments: [account])
         }
-        // However slow the machine, those that wait share a transaction.
+        // Waiting writes share a transaction, however slow the machine.
         let commits = GroupCommit(writer: database.pool) { .zero }
         let store = SQLiteSyncStore(database, commits: commits)
         let settings = ServingSettings(
@@ -50,7 +50,7 @@ final class StoreFile: Sendable {
             service: JMAPService(store: store, settings: settings, now: { noon }), now: noon)
     }
 
-    /// A running store, and the service before it.
+    /// An open store, and the service on it.
     struct Opened: Sendable {
         let database: ServerDatabase
         let store: SQLiteSyncStore

@@ -11,12 +11,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// The embedded database: what opens, what lasts, what is refused.
+/// The embedded database: opening, durability and refusals.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct StoreTests {
     let site = Site()
 
-    @Test func `a commit is durable: synchronous is FULL on the writer, in a write-ahead log`() async throws {
+    @Test func `a commit is durable: the writer uses synchronous FULL and a write-ahead log`() async throws {
         let server = try await site.open()
         let settings = try await server.database.pool.write { db in
             (try Int.fetchOne(db, sql: "PRAGMA synchronous"), try String.fetchOne(db, sql: "PRAGMA journal_mode"))
@@ -24,20 +24,20 @@ struct StoreTests {
         #expect(settings == (2, "wal"))
     }
 
-    @Test func `writes that arrive together share one commit`() async throws {
+    @Test func `concurrent writes share one commit`() async throws {
         let results = try await together { number in number % 10 == 0 ? .beforeWriting : nil }
         #expect(results.stored == 90 && results.succeeded == 90 && results.commits == 1)
     }
 
-    @Test func `a write that fails half-way is undone, and nobody else's concern`() async throws {
+    @Test func `a write that fails halfway is undone without affecting others`() async throws {
         let results = try await together { number in number % 10 == 0 ? .afterWriting : nil }
-        // Only what had shared a transaction with one that failed runs alone.
+        // Only writes that shared a transaction with a failed one are repeated alone.
         #expect(results.stored == 90 && results.succeeded == 90 && (1...90).contains(results.commits))
     }
 
     private enum Failure { case beforeWriting, afterWriting }
 
-    /// Lets 100 writes arrive while the writer is busy.
+    /// Makes 100 writes while the writer is busy.
     private func together(
         fails: @escaping @Sendable (Int) -> Failure?
     ) async throws -> (stored: Int?, succeeded: Int, commits: Int) {
@@ -67,7 +67,7 @@ struct StoreTests {
         return (stored, succeeded, counter.commits)
     }
 
-    @Test func `data of a later version is refused, with advice, and untouched`() async throws {
+    @Test func `data of a later version is refused with advice and left unchanged`() async throws {
         try await site.open().database.pool.close()
         try await DatabaseQueue(path: site.file.path).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA user_version = 99")
@@ -79,11 +79,11 @@ struct StoreTests {
         #expect(try Data(contentsOf: site.file) == before)
     }
 
-    @Test func `a file whose making was cut short is opened, and made anew`() async throws {
+    @Test func `a file whose creation was interrupted is opened and created again`() async throws {
         try site.makeDirectory()
         let (half, file) = (site.directory.appending(path: "half.sqlite").path, site.file.path)
         try await DatabaseQueue(path: half).writeWithoutTransaction { db in
-            // More than the cache holds: a part is in the file, and the journal says how to take it back.
+            // Larger than the cache, so part of the change is in the file, and the journal can undo it.
             try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
             for part in ["", "-journal"] {
                 try FileManager.default.copyItem(atPath: half + part, toPath: file + part)
@@ -93,14 +93,14 @@ struct StoreTests {
         _ = try await site.open().signUp()
     }
 
-    @Test func `a data directory is one server's at a time`() async throws {
+    @Test func `a data directory belongs to one server at a time`() async throws {
         let server = try await site.open()
         let refusal = await #expect(throws: OptimistError.self) { _ = try await site.open(waits: false) }
         #expect(refusal?.code == .dataInUse)
         _ = try await server.signUp()
     }
 
-    @Test func `a file that is no database is refused, with advice, and untouched`() async throws {
+    @Test func `a file that is not a database is refused with advice and left unchanged`() async throws {
         try site.makeDirectory()
         let junk = Data(repeating: 0x41, count: 8192)
         try junk.write(to: site.file)
@@ -113,13 +113,15 @@ struct StoreTests {
         (ResultCode.SQLITE_BUSY, OptimistError.Code.dataInUse), (.SQLITE_LOCKED, .dataInUse),
         (.SQLITE_NOTADB, .unreadableData), (.SQLITE_CORRUPT, .unreadableData),
     ])
-    func `only a file that is no sound database is to be moved away`(result: ResultCode, code: OptimistError.Code) {
+    func `the advice to move a file away is given only if it is not a sound database`(
+        result: ResultCode, code: OptimistError.Code
+    ) {
         let problem = ServerDatabase.problem(DatabaseError(resultCode: result), at: "a.sqlite") as? OptimistError
         #expect(problem?.code == code)
         #expect(problem?.message.contains("Move it away") == (code == .unreadableData))
     }
 
-    @Test func `another program's database is refused and untouched`() async throws {
+    @Test func `another program's database is refused and left unchanged`() async throws {
         try site.makeDirectory()
         try await DatabaseQueue(path: site.file.path).write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
         let before = try Data(contentsOf: site.file)
@@ -145,7 +147,7 @@ struct StoreTests {
                 == .schemaConflict)
     }
 
-    @Test func `an index that a later schema asks for holds the rows that were there before`() async throws {
+    @Test func `an index required by a later schema contains existing rows`() async throws {
         let person = try await personWithList()
         var schema = Schema.projects
         schema.version = 2
@@ -156,7 +158,7 @@ struct StoreTests {
         #expect(error?.type == "uniqueViolation" && error?.winner == RowKey.list(1).id)
     }
 
-    @Test func `M6 an index in which letters that only look the same were one is made anew`() async throws {
+    @Test func `M6 an index that treated canonically equivalent texts as equal is rebuilt`() async throws {
         var schema = Schema.projects
         schema.types["List"]?.uniqueIndexes = [UniqueIndex(["name"])]
         let person = try await personWithFormerIndex(schema)
@@ -169,7 +171,7 @@ struct StoreTests {
         #expect(try await error(3, "Caf\u{E9}")?.winner == RowKey.list(1).id)
     }
 
-    /// A list that has a composed letter and is found under the decomposed one, which it had before.
+    /// A list with a composed letter, indexed under its former decomposed one.
     private func personWithFormerIndex(_ schema: Schema) async throws -> Person {
         let server = try await site.open(schema: schema)
         let person = try await server.signUp()
@@ -177,7 +179,7 @@ struct StoreTests {
         try await server.database.pool.write { db in
             try db.execute(
                 sql: "UPDATE optimist_index SET key = ? WHERE type = 'List'", arguments: ["[\"Cafe\u{301}\"]"])
-            // The first form of the table was not noted.
+            // The table's first format was not recorded.
             try db.execute(
                 sql: "UPDATE optimist_settings SET value = substr(value, instr(value, '{')) WHERE name = 'indexes'")
         }
@@ -205,7 +207,7 @@ struct StoreTests {
         #expect(rows == [["milk", "2", person.account]])
     }
 
-    @Test func `the keys are not in the database, and nobody else can read them`() async throws {
+    @Test func `the keys are not in the database, and only the owner can read them`() async throws {
         _ = try await site.open()
         let file = site.directory.appending(path: "keys.json")
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// What the store with a database and the one in memory do alike.
+/// What the database store and the in-memory store do alike.
 @Suite(.timeLimit(.minutes(20)))
 struct StoresTests {
     enum Kind: CaseIterable { case durable, inMemory }
@@ -48,7 +48,7 @@ struct StoresTests {
     // MARK: - Unique values
 
     @Test(arguments: Kind.allCases)
-    func `M6 a text that only looks like another one is another value, and is free when its row takes the other`(
+    func `M6 canonically equivalent texts are distinct values, and a row that takes the other frees its own`(
         kind: Kind
     ) async throws {
         let store = try await store(kind)
@@ -61,7 +61,7 @@ struct StoresTests {
     }
 
     @Test(arguments: Kind.allCases, [true, false])
-    func `M6 rows whose texts only look the same live beside each other, in one push and in two`(
+    func `M6 rows with canonically equivalent texts coexist, in one push and in two`(
         kind: Kind, isOne: Bool
     ) async throws {
         let store = try await store(kind)
@@ -76,10 +76,10 @@ struct StoresTests {
         #expect(count == 2)
     }
 
-    // MARK: - The room of a page
+    // MARK: - The size of a page
 
     @Test(arguments: Kind.allCases)
-    func `R1 a page reads nothing of what a deleted row has kept`(kind: Kind) async throws {
+    func `R1 a page does not read a tombstone's hidden values`(kind: Kind) async throws {
         let store = try await store(kind)
         let id = RowKey.todo(1).id
         _ = try await set("Todo", ["create": [id: ["content": "kept"]]], in: store)
@@ -92,7 +92,7 @@ struct StoresTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `R1 R6 the totals behind counters count for the room of a page`(kind: Kind) async throws {
+    func `R1 R6 the totals behind counters count toward the size of a page`(kind: Kind) async throws {
         let store = try await store(kind)
         let totals = (10..<30).map { number -> JSON in
             let clock = WriteClock.at(1, "device\(number)")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// A server whose clock leaps.
+/// A server whose clock jumps.
 @Suite(.timeLimit(.minutes(20)))
 struct TimeTests {
     private let site = Site()
@@ -23,7 +23,7 @@ struct TimeTests {
         configuration.logger = book.logger
     }
 
-    /// Creates and deletes a row, and waits for the housekeeping. Returns how to ask for the deletion.
+    /// Creates and deletes a row, and waits for the housekeeping. Returns a request for the deletion.
     private func deleteRow(of person: Person, on server: OptimistServer) async throws -> JSON {
         _ = try await server.call(person, "todo/set", ["create": [RowKey.id(1): ["content": "a"]]])
         _ = try await server.call(person, "todo/set", ["destroy": [.string(RowKey.id(1))]])
@@ -31,7 +31,7 @@ struct TimeTests {
         return ["sinceState": .string("\(server.epoch).1"), "inline": true]
     }
 
-    @Test func `O14 a leap of a minute is told, one of a day is held, and the believed time goes on meanwhile`() {
+    @Test func `O14 a clock jump of a minute is logged and one of a day is held, and trusted time continues`() {
         var trust = TimeTrust(highest: nil, now: 1_000, elapsed: 0)
         #expect(trust.look(at: 1_060, elapsed: 1) == nil)
         #expect(trust.look(at: 1_200, elapsed: 10) == .leapt(131))
@@ -48,7 +48,8 @@ struct TimeTests {
         #expect(agreed.look(at: 100_000, elapsed: 5) == nil)
     }
 
-    @Test func `O14 a clock 200 days ahead sweeps nothing and signs nobody out, and is right again later`() async throws
+    @Test func `O14 a clock 200 days ahead purges nothing and ends no session, and normal work resumes afterwards`()
+        async throws
     {
         try await site.serving(change: settings) { server, http async throws in
             let person = try await http.signUp()
@@ -72,7 +73,9 @@ struct TimeTests {
         }
     }
 
-    @Test func `O14 a row that is written while the clock shows 1970 takes no deletion along`() async throws {
+    @Test func `O14 a row written while the clock shows 1970 does not cause earlier deletions to be purged`()
+        async throws
+    {
         try await site.serving(change: settings) { server, http async throws in
             let person = try await http.signUp()
             let since = try await deleteRow(of: person, on: server)
@@ -86,7 +89,7 @@ struct TimeTests {
         }
     }
 
-    @Test func `O14 a start a day after the last time in the data waits for an operator to agree to the clock`()
+    @Test func `O14 a start a day after the data's last time waits for an operator to accept the clock`()
         async throws
     {
         let person = try await site.serving(change: settings) { _, http async throws in
@@ -115,7 +118,7 @@ struct TimeTests {
         #expect(words("more than a day away") == 2, "the data knows the time that was agreed to")
     }
 
-    @Test func `O14 a leap of hours is told and believed`() async throws {
+    @Test func `O14 a clock jump of hours is logged and believed`() async throws {
         try await site.serving(change: settings) { _, http async throws in
             let person = try await http.signUp()
             site.leap(by: 2 * 3_600)

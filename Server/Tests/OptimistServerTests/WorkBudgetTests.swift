@@ -8,12 +8,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// Which requests are never refused for the time that they take.
+/// Which requests are never refused for their time.
 @Suite(.timeLimit(.minutes(20)))
 struct WorkBudgetTests {
     let site = Site()
 
-    /// Contacts with two unique values and three references, of which each row has others.
+    /// Contacts with two unique values and three references, which differ from row to row.
     private static let contacts: Schema = {
         let reference = ColumnSchema(.ref, target: "place", onDelete: .cascade)
         return Schema(
@@ -37,7 +37,7 @@ struct WorkBudgetTests {
         ]
     }
 
-    /// On a machine that does nothing within its time.
+    /// A server on a machine that always exceeds its time limit.
     private func open() async throws -> OptimistServer {
         let seconds = Mutex(0)
         return try await site.open(schema: Self.contacts) { configuration in
@@ -50,7 +50,7 @@ struct WorkBudgetTests {
         }
     }
 
-    @Test func `S9 M2 a delete that takes along 6,000 rows is never too much work, however slow the machine is`()
+    @Test func `S9 M2 a delete that cascades to 6,000 rows is never refused on a slow machine`()
         async throws
     {
         let server = try await open()
@@ -73,7 +73,7 @@ struct WorkBudgetTests {
         #expect(try await server.rows(account: person.account, type: "contact").isEmpty)
     }
 
-    @Test func `S9 a call with as many rows as the session advertises is never too much work for a slow machine`()
+    @Test func `S9 a call with as many rows as the session allows is never refused on a slow machine`()
         async throws
     {
         let server = try await open()
@@ -92,7 +92,7 @@ struct WorkBudgetTests {
         #expect(try await set("contact", "update", contact("b")).updated.count == count)
     }
 
-    @Test func `S9 a group of 1,000 rows is never too much work, however slow the machine is`() async throws {
+    @Test func `S9 a group of 1,000 rows is never refused on a slow machine`() async throws {
         let server = try await open()
         let person = try await server.signUp()
         func push(_ calls: [(String, JSON)], _ number: Int64, groups: [[String]] = []) async throws -> [SetAnswer] {

@@ -7,11 +7,11 @@ import OptimistWire
 
 @testable import OptimistServer
 
-/// Requests of one account, each of one kind, over rows that earlier requests have made.
+/// Requests of one account, each of one kind, on rows from earlier requests.
 struct WorkKinds {
     typealias Calls = [(name: String, arguments: JSON)]
 
-    /// A request to be.
+    /// A drawn request.
     struct Drawn {
         var calls: Calls
         var isPush = false
@@ -63,7 +63,7 @@ struct WorkKinds {
         return ["create": .object(JSONObject((made..<made + count).map { (Self.item($0), .object(values($0))) }))]
     }
 
-    /// Items that earlier requests have made, if there are so many. Each once.
+    /// Distinct items from earlier requests, as many as exist.
     private mutating func some(_ count: Int) -> [Int] {
         let start = number(0...max(0, made - count))
         return Array(start..<max(start + 1, min(made, start + count)))
@@ -78,7 +78,7 @@ struct WorkKinds {
         return .string(WriteClock.at(time + (ahead ? 3_600_000 : 0)).description)
     }
 
-    /// - Parameter size: How much of it, from 1 to 100.
+    /// - Parameter size: The amount of work, from 1 to 100.
     mutating func draw(_ kind: Kind, size: Int) -> Drawn {
         writes(kind, size) ?? lifes(kind, size) ?? reads(kind, size) ?? odd(kind, size)
     }

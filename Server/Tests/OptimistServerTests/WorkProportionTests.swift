@@ -9,17 +9,17 @@ import Testing
 
 @testable import OptimistServer
 
-/// The processor's time of a transaction grows with the steps that its meter counts.
+/// A transaction's processor time grows with the steps that its meter counts.
 @Suite(.timeLimit(.minutes(60)))
 struct WorkProportionTests {
     private let place: StorePlace
     private let store: MeasuredStore
     private let service: JMAPService
 
-    /// How far a step of one kind of request may be from a step of the others, up and down. An optimised build, a debug build
-    /// and a busy machine differ, but a kind whose work is not counted is off by hundreds.
+    /// How far a step of one kind of request may differ from others, in both directions. Optimized builds, debug builds
+    /// and busy machines differ, but uncounted work would be off by hundreds.
     private static let factor = 12.0
-    /// A shorter time says nothing.
+    /// Shorter times are not meaningful.
     private static let least = Duration.milliseconds(4)
 
     init() async throws {
@@ -30,7 +30,7 @@ struct WorkProportionTests {
         service = JMAPService(store: store, settings: settings, now: { Date(timeIntervalSince1970: 1_800_000_000) })
     }
 
-    /// Carries out a request. Returns the work of its transaction.
+    /// Answers a request. Returns the work of its transaction.
     private func answer(_ drawn: WorkKinds.Drawn, push: Int64) async throws -> MeasuredStore.Work {
         let calls = drawn.calls.enumerated().map { index, call in
             var arguments = call.arguments.object ?? [:]
@@ -45,7 +45,7 @@ struct WorkProportionTests {
         return store.take()
     }
 
-    /// A step of an ordinary request on this machine, in microseconds: rows that are created and read.
+    /// A step of an ordinary request on this machine, in microseconds: rows created and read.
     private func ordinaryStep(_ kinds: inout WorkKinds) async throws -> Double {
         var steps: [Double] = []
         for push in 1...5 {
@@ -60,11 +60,11 @@ struct WorkProportionTests {
         let ratio = work.microsecondsPerStep / ordinary
         let words = "\(kind) \(size): \(work.steps) steps in \(work.time), \(ratio) times an ordinary step"
         if work.time > Self.least { #expect(ratio < Self.factor, "\(words)") }
-        // The processor of a database of its own is not measured.
+        // A database server's processor time is not measured.
         if work.steps > 500, !SharedDatabase.isUsed { #expect(ratio > 1 / Self.factor, "\(words)") }
     }
 
-    @Test func `S9 the processor's time by metered steps is within a factor for each kind of call`() async throws {
+    @Test func `S9 processor time per metered step is within a factor for each kind of call`() async throws {
         var kinds = WorkKinds(seed: 1)
         let ordinary = try await ordinaryStep(&kinds)
         for (number, kind) in WorkKinds.Kind.allCases.enumerated() {
@@ -76,7 +76,7 @@ struct WorkProportionTests {
     }
 
     @Test(arguments: 1...TestForm.of(short: 2, full: 20, soak: 1_000))
-    func `S9 the processor's time by metered steps is within a factor, whatever requests come in whatever order`(
+    func `S9 processor time per metered step is within a factor for requests in any order`(
         seed: Int
     ) async throws {
         var kinds = WorkKinds(seed: UInt64(seed))

@@ -9,12 +9,12 @@ import Testing
 
 @testable import OptimistServer
 
-/// Whose write comes when.
+/// The order of writes.
 @Suite(.embedded, .timeLimit(.minutes(20)))
 struct WriteTurnsTests {
     let site = Site()
 
-    /// Takes the writes of one transaction, each of which lasts as long as its owner's do.
+    /// Takes the writes of one transaction, with each owner's duration.
     private func transaction(
         _ queue: inout WriteQueue<Int>, _ lasting: [String: Duration] = [:]
     ) -> [String] {
@@ -28,7 +28,7 @@ struct WriteTurnsTests {
         return owners
     }
 
-    @Test func `owners take turns, and each one's writes keep their order`() {
+    @Test func `owners take turns, and each owner's writes keep their order`() {
         var queue = WriteQueue<Int>()
         for number in 0..<3 { queue.add(number, of: "a") }
         queue.add(3, of: "b")
@@ -44,7 +44,7 @@ struct WriteTurnsTests {
         #expect(queue.count == 0 && queue.first() == nil)
     }
 
-    @Test func `who had the writer for long gets transactions of their own, one after each that the others share`() {
+    @Test func `owners of long writes get separate transactions, one after each shared one`() {
         var queue = WriteQueue<Int>()
         let long: [String: Duration] = ["a": .milliseconds(750), "b": .milliseconds(750)]
         for number in 0..<3 {
@@ -57,14 +57,14 @@ struct WriteTurnsTests {
         queue.add(9, of: "c")
         #expect(transaction(&queue, long) == ["c"])
         #expect(transaction(&queue, long) == ["b"])
-        // One that was short again shares again.
+        // An owner whose write was short again shares transactions again.
         #expect(transaction(&queue) == ["a"])
         #expect(transaction(&queue) == ["b"])
         for owner in ["a", "b", "c"] { queue.add(9, of: owner) }
         #expect(transaction(&queue) == ["a", "b", "c"])
     }
 
-    @Test func `beside ten long writes of one account, each one of another account waits for one of them at most`()
+    @Test func `another account's write waits for at most one of ten long writes`()
         async throws
     {
         let pool = try await site.open().database.pool
@@ -94,7 +94,7 @@ struct WriteTurnsTests {
         #expect(owners.count == 15)
     }
 
-    @Test func `what was given up beside others is not done once more, and they are`() async throws {
+    @Test func `in a shared transaction, a write over its budget is not repeated, and the others are`() async throws {
         let pool = try await site.open().database.pool
         try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
         let commits = GroupCommit(writer: pool) { .zero }
@@ -126,7 +126,7 @@ struct WriteTurnsTests {
         #expect(try await pool.read { try Int.fetchAll($0, sql: "SELECT n FROM t ORDER BY n") } == [1, 2, 3])
     }
 
-    @Test func `what is taken out of the queue holds up nobody, and its owner may come again`() {
+    @Test func `a write removed from the queue delays no other, and its owner can add another`() {
         var queue = WriteQueue<Int>()
         queue.add(0, of: "slow")
         if let turn = queue.first() { queue.finished(turn, after: .seconds(1)) }
@@ -144,7 +144,7 @@ struct WriteTurnsTests {
         queue.add(2, of: "slow")
         #expect(transaction(&queue) == ["slow"])
         #expect(queue.count == 0 && queue.first() == nil)
-        // While an owner's write is being carried out, its next one is taken out.
+        // An owner's next write is removed while one of its writes runs.
         for number in 0..<2 { queue.add(number, of: "a") }
         let turn = queue.first()
         #expect(remove(0, of: "a") == nil && remove(1, of: "a") == 1)
@@ -153,7 +153,7 @@ struct WriteTurnsTests {
         #expect(transaction(&queue) == ["a"])
     }
 
-    @Test func `a write whose caller is cancelled leaves the queue at once, and is never run`() async throws {
+    @Test func `a write whose caller is cancelled leaves the queue immediately and is never run`() async throws {
         let pool = try await site.open().database.pool
         let commits = GroupCommit(writer: pool)
         let log = WriteLog()
@@ -180,7 +180,7 @@ struct WriteTurnsTests {
         #expect(log.owners.withLock(\.self) == ["staying"])
     }
 
-    @Test func `S9 a request that is too much work is 413 with the limit that it met, and the account goes on`()
+    @Test func `S9 a request over the work budget is 413 with its limit, and the account can continue`()
         async throws
     {
         let time = Mutex(Duration.zero)
@@ -207,7 +207,7 @@ struct WriteTurnsTests {
     }
 }
 
-/// Whose writes were carried out, and the time that they took.
+/// The owners of completed writes, and the time they took.
 private final class WriteLog: Sendable {
     let owners = Mutex<[String]>([])
     let time = Mutex(Duration.zero)

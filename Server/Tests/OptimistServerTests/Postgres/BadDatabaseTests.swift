@@ -29,7 +29,7 @@ struct BadDatabaseTests {
 
     // MARK: - Starting
 
-    @Test func `N8 a database of a later version is refused, with advice, and untouched`() async throws {
+    @Test func `N8 a database of a later version is refused with advice and left unchanged`() async throws {
         let database = try SharedDatabase.make()
         _ = try await open(database)
         let connection = try PostgresConnection(database.url)
@@ -40,13 +40,13 @@ struct BadDatabaseTests {
     }
 
     @Test(arguments: ["x integer", "name text, value integer"])
-    func `N8 another program's table of our name is refused`(columns: String) async throws {
+    func `N8 a table of the same name that another program made is refused`(columns: String) async throws {
         let database = try SharedDatabase.make()
         try PostgresConnection(database.url).script("CREATE TABLE optimist_settings (\(columns))")
         #expect(await refusal(of: database)?.code == .unreadableData)
     }
 
-    @Test func `N8 a database that cannot be reached, or takes no writes, says so`() async throws {
+    @Test func `N8 a database that cannot be reached or written is reported`() async throws {
         let away = PostgresDatabase(url: "postgres://u:secret@/d?host=/nowhere")
         let error = await refusal(of: away)
         #expect(error?.code == .databaseUnreachable && error?.message.contains("secret") == false)
@@ -56,7 +56,7 @@ struct BadDatabaseTests {
         #expect(refused?.code == .databaseUnsuitable && refused?.message.contains("does not accept writes") == true)
     }
 
-    @Test func `N8 a database with another encoding is refused, with the command for a good one`() async throws {
+    @Test func `N8 a database in another encoding is refused, with the command for a correct one`() async throws {
         let url = try #require(SharedDatabase.url)
         let name = "l" + UUID().uuidString.lowercased().replacing("-", with: "")
         try PostgresConnection(url).script(
@@ -66,7 +66,7 @@ struct BadDatabaseTests {
         try PostgresConnection(url).script("DROP DATABASE \(name)")
     }
 
-    @Test func `N8 a user without rights is told which`() async throws {
+    @Test func `N8 a user without privileges gets an error that names them`() async throws {
         let database = try SharedDatabase.make()
         let name = "u" + UUID().uuidString.lowercased().replacing("-", with: "")
         try PostgresConnection(database.url).script("CREATE ROLE \(name) LOGIN")
@@ -78,7 +78,7 @@ struct BadDatabaseTests {
             "\(error?.message ?? "")")
     }
 
-    @Test func `N8 a copy that has not ended is no database to serve`() async throws {
+    @Test func `N8 a database with an unfinished copy is refused`() async throws {
         let database = try SharedDatabase.make()
         _ = try await open(database)
         let connection = try PostgresConnection(database.url)
@@ -88,7 +88,7 @@ struct BadDatabaseTests {
 
     // MARK: - During a transaction
 
-    /// A store, and a function that ends its connections from outside.
+    /// A store, and a function that kills its connections from outside.
     private func opened() async throws -> (store: PostgresSyncStore, kill: @Sendable () throws -> Void) {
         let database = try SharedDatabase.make()
         var named = database
@@ -112,7 +112,7 @@ struct BadDatabaseTests {
             key: RowKey.todo(number), row: row, memory: RowMemory(), bornSeq: nil, droppedEntries: [], addedEntries: [])
     }
 
-    @Test func `N9 connections that were lost while nothing ran are opened again, and nobody notices`() async throws {
+    @Test func `N9 connections lost while idle are reopened transparently`() async throws {
         let (store, kill) = try await opened()
         for number in 1...3 {
             try kill()
@@ -123,7 +123,7 @@ struct BadDatabaseTests {
         }
     }
 
-    @Test func `N9 a transaction that loses its connection is run again, and its writes are there once`() async throws {
+    @Test func `N9 a transaction that loses its connection is repeated, and its writes are stored once`() async throws {
         let (store, kill) = try await opened()
         let runs = Mutex(0)
         let seq = try await store.write(account: StoreFile.account) { [change = change(1)] account in
@@ -139,12 +139,12 @@ struct BadDatabaseTests {
         #expect(try await store.read(account: StoreFile.account) { try $0.livingCount(type: "Todo") } == 1)
     }
 
-    @Test func `N9 a commit whose answer is lost is not run again: the device repeats it`() async throws {
+    @Test func `N9 a commit whose answer is lost is not repeated by the server`() async throws {
         let (store, kill) = try await opened()
         let error = await #expect(throws: PostgresError.self) {
             try await store.write(account: StoreFile.account) { [change = change(1)] account in
                 _ = try account.append([change], day: 1)
-                // The append has not been sent yet: it goes with the commit.
+                // The append is not sent yet: it is sent with the commit.
                 try kill()
             }
         }
@@ -154,7 +154,8 @@ struct BadDatabaseTests {
         #expect(count <= 1)
     }
 
-    @Test func `N9 a statement that takes too long is refused, keeps nothing, and the next one works`() async throws {
+    @Test func `N9 a statement that takes too long is refused and keeps nothing, and the next one works`() async throws
+    {
         let (store, _) = try await opened()
         let error = await #expect(throws: PostgresError.self) {
             try await store.write(account: StoreFile.account) { [change = change(1)] account in
@@ -171,7 +172,7 @@ struct BadDatabaseTests {
         #expect(seq == 1)
     }
 
-    /// Keeps the pool's only connection busy until the gate is opened.
+    /// Keeps the pool's only connection busy until the gate opens.
     private func hold(_ pool: PostgresPool) async -> (gate: DispatchSemaphore, first: Task<Void, any Error>) {
         let (gate, entered) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
         let first = Task {
@@ -184,7 +185,8 @@ struct BadDatabaseTests {
         return (gate, first)
     }
 
-    @Test func `N9 when every connection is in use, as many wait as may, and the others are told at once`() async throws
+    @Test func `N9 when every connection is in use, a limited number wait, and further callers fail immediately`()
+        async throws
     {
         let database = try SharedDatabase.make()
         let pool = PostgresPool(size: 1, maxWaiting: 1, logger: SharedDatabase.quiet) {
@@ -200,7 +202,7 @@ struct BadDatabaseTests {
         #expect(try await second.value == 2)
     }
 
-    @Test func `N9 whoever is cancelled while waiting is not carried out`() async throws {
+    @Test func `N9 work cancelled while it waits is never run`() async throws {
         let database = try SharedDatabase.make()
         let pool = PostgresPool(size: 1, maxWaiting: 9, logger: SharedDatabase.quiet) {
             try PostgresConnection(database.url)

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// Moving an embedded server's data into PostgreSQL.
+/// Moves an embedded server's data into PostgreSQL.
 @Suite(.postgres, .timeLimit(.minutes(20)))
 struct CopyTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-copy-\(UUID().uuidString)")
@@ -22,7 +22,7 @@ struct CopyTests {
         return configuration
     }
 
-    /// Fills a directory with accounts, rows, deleted rows and an account that was deleted.
+    /// Fills a directory with accounts, rows, tombstones and a deleted account.
     private func fill() async throws -> (people: [Person], state: JSON) {
         let server = try await OptimistServer(configuration: configuration(.directory(directory)))
         defer { server.storage.close() }
@@ -59,7 +59,7 @@ struct CopyTests {
         ).run { _ in }
     }
 
-    @Test func `N10 devices go on where they were: the same accounts, sessions, states, rows and push numbers`()
+    @Test func `N10 devices continue with the same accounts, sessions, states, rows and push numbers`()
         async throws
     {
         defer { remove() }
@@ -90,7 +90,7 @@ struct CopyTests {
         #expect(SetAnswer(json: gone)?.notDestroyed.isEmpty == true)
     }
 
-    @Test func `N10 a copy that was interrupted goes on, and one into other data is refused`() async throws {
+    @Test func `N10 an interrupted copy continues, and a copy into other data is refused`() async throws {
         defer { remove() }
         _ = try await fill()
         let database = try SharedDatabase.make()

@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// The app's health in PostgreSQL: a copy from a directory.
+/// Copies the app's health from a directory to PostgreSQL.
 @Suite(.postgres, .timeLimit(.minutes(20)))
 struct HealthOnPostgresTests {
     private let report = HealthReport(
@@ -23,7 +23,7 @@ struct HealthOnPostgresTests {
         PostgresOpening(database: database, logger: SharedDatabase.quiet)
     }
 
-    @Test func `A6 a copy takes the totals along`() async throws {
+    @Test func `A6 a copy includes the health totals`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "optimist-copy-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let truth: HealthSums

@@ -7,16 +7,16 @@ import Testing
 
 @testable import OptimistPostgres
 
-/// The values that decide about connections and announcements, without a database.
+/// The logic of connections and announcements, without a database.
 struct PostgresValuesTests {
     // MARK: - Turns
 
-    /// Adds jobs, and returns whether each was added.
+    /// Adds jobs, and returns whether each was accepted.
     private func add(_ jobs: [(Int, String)], to queue: inout TurnQueue<Int>) -> [Bool] {
         jobs.map { queue.add($0.0, of: $0.1) }
     }
 
-    /// Takes jobs until there is none.
+    /// Takes all available jobs.
     private func takeAll(_ queue: inout TurnQueue<Int>) -> [Int] {
         var jobs: [Int] = []
         while let turn = queue.next() { jobs.append(turn.job) }
@@ -32,7 +32,7 @@ struct PostgresValuesTests {
         #expect(first == [1, 4] && second == [2])
     }
 
-    @Test func `as many wait as may, and what is taken out does not count`() {
+    @Test func `a limited number of jobs wait, and removed jobs do not count`() {
         var queue = TurnQueue<Int>(limit: 2)
         let before = add([(1, "a"), (2, "a"), (3, "b")], to: &queue)
         let taken = [queue.remove(of: "a") { $0 == 1 }, queue.remove(of: "a") { $0 == 1 }]
@@ -43,7 +43,7 @@ struct PostgresValuesTests {
         #expect(jobs == [2, 3] && queue.count == 0)
     }
 
-    @Test func `an owner whose jobs were all taken out is passed over`() {
+    @Test func `an owner whose jobs were all removed is skipped`() {
         var queue = TurnQueue<Int>(limit: 9)
         _ = add([(1, "a")], to: &queue)
         _ = queue.remove(of: "a") { _ in true }
@@ -63,7 +63,7 @@ struct PostgresValuesTests {
         .changed(account: account, types: Set(types), state: SyncState(epoch: "e", seq: seq))
     }
 
-    @Test func `what one process writes another reads, and itself does not hear`() {
+    @Test func `a process reads other processes' announcements and ignores its own`() {
         let all = [change("a", 3, "todo"), .ended(account: "b", session: "s", reason: .signedInElsewhere)]
         let payloads = here.payloads(all)
         #expect(payloads.count == 1)
@@ -72,14 +72,14 @@ struct PostgresValuesTests {
         #expect(there.announcements(in: "nonsense").isEmpty && there.announcements(in: "[\"e1\",[\"x\"],5]").isEmpty)
     }
 
-    @Test func `changes of one account are one, with the last state and all types`() {
+    @Test func `changes of one account are combined, with the last state and all types`() {
         let payloads = here.payloads([
             change("a", 3, "todo"), change("b", 1, "list"), change("a", 5, "list"), change("a", 4, "x"),
         ])
         #expect(payloads.flatMap(there.announcements) == [change("a", 5, "todo", "list", "x"), change("b", 1, "list")])
     }
 
-    @Test func `many announcements go in pieces that each fit`() {
+    @Test func `many announcements are split into pieces that each fit`() {
         let all = (0..<2_000).map { change("account\($0)", 1, "todo") }
         let payloads = here.payloads(all)
         #expect(payloads.allSatisfy { $0.utf8.count < 8_000 } && payloads.count > 5)
@@ -88,7 +88,7 @@ struct PostgresValuesTests {
 
     // MARK: - Keys, places and errors
 
-    @Test func `a key that no index takes is replaced by its hash, and keys that differ stay different`() {
+    @Test func `a key too long for an index is replaced by its hash, and different keys stay different`() {
         let (long, longer) = (String(repeating: "x", count: 3_000), String(repeating: "x", count: 3_001))
         #expect(long.shortKey.utf8.count == 65 && long.shortKey.hasPrefix("#"))
         #expect(long.shortKey != longer.shortKey)
@@ -114,7 +114,7 @@ struct PostgresValuesTests {
     }
 
     @Test(arguments: ["postgres://u:a@secret@h/d", "postgres://u:a/secret@h/d", "postgres://u:a?secret@h/d"])
-    func `O2 a URL with a bare character in its password is refused without naming it`(url: String) {
+    func `O2 a URL with an unescaped character in its password is refused without showing the password`(url: String) {
         do {
             _ = try PostgresConnection(url)
             Issue.record("It connects.")
@@ -123,14 +123,14 @@ struct PostgresValuesTests {
         }
     }
 
-    @Test func `only what kept nothing is run again`() {
+    @Test func `only errors that left nothing stored are retried`() {
         for state in ["40001", "40P01", "57P01"] { #expect(PostgresError(.refused(state)).isTransient) }
         #expect(PostgresError(.lost).isTransient)
         for state in ["23505", "53100", "57014", "55P03"] { #expect(!PostgresError(.refused(state)).isTransient) }
         #expect(!PostgresError(.commitUnknown).isTransient && !PostgresError(.exhausted).isTransient)
     }
 
-    @Test func `a client hears no word of the database's, and when to come again`() {
+    @Test func `a client's error omits the database's own text and has a Retry-After`() {
         let full = PostgresError(.refused("53100"), "could not extend file for row (a@example.org)")
         #expect(full.detail.contains("space") && full.retryAfterSeconds == 30)
         #expect(!full.detail.contains("example"))

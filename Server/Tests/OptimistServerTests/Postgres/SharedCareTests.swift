@@ -32,7 +32,7 @@ struct SharedCareTests {
         return try await OptimistServer(configuration: configuration)
     }
 
-    /// Starts a server, and fills its database with a person's rows. One of them is deleted.
+    /// Starts a server and fills its database with a person's rows, one of them deleted.
     private func fill() async throws -> (server: OptimistServer, person: Person) {
         let server = try await serve()
         let person = try await server.signUp("a@example.org")
@@ -56,7 +56,7 @@ struct SharedCareTests {
         try await opening.backUp(to: folder.appending(path: name)) { _ in }
     }
 
-    /// Removes all tables.
+    /// Drops all tables.
     private func empty() throws {
         let connection = try connection
         let schema = try connection.query(CareStatement.place).text(0, 0)
@@ -70,7 +70,7 @@ struct SharedCareTests {
 
     private func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    @Test func `O6 O11 a database is copied, read back, and restored into an empty one, where an epoch begins`()
+    @Test func `O6 O11 a backup is read back, and restored only into an empty database, where a new epoch begins`()
         async throws
     {
         defer { remove() }
@@ -100,7 +100,7 @@ struct SharedCareTests {
         #expect(try await again.registry.identify(person.access).account == person.account)
     }
 
-    @Test func `O6 a trigger that no server made is named by a check, and neither copied nor restored`() async throws {
+    @Test func `O6 a check names a foreign trigger, which is neither backed up nor restored`() async throws {
         defer { remove() }
         try await fill().server.storage.close()
         try connection.script(
@@ -114,7 +114,7 @@ struct SharedCareTests {
         #expect(refused?.code == .unreadableData && refused?.message.contains(named) == true)
     }
 
-    @Test func `O6 a damaged dump is not restored, and one of a directory is told from it`() async throws {
+    @Test func `O6 a damaged dump is not restored, and a directory's backup is recognized as such`() async throws {
         defer { remove() }
         try await fill().server.storage.close()
         _ = try await backUp("copy")
@@ -137,7 +137,7 @@ struct SharedCareTests {
         #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "none").path))
     }
 
-    @Test func `O7 check names rows that contradict each other, cannot be read, or are not in the index`() async throws
+    @Test func `O7 a check names rows that contradict each other, cannot be read, or lack an index entry`() async throws
     {
         defer { remove() }
         try await fill().server.storage.close()
@@ -163,9 +163,9 @@ struct SharedCareTests {
     }
 }
 
-/// The parts of it that need no database.
+/// The parts that need no database.
 struct SharedCareValuesTests {
-    @Test func `rows of a dump are counted by table, whatever is in them`() {
+    @Test func `rows in a dump are counted by table, whatever they contain`() {
         var rows = DumpedRows()
         let text = """
             --
@@ -185,7 +185,7 @@ struct SharedCareValuesTests {
         #expect(rows.counts == ["optimist_rows": 3, "optimist_epochs": 0])
     }
 
-    @Test func `O2 a password goes to programs in the environment, and is in none of their arguments`() throws {
+    @Test func `O2 a password is passed to programs in the environment, never in their arguments`() throws {
         let words = try ConnectionWords("postgres://ann:it's%20\\secret@db1:5433,db2/name?options=-csearch_path%3Ds")
         #expect(words.environment == ["PGPASSWORD": "it's \\secret"])
         #expect(
@@ -196,7 +196,7 @@ struct SharedCareValuesTests {
         #expect(throws: PostgresError.self) { try ConnectionWords("postgres://a?nonsense=1") }
     }
 
-    @Test func `a program's version is read from what it says`() {
+    @Test func `a program's version is parsed from its output`() {
         #expect(ClientPrograms.majorVersion(in: "pg_dump (PostgreSQL) 16.4 (Debian 16.4-1.pgdg120+2)\n") == 16)
         #expect(ClientPrograms.majorVersion(in: "pg_dump (PostgreSQL) 17beta2") == 17)
         #expect(ClientPrograms.majorVersion(in: "no version") == nil)

@@ -11,7 +11,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// A value that a test changes while others read it.
+/// A value that a test changes while other tasks read it.
 private final class Shared<Value: Sendable>: Sendable {
     private let stored: Mutex<Value>
     init(_ value: Value) { stored = Mutex(value) }
@@ -40,7 +40,9 @@ struct SharedServersTests {
 
     private func put(_ content: String) -> JSON { ["create": [RowKey.id(1): ["content": .string(content)]]] }
 
-    @Test func `N1 what one server stores another serves, and tells those who listen to it`() async throws {
+    @Test func `N1 rows stored through one server are served by another, which notifies its own listeners`()
+        async throws
+    {
         try await serving { here, there async throws in
             let person = try await here.1.signUp()
             var seqs: [Int64] = []
@@ -49,19 +51,19 @@ struct SharedServersTests {
                 seqs.append(state?.seq ?? -1)
                 if seqs.count == 1 { _ = try await here.0.call(person, "todo/set", put("from here")) }
                 if seqs.last == 1 { return true }
-                // The sleepers are the listener, which rests after an event, and the housekeeping of both servers.
+                // The sleepers are the listener, which pauses after an event, and both servers' housekeeping.
                 await site.clock.sleepers(atLeast: 3)
                 site.clock.advance(by: .milliseconds(50))
                 return false
             }
-            // The first state may be told again: an event is a hint.
+            // The first state may be repeated: an event is a hint.
             #expect([[0, 1], [0, 0, 1]].contains(seqs))
             let rows = try await there.0.rows(account: person.account, type: "todo")
             #expect(rows.map(\.id) == [RowKey.id(1)])
         }
     }
 
-    @Test func `N2 a session that one server ends is over at the other`() async throws {
+    @Test func `N2 a session that one server ends is ended at the other`() async throws {
         try await serving { here, there async throws in
             let person = try await here.1.signUp()
             #expect(try await there.1.get("/.well-known/jmap", token: person.access).status == 200)
@@ -76,7 +78,7 @@ struct SharedServersTests {
         }
     }
 
-    @Test func `N2 a session is refreshed at any server, and one that is used twice ends at all`() async throws {
+    @Test func `N2 a session refreshes at any server, and reusing a token ends it everywhere`() async throws {
         try await serving { here, there async throws in
             let person = try await here.1.signUp()
             let second = try Person(
@@ -91,7 +93,7 @@ struct SharedServersTests {
         }
     }
 
-    @Test func `N2 a standing that was looked up is looked up again after its time`() {
+    @Test func `N2 a cached session is looked up again after its lifetime`() {
         let (time, epoch) = (Shared(Duration.zero), Shared("e1"))
         let directory = SessionDirectory(lifetime: .seconds(30), elapsed: { time.value }, epoch: { epoch.value })
         let record = SessionRecord(
@@ -111,7 +113,7 @@ struct SharedServersTests {
         #expect(directory["s"]?.ended == .revoked)
     }
 
-    @Test func `N3 wrong passwords count at all servers together, and with time no longer`() async throws {
+    @Test func `N3 wrong passwords count at all servers together, and are forgotten after a while`() async throws {
         try await serving(change: { $0.signInBurstPerAccount = 2 }) { here, there async throws in
             _ = try await here.1.signUp()
             let wrong = JSON.entry("a@example.org", password: "wrong horse")
@@ -122,14 +124,14 @@ struct SharedServersTests {
             #expect(limited.headers["retry-after"].first.flatMap { Int($0) }.map { (1...3600).contains($0) } == true)
             try connection().script("UPDATE optimist_attempts SET updated_at = updated_at - 3601")
             #expect(try await there.1.post("/auth/sign-in", JSON.entry("a@example.org")).status == 200)
-            // The password was right, so the attempts are forgotten.
+            // The password was correct, so the attempts are forgotten.
             #expect(try await here.1.post("/auth/sign-in", wrong).status == 400)
         }
     }
 
     private func connection() throws -> PostgresConnection { try PostgresConnection(try #require(site.database).url) }
 
-    @Test func `N1 writes to one account through two servers get seqs of their own, each once`() async throws {
+    @Test func `N1 writes to one account through two servers get distinct, gapless seqs`() async throws {
         try await serving { here, there async throws in
             let person = try await here.1.signUp()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -161,7 +163,7 @@ struct SharedServersTests {
         #expect(runs.withLock(\.self) == 1)
     }
 
-    @Test func `N5 servers that start at the same time make the tables and the epoch once`() async throws {
+    @Test func `N5 servers that start concurrently create the tables and the epoch once`() async throws {
         let servers = try await withThrowingTaskGroup(of: OptimistServer.self) { tasks in
             for _ in 0..<4 { tasks.addTask { try await site.open() } }
             return try await tasks.reduce(into: []) { $0.append($1) }
@@ -171,7 +173,7 @@ struct SharedServersTests {
         #expect(epochs.count == 1)
     }
 
-    @Test func `N5 a process without the others' secret does not start, until everybody has to sign in again`()
+    @Test func `N5 a process with another secret does not start unless it may end all sessions`()
         async throws
     {
         _ = try await site.open()
@@ -189,12 +191,14 @@ struct SharedServersTests {
 
     // MARK: - Epochs
 
-    @Test func `N6 an epoch begins when the database lives another life, and devices are told`() async throws {
+    @Test func `N6 a new epoch begins when the database was promoted or restored, and devices learn of it`()
+        async throws
+    {
         let server = try await site.open()
         let person = try await server.signUp()
         _ = try await server.call(person, "todo/set", put("kept"))
         let first = server.epoch
-        // Now the last epoch is of another life, as after a promotion.
+        // As after a promotion: the last epoch belongs to another timeline.
         try connection().script("UPDATE optimist_epochs SET life = 'another/00000001'")
         let next = try await site.open()
         #expect(next.epoch != first)
@@ -208,7 +212,7 @@ struct SharedServersTests {
         #expect(good["newState"] == .string("\(next.epoch).2"))
     }
 
-    @Test func `N6 an operator begins an epoch`() async throws {
+    @Test func `N6 an operator can begin an epoch`() async throws {
         let server = try await site.open()
         let opening = PostgresOpening(database: try #require(site.database), logger: SharedDatabase.quiet)
         let name = try await opening.beginEpoch()
@@ -226,7 +230,7 @@ struct SharedServersTests {
     }
 
     @Test
-    func `N7 an account takes the names of a later schema at its next request, and an earlier server then refuses it`()
+    func `N7 an account is renamed at its next request to a later schema, and earlier servers then refuse it`()
         async throws
     {
         let old = try await site.open(schema: Self.schema(1, "List"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OptimistPostgres
 
-/// Checks which tables the statements touch, so that the tables can be spread over machines by account.
+/// Checks which tables the statements use, so that the tables can be distributed by account.
 struct StatementTests {
     private static let accountTables = Set(PostgresTables.ofAccounts)
     private static let sharedTables = Set(PostgresTables.shared)
@@ -19,19 +19,19 @@ struct StatementTests {
         sql.matches(of: /optimist_[a-z_]+/).map { String($0.0) }
     }
 
-    @Test func `every statement of an account binds each table that it touches to that account`() {
+    @Test func `every statement of an account binds each of its tables to that account`() {
         #expect(Self.ofAccount.count > 50)
         for statement in Self.ofAccount {
             let sql = statement.sql
             let touched = tables(in: sql).filter(Self.accountTables.contains)
             #expect(!touched.isEmpty, "\(statement.name)")
             #expect(isBound(sql, touches: touched.count), "\(statement.name): \(sql)")
-            // Other than the account's tables, only the epochs are allowed: they are the same on every machine.
+            // Besides the account's tables only the epochs are allowed: they are the same on every machine.
             #expect(Set(tables(in: sql)).subtracting(Self.accountTables).isSubset(of: ["optimist_epochs"]), "\(sql)")
         }
     }
 
-    @Test func `each table of accounts begins its key with the account's id, and there is no other table`() {
+    @Test func `each account table's key begins with the account id, and every table is known`() {
         let made = PostgresTables.script.matches(of: /CREATE TABLE (\w+) \(([^;]*)/)
         #expect(Set(made.map { String($0.1) }) == Self.accountTables.union(Self.sharedTables))
         for table in made where Self.accountTables.contains(String(table.1)) {
@@ -43,21 +43,21 @@ struct StatementTests {
         where Self.accountTables.contains(String(index.1)) { #expect(index.2 == "account_id") }
     }
 
-    @Test func `no statement beside them touches an account's table`() {
+    @Test func `no shared statement uses an account table`() {
         for statement in Self.shared {
             #expect(
                 Set(tables(in: statement.sql)).isSubset(of: Self.sharedTables), "\(statement.name): \(statement.sql)")
         }
     }
 
-    @Test func `a statement without its account is noticed`() {
+    @Test func `a statement without its account is detected`() {
         #expect(!isBound("SELECT 1 FROM optimist_rows WHERE id = $1", touches: 1))
         #expect(!isBound("SELECT 1 FROM optimist_rows r, optimist_index i WHERE r.account_id = $1", touches: 2))
         #expect(!isBound("INSERT INTO optimist_rows (type, account_id) VALUES ($1, $2)", touches: 1))
         #expect(isBound("INSERT INTO optimist_rows (account_id, type) VALUES ($1, $2), ($1, $3)", touches: 1))
     }
 
-    /// Whether a statement says `account_id = $1` once for each table that it touches, or writes it into every row.
+    /// Whether a statement has `account_id = $1` once for each table that it uses, or writes it into every row.
     private func isBound(_ sql: String, touches: Int) -> Bool {
         if sql.contains("INSERT INTO") {
             let rows = sql.matches(of: /\(\$\d[^()]*\)/).map { String($0.0) }

@@ -8,20 +8,20 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// A store with a database answers as the store in memory does.
+/// A store with a database answers like the in-memory store.
 @Suite(.timeLimit(.minutes(20)))
 struct StoreAgreementTests {
     private static let columns = ["content", "note"]
     private static let types = ["Todo", "List"]
 
-    /// One random transaction of an account.
+    /// A random transaction of an account.
     private struct Transaction: Sendable {
         var changes: [RowChange]
         var day: Int
         var push: (number: Int64, device: String)
     }
 
-    /// Draws random transactions. It keeps track of the index entries, as the service does.
+    /// Draws random transactions, and maintains the index entries as the service does.
     private struct Drawing {
         var chance: SplitMix64
         var rows: [RowKey: (row: MergeRow, entries: Set<IndexEntry>, born: Int64)] = [:]
@@ -110,7 +110,7 @@ struct StoreAgreementTests {
     init() throws { place = try StorePlace() }
 
     @Test(arguments: 1...TestForm.of(short: 3, full: 30))
-    func `R1 M2 L4 both answer alike after every transaction, also one that is given up`(seed: Int) async throws {
+    func `R1 M2 L4 both stores agree after every transaction, even an aborted one`(seed: Int) async throws {
         let memory = InMemorySyncStore(accounts: [StoreFile.account], epoch: "e1")
         let store = try await place.open(epoch: "e1")
         var drawing = Drawing(chance: SplitMix64(seed: UInt64(seed)))
@@ -129,7 +129,7 @@ struct StoreAgreementTests {
                 seqs.append(told ?? "given up")
             }
             #expect(seqs[0] == seqs[1])
-            // Later transactions would build on rows that were not stored.
+            // Later transactions would depend on rows that were not stored.
             if isGivenUp { return try await expectAgreement(store, memory) }
             if number % 3 == 0 {
                 let expiry = Expiry(now: Date(timeIntervalSince1970: Double(drawing.day) * 86_400), tombstoneDays: 1)
@@ -166,7 +166,7 @@ struct StoreAgreementTests {
         #expect(answers[0].count == answers[1].count)
     }
 
-    @Test func `an account that is not there is told, by both`() async throws {
+    @Test func `both stores refuse an unknown account`() async throws {
         let store = try await place.open(epoch: "e1")
         await #expect(throws: StoreError.self) { try await store.read(account: "nobody") { $0.seq } }
         await #expect(throws: StoreError.self) { try await store.write(account: "nobody") { $0.seq } }

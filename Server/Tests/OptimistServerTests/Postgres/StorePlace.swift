@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// A store with one account and without a server: the embedded one, or PostgreSQL's if the tests run on PostgreSQL.
+/// A store with one account and without a server: embedded, or on PostgreSQL if the tests run on that.
 struct StorePlace {
     private let file: StoreFile?
     private let database: PostgresDatabase?
@@ -19,7 +19,7 @@ struct StorePlace {
         file = database == nil ? try StoreFile() : nil
     }
 
-    /// Opens the store in an epoch, which begins unless it is the current one.
+    /// Opens the store in an epoch, and begins the epoch unless it is the current one.
     func open(epoch: String, schema: Schema = .planner) async throws -> any SyncStore {
         guard let database else { return try #require(file).open(epoch: epoch).store }
         return try await Self.open(database, epoch: epoch, schema: schema)
