@@ -8,15 +8,15 @@ import OptimistServing
 @_spi(Internals) import OptimistTesting
 import OptimistWire
 
-/// A server with hooks in a process of its own, for tests that kill it.
+/// A server with hooks in a separate process, for tests that kill it.
 ///
-/// Its arguments are `DIRECTORY PORT NOTES SECONDS`, or `URL PORT NOTES SECONDS` with the servers' secret in OPTIMIST_SECRET.
-/// It serves the planner's schema, and says `serving PORT` once it does. A token is valid for a day, and the hook's deadline
-/// is SECONDS.
+/// Its arguments are `DIRECTORY PORT NOTES SECONDS`, or `URL PORT NOTES SECONDS` with the servers' secret in
+/// OPTIMIST_SECRET. It serves the planner's schema, and prints `serving PORT` once it does. A token is valid for a day,
+/// and the hook's deadline is SECONDS.
 ///
 /// - `didApply` adds a line `ACCOUNT SEQ` to the file NOTES before it returns.
-/// - `willApply` decides by the text of a to-do: it refuses `refuse` with the code `refused` and makes `amended` of `amend`. On
-///   `fail` it fails, and on `hang` it waits until it is cancelled.
+/// - `willApply` decides by the text of a to-do: it refuses `refuse` with the code `refused` and amends `amend` to
+///   `amended`. On `fail` it fails, and on `hang` it waits until it is cancelled.
 @main
 struct HookProcess {
     private struct Trouble: Error {}

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistGazetteer
 
-/// A folder of its own, removed when its last holder lets go.
+/// A temporary folder, removed when it is released.
 final class Folder {
     let url = FileManager.default.temporaryDirectory.appending(path: "gazetteer-\(UUID().uuidString)")
 
@@ -11,10 +11,10 @@ final class Folder {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// Where the gazetteer is made.
+    /// The path of the gazetteer.
     var gazetteer: URL { url.appending(path: "gazetteer.sqlite") }
 
-    /// The names of all files, hidden ones too.
+    /// The names of all files, including hidden ones.
     var files: Set<String> {
         get throws { Set(try FileManager.default.contentsOfDirectory(atPath: url.path)) }
     }
@@ -27,14 +27,14 @@ final class Folder {
         return file
     }
 
-    /// Makes a gazetteer of these places alone.
+    /// Creates a gazetteer of only these places.
     func gazetteer(of places: [TestPlace]) throws -> Gazetteer {
         _ = try GazetteerImport(cities: try file("places.txt", places.text)).run(to: gazetteer)
         return try Gazetteer(at: gazetteer)
     }
 }
 
-/// A few real places, in the form of GeoNames' files.
+/// A few real places in the format of GeoNames' files.
 enum Fixtures {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
     static let cities = folder.appending(path: "cities.txt")
@@ -44,16 +44,16 @@ enum Fixtures {
     static let everything = GazetteerImport(cities: cities, areas: areas, names: names)
 }
 
-/// A place that a test makes up.
+/// A made-up place.
 struct TestPlace {
     var id: Int64
     var coordinate: Coordinate
     var code = "PPL"
-    /// The codes of country and administrative units.
+    /// The codes of its country and administrative units.
     var units = ["XX", "1", "", "", ""]
     var population = 0
 
-    /// A line as `cities500.txt` has it.
+    /// Its line in `cities500.txt`.
     var line: String {
         let name = ["\(id)", "Place \(id)", "", ""]
         let point = ["\(coordinate.latitude)", "\(coordinate.longitude)"]
@@ -67,7 +67,7 @@ extension [TestPlace] {
 }
 
 extension Coordinate {
-    /// A place that the test's author knows to be on Earth.
+    /// Creates a coordinate that is known to be valid.
     init(_ latitude: Double, _ longitude: Double) {
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
             preconditionFailure("\(latitude), \(longitude) is not a point on Earth")

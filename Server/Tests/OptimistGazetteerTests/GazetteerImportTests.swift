@@ -6,7 +6,7 @@ import OptimistCore
 import OptimistGazetteer
 import Testing
 
-/// What an import makes of good, bad and wrong files.
+/// Imports of good, bad and wrong files.
 @Suite(.timeLimit(.minutes(20)))
 struct GazetteerImportTests {
     let folder: Folder
@@ -17,14 +17,14 @@ struct GazetteerImportTests {
         get throws { try Gazetteer(at: folder.gazetteer).place(at: Coordinate(35.69, 139.69), languages: ["ja"]) }
     }
 
-    @Test func `it counts what it has found`() throws {
+    @Test func `an import reports its counts`() throws {
         let report = try Fixtures.everything.run(to: folder.gazetteer)
         #expect(report.places == 18 && report.sections == 4 && report.areas == 11 && report.names == 42)
         #expect(report.unreadable.allSatisfy { $0.count == 0 })
         #expect(try folder.files == ["gazetteer.sqlite"])
     }
 
-    @Test func `a line that cannot be read is named with its number and the reason, and stops nothing`() throws {
+    @Test func `an unreadable line is reported with its number and reason, and the import continues`() throws {
         let good = try String(contentsOf: Fixtures.cities, encoding: .utf8).split(separator: "\n").map(String.init)
         let tokyo = good[0].split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         func broken(_ column: Int, _ value: String) -> String {
@@ -52,7 +52,7 @@ struct GazetteerImportTests {
         #expect(unreadable.first.last?.reason.contains("not UTF-8") == true)
     }
 
-    @Test func `lines are read whole wherever the chunks of the file end, and one without end does no harm`() throws {
+    @Test func `lines are read correctly across chunks, and an endless line is harmless`() throws {
         var random = SplitMix64(seed: 1)
         let places = (1...9000).map { TestPlace(id: $0, coordinate: Coordinate(Double($0) / 200, Double($0) / 100)) }
         let text = String(repeating: "x", count: 3_000_000) + "\n" + places.text.dropLast()
@@ -64,7 +64,7 @@ struct GazetteerImportTests {
         }
     }
 
-    @Test func `a wrong file is refused with the name of the right one, and the former gazetteer stays`() throws {
+    @Test func `a wrong file is refused with the right one's name, and the former gazetteer stays`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let before = try Data(contentsOf: folder.gazetteer)
         let zip = try folder.file("cities500.zip", (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
@@ -96,7 +96,7 @@ struct GazetteerImportTests {
         #expect(try GazetteerImport(cities: late).run(to: folder.gazetteer).places == 500)
     }
 
-    @Test func `an import that is cancelled leaves the former gazetteer and nothing else`() async throws {
+    @Test func `a cancelled import leaves the former gazetteer and nothing else`() async throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let places = (1...2000).map { TestPlace(id: $0, coordinate: Coordinate(0, 0)) }
         let attempt = GazetteerImport(cities: try folder.file("cities.txt", places.text))
@@ -109,14 +109,14 @@ struct GazetteerImportTests {
         #expect(try folder.files == ["gazetteer.sqlite", "cities.txt"])
     }
 
-    @Test func `what a killed import has left behind goes with the next one`() throws {
+    @Test func `the leftovers of a killed import are removed by the next one`() throws {
         _ = try folder.file(".gazetteer.sqlite.import", "half")
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         #expect(try place?.place.text == "東京")
         #expect(try folder.files == ["gazetteer.sqlite"])
     }
 
-    @Test func `whoever has a gazetteer open goes on with it when another takes its place`() throws {
+    @Test func `an open gazetteer keeps working when another replaces it`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let open = try Gazetteer(at: folder.gazetteer)
         _ = try GazetteerImport(cities: Fixtures.cities).run(to: folder.gazetteer)
@@ -124,7 +124,7 @@ struct GazetteerImportTests {
         #expect(try place?.place.text == "Tokyo")
     }
 
-    @Test func `nothing but a gazetteer is replaced, and a folder that is not there is said so`() throws {
+    @Test func `an import replaces only a gazetteer, and reports a missing folder`() throws {
         let letter = try folder.file("letter.txt", "Dear reader")
         let stranger = folder.url.appending(path: "stranger.sqlite")
         try DatabaseQueue(path: stranger.path).write { try $0.execute(sql: "CREATE TABLE thing (a)") }
@@ -136,7 +136,7 @@ struct GazetteerImportTests {
         }
     }
 
-    @Test func `what is no gazetteer, or one of another format, is refused and left as it is`() throws {
+    @Test func `a file that is not a gazetteer, or has another format, is refused and left unchanged`() throws {
         let letter = try folder.file("letter.txt", "Dear reader")
         let stranger = folder.url.appending(path: "stranger.sqlite")
         try DatabaseQueue(path: stranger.path).write { try $0.execute(sql: "CREATE TABLE thing (a)") }

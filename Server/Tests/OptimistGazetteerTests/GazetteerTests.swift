@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistGazetteer
 
-/// What places are called.
+/// The names of places.
 @Suite(.timeLimit(.minutes(20)))
 struct GazetteerTests {
     let folder: Folder
@@ -22,7 +22,7 @@ struct GazetteerTests {
         try gazetteer.place(at: Coordinate(latitude, longitude), languages: languages)
     }
 
-    @Test func `a place, its area and its country are named in the asked language, with the distance`() throws {
+    @Test func `a place, its area and its country are named in the requested language, with the distance`() throws {
         let tokyo = try #require(try name(35.6895, 139.6917, "ja"))
         #expect(tokyo.place == .init("東京", "ja") && tokyo.area == .init("東京都", "ja") && tokyo.country == "JP")
         #expect(tokyo.distanceMeters < 5)
@@ -31,7 +31,7 @@ struct GazetteerTests {
         #expect((600...800).contains(osaka.distanceMeters))
     }
 
-    @Test func `place and area are each in the first language that has a name, and else in the local one`() throws {
+    @Test func `place and area are each in the first language with a name, or in the local one`() throws {
         let osaka = try #require(try name(34.69, 135.50, "de", "fr", "en"))
         #expect(osaka.place == .init("Osaka", "en") && osaka.area == .init("Préfecture d’Osaka", "fr"))
         let suva = try #require(try name(-18.14, 178.44, "de"))
@@ -42,12 +42,12 @@ struct GazetteerTests {
     }
 
     @Test(arguments: [["ja"], ["JA"], ["ja-JP"], ["ja_JP"], ["", "*", "x-klingon", "日本", "ja-Hira"]])
-    func `C9 tags that mean the same language give the same name`(tags: [String]) throws {
+    func `C9 tags of the same language give the same name`(tags: [String]) throws {
         let tokyo = try gazetteer.place(at: Coordinate(35.69, 139.69), languages: tags)
         #expect(tokyo?.place == .init("東京", "ja"))
     }
 
-    @Test func `a preferred name comes before others; colloquial and former ones are never shown, nor codes`() throws {
+    @Test func `a preferred name wins, and colloquial or former names and codes are never shown`() throws {
         let newYork = (40.714, -74.006)
         #expect(try name(newYork.0, newYork.1, "en")?.place.text == "New York")
         #expect(try name(newYork.0, newYork.1, "nl")?.place == .init("New York City", nil))
@@ -57,16 +57,16 @@ struct GazetteerTests {
         for tag in ["zh-TW", "zh-Hant", "zh-Hant-TW"] {
             #expect(try name(25.053, 121.526, tag)?.place.text == "臺北市")
         }
-        // The first of several that are alike.
+        // The first of several equal ones.
         #expect(try name(25.053, 121.526, "de")?.place.text == "Taipeh")
         #expect(try name(35.6895, 139.6917, "ja")?.place.text == "東京")
     }
 
-    @Test func `no city takes a nearer village, and a section stands for its own city`() throws {
+    @Test func `a city does not replace a nearer town, and a section is named by its own city`() throws {
         #expect(try name(52.40, 13.07, "ja")?.place.text == "ポツダム")
         #expect(try name(52.499, 13.40, "de")?.place.text == "Berlin")
         #expect(try name(35.658, 139.70, "ja")?.place.text == "東京")
-        // Saint-Ouen is nearer to Montmartre than the middle of Paris is, and Newark has more people than Jersey City.
+        // Saint-Ouen is nearer to Montmartre than the centre of Paris is, and Newark has more people than Jersey City.
         #expect(try name(48.888, 2.338, "fr")?.place.text == "Paris")
         #expect(try name(48.906, 2.333, "fr")?.place.text == "Saint-Ouen")
         #expect(try name(40.7485, -74.049, "en")?.place.text == "Jersey City")
@@ -74,13 +74,13 @@ struct GazetteerTests {
         #expect(montmartre.distanceMeters < 1)
     }
 
-    @Test func `mountains and abandoned places are no answer, and far from everything there is none`() throws {
+    @Test func `mountains and abandoned places are not used, and remote points have no place`() throws {
         #expect(try name(35.3607, 138.7278, "ja") == nil)
         #expect(try name(51.4056, 30.0569) == nil)
         #expect(try name(0, -150) == nil)
     }
 
-    @Test func `the antimeridian and the poles are no border`() throws {
+    @Test func `places are found across the antimeridian and the poles`() throws {
         let taveuni = try #require(try name(-16.8, 179.95))
         #expect(taveuni.place.text == "Somosomo, Taveuni" && (9_000...10_000).contains(taveuni.distanceMeters))
         for longitude in [-180.0, -77.5, 0, 180] {
@@ -92,11 +92,11 @@ struct GazetteerTests {
         #expect(try gazetteer.place(at: Coordinate(-90, 0), languages: [], within: 2_000_000)?.country == "AQ")
     }
 
-    @Test func `what is found without holding up the thread is the same`() async throws {
+    @Test func `an asynchronous search finds the same place`() async throws {
         #expect(try await gazetteer.place(at: Coordinate(48.85, 2.35), languages: ["ja"])?.place.text == "パリ")
     }
 
-    @Test func `the file says where its data is from, its day, its licence and its version`() throws {
+    @Test func `the file names its source, date, licence and version`() throws {
         let source = gazetteer.source
         #expect(source.attribution.contains("GeoNames") && source.attribution.contains("CC BY 4.0"))
         #expect(source.licence.contains("https://creativecommons.org/licenses/by/4.0/"))

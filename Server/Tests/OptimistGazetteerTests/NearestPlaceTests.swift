@@ -6,11 +6,11 @@ import OptimistGazetteer
 import TestForm
 import Testing
 
-/// The R*Tree finds what comparing with every place finds.
+/// The R*Tree finds the same places as comparing with all of them.
 @Suite(.timeLimit(.minutes(20)))
 struct NearestPlaceTests {
     @Test(arguments: 1...TestForm.of(short: 1, full: 4) as ClosedRange<UInt64>)
-    func `of 500 random points the nearest place is the one that brute force finds`(seed: UInt64) throws {
+    func `for 500 random points the nearest place equals the brute-force result`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let places = (1...1500).map { TestPlace(id: $0, coordinate: .drawn(using: &random)) }
         let folder = try Folder()
@@ -26,7 +26,7 @@ struct NearestPlaceTests {
                 #expect(name == nil, "seed \(seed), \(point)")
                 continue
             }
-            // At a pole, and on either side of the antimeridian, several may be in one point.
+            // At a pole, and on both sides of the antimeridian, several places may share a point.
             let equals = zip(places, distances).filter { $0.1 - nearest < 0.001 }.map { "Place \($0.0.id)" }
             let found = try #require(name, "seed \(seed), \(point)")
             #expect(equals.contains(found.place.text), "seed \(seed), \(point)")
@@ -34,8 +34,8 @@ struct NearestPlaceTests {
         }
     }
 
-    @Test func `of two places the nearer one is found, also when it lies outside the box of the other`() throws {
-        // 5.6 km to the north-east, in the corner of the first box, and 4.1 km to the east, outside of it.
+    @Test func `the nearer of two places is found even outside the other's box`() throws {
+        // 5.6 km to the north-east in the corner of the first box, and 4.1 km to the east outside it.
         let places = [
             TestPlace(id: 1, coordinate: Coordinate(0.0358, 0.0358)),
             TestPlace(id: 2, coordinate: Coordinate(0, 0.0369)),
@@ -45,7 +45,7 @@ struct NearestPlaceTests {
         #expect(name?.place.text == "Place 2")
     }
 
-    @Test func `a place at the very end of the reach is found, and none behind it`() throws {
+    @Test func `a place at the exact limit of the reach is found, and none beyond`() throws {
         let folder = try Folder()
         let place = Coordinate(60, 179.9)
         let gazetteer = try folder.gazetteer(of: [TestPlace(id: 1, coordinate: place)])
@@ -58,7 +58,7 @@ struct NearestPlaceTests {
     }
 
     @Test(arguments: [1.0, -1])
-    func `what lies behind a pole is as near as anything else`(hemisphere: Double) throws {
+    func `places across a pole are found`(hemisphere: Double) throws {
         let folder = try Folder()
         let gazetteer = try folder.gazetteer(of: [TestPlace(id: 1, coordinate: Coordinate(hemisphere * 89.9, 170))])
         for longitude in [-10.0, 80, -100] {
@@ -68,8 +68,8 @@ struct NearestPlaceTests {
     }
 
     @Test(arguments: [0.0, -45, 80, 89])
-    func `a place is found where a circle reaches farthest to the east and the west`(latitude: Double) throws {
-        // Where a meridian touches the circle, which is nearer to the pole than its middle.
+    func `a place is found at the circle's easternmost and westernmost points`(latitude: Double) throws {
+        // Where a meridian touches the circle, which is nearer to the pole than the centre.
         let angle = 0.9 * Double.pi / 180
         let center = latitude * .pi / 180
         let reach = asin(sin(angle) / cos(center)) * 180 / .pi
@@ -84,11 +84,12 @@ struct NearestPlaceTests {
     }
 
     @Test(arguments: [(90.1, 0), (-90.1, 0), (0, 180.1), (0, -180.1), (.nan, 0), (0, .infinity)])
-    func `what is nowhere on Earth is no coordinate`(latitude: Double, longitude: Double) {
+    func `an invalid position gives no coordinate`(latitude: Double, longitude: Double) {
         #expect(Coordinate(latitude: latitude, longitude: longitude) == nil)
     }
 
-    /// One in four is anywhere, one at the antimeridian, one near a pole, and one near a place.
+    /// A quarter of the points are anywhere, a quarter at the antimeridian, a quarter near a pole, and a quarter near a
+    /// place.
     private func drawPoint(near places: [TestPlace], using random: inout SplitMix64) -> Coordinate {
         guard Bool.random(using: &random), Bool.random(using: &random),
             let place = places.randomElement(using: &random)?.coordinate
@@ -100,8 +101,8 @@ struct NearestPlaceTests {
 }
 
 extension Coordinate {
-    /// One in two is anywhere on the sphere, one in four within a degree of the antimeridian or on it, and one in four near
-    /// a pole or at it.
+    /// Half of the points are anywhere on the sphere, a quarter within a degree of the antimeridian, and a quarter near
+    /// a pole.
     fileprivate static func drawn(using random: inout SplitMix64) -> Coordinate {
         let latitude = asin(Double.random(in: -1...1, using: &random)) * 180 / .pi
         let longitude = Double.random(in: -180...180, using: &random)
@@ -116,7 +117,7 @@ extension Coordinate {
         }
     }
 
-    /// The angle between two points, by vectors: another way than the one that is tested.
+    /// The angle between two points by vectors, a different method from the tested one.
     fileprivate func angle(to other: Coordinate) -> Double {
         let (a, b) = (vector, other.vector)
         let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

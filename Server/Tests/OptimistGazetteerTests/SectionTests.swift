@@ -4,7 +4,7 @@ import OptimistCore
 import OptimistGazetteer
 import Testing
 
-/// Which place a section stands for.
+/// Which place a section belongs to.
 @Suite(.timeLimit(.minutes(20)))
 struct SectionTests {
     /// The name of a section at 0, 0 among these places.
@@ -22,22 +22,22 @@ struct SectionTests {
         return TestPlace(id: id, coordinate: Coordinate(0, degrees), units: units, population: population)
     }
 
-    @Test func `the more units a section shares with a place, the rather it is its section`() throws {
+    @Test func `a section belongs to the place that shares the most units with it`() throws {
         let shared = [place(1, 0.05, "XX", "1"), place(2, 0.2, "XX", "1", "2"), place(3, 0.1, "XX", "1", "2", "3")]
         #expect(try name(shared[0], shared[1], shared[2]) == "Place 3")
         #expect(try name(shared[0], shared[1]) == "Place 2")
         #expect(try name(shared[0]) == "Place 1")
-        // An equal code below another unit is another unit, and two that have none share none.
+        // An equal code below another unit is a different unit, and missing codes are not shared.
         #expect(try name(place(1, 0.05, "XX", "1", "9", "3"), place(2, 0.1, "XX", "1", "2")) == "Place 2")
         #expect(try name(place(1, 0.05, "XX", "1", "2", "3", "4"), place(2, 0.1, "XX", "1", "2", "3")) == "Place 1")
     }
 
-    @Test func `of several that share as many, the most populous one is it, and of equal ones the nearest`() throws {
+    @Test func `of places that share as many units the most populous wins, and then the nearest`() throws {
         #expect(try name(place(1, 0.05, "XX", "1"), place(2, 0.2, "XX", "1", population: 10)) == "Place 2")
         #expect(try name(place(2, 0.05, "XX", "1"), place(1, 0.2, "XX", "1")) == "Place 2")
     }
 
-    @Test func `what is farther than 25 km, in another country or area, or a section itself is not it`() throws {
+    @Test func `a place more than 25 km away, in another country or area, or itself a section, is not used`() throws {
         #expect(try name(place(1, 0.226, "XX", "1", "2", "3")) == "Place 100")
         #expect(try name(place(1, 0.224, "XX", "1", "2", "3")) == "Place 1")
         let corner = TestPlace(id: 1, coordinate: Coordinate(0.2, 0.2), units: ["XX", "1", "2", "3", ""])

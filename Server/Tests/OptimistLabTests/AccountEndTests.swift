@@ -6,14 +6,14 @@ import Testing
 
 @testable import OptimistLab
 
-/// What devices do when their account is deleted or given another password.
+/// What devices do when their account is deleted or its password changes.
 @Suite(.timeLimit(.minutes(20)))
 struct AccountEndTests {
     private let email = "ann@example.org"
     private let password = "correct horse battery"
 
     @Test(arguments: [false, true])
-    func `S7 T3 O9: when an account is deleted its devices pause with the reason, and keep what they have`(
+    func `S7 T3 O9: when their account is deleted, devices pause with that reason and keep their data`(
         isByOperator: Bool
     ) async throws {
         try await Workbench.with({ _ in }) { bench in
@@ -43,7 +43,7 @@ struct AccountEndTests {
         }
     }
 
-    @Test func `S7 T3 another password signs the other devices out, and what they wrote is sent with the new one`()
+    @Test func `S7 T3 a password change signs other devices out, and their edits are sent after the next sign-in`()
         async throws
     {
         try await Workbench.with({ _ in }) { bench in

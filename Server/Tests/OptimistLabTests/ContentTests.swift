@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistLab
 
-/// What the lab's server has to show.
+/// The content of the lab's server.
 @Suite(.timeLimit(.minutes(20)))
 struct ContentTests {
     let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-content-\(UUID().uuidString)")
@@ -24,7 +24,7 @@ struct ContentTests {
         #expect(ids == (1...24).map { "c\($0)" })
     }
 
-    @Test func `a filter lets fitting poses through, all of them`() {
+    @Test func `a filter returns all the poses that match and no others`() {
         let poses = DrawnPoses()
         let filter = PoseFilter(people: 2, frames: 4, tag: "jump")
         let fitting = poses.poses(in: .chosen).filter { $0.people == 2 && $0.frames == 4 && $0.tags.contains("jump") }
@@ -33,7 +33,7 @@ struct ContentTests {
         #expect(page.items.count == 8 && page.items.allSatisfy(filter.lets) && page.next == page.items.last?.id)
     }
 
-    @Test func `what is published stands first, and a page that was begun before goes on where it was`() {
+    @Test func `a published pose comes first, and a page begun earlier continues where it was`() {
         let poses = DrawnPoses()
         let first = poses.page(of: .recommended, PoseFilter(), after: nil)
         let new = poses.publish()
@@ -51,12 +51,12 @@ struct ContentTests {
     }
 
     @Test(arguments: ["", "c", "x1", "c0", "c-1", "c99999999999999999999", "../etc"])
-    func `what names no pose has no picture`(id: String) {
+    func `an unknown id has no picture`(id: String) {
         #expect(DrawnPoses().picture(of: id, width: nil) == nil)
         #expect(Short.portrait(of: id) == nil)
     }
 
-    @Test func `sizes are read from the files' heads, and a photo on its side is turned`() throws {
+    @Test func `sizes are read from the files' heads, and rotated photos are turned`() throws {
         let png = Array("\u{89}PNG".unicodeScalars.map { UInt8($0.value) }) + [13, 10, 26, 10, 0, 0, 0, 13]
         #expect(ImageSize(head: png + Array("IHDR".utf8) + [0, 0, 2, 128, 0, 0, 1, 224])?.size == [640, 480])
         #expect(ImageSize(head: Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])?.size == [320, 240])
@@ -70,7 +70,7 @@ struct ContentTests {
         #expect(ImageSize(head: [0xFF, 0xD8] + exif + frame)?.size == [240, 320])
     }
 
-    @Test func `a head that is cut off or broken is no picture, and does no harm`() {
+    @Test func `a truncated or damaged head gives no size and does no harm`() {
         let turned: [UInt8] = Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0xFF, 0xFF, 1, 0x12, 0, 3, 0, 0, 0, 1]
         let whole: [UInt8] = [0xFF, 0xD8, 0xFF, 0xFF, 0xE1, 0, UInt8(turned.count + 2)] + turned + [0xFF, 0xC0, 0, 11]
         for count in whole.indices { #expect(ImageSize(head: Array(whole[..<count])) == nil) }
@@ -82,7 +82,7 @@ struct ContentTests {
         }
     }
 
-    @Test func `a person's photos have their folders' names for tags, and nothing outside the folder is shown`()
+    @Test func `photos are tagged by folder name, and files outside the folder are never shown`()
         async throws
     {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -107,13 +107,13 @@ struct ContentTests {
         FileManager.default.isExecutableFile(atPath: "\($0)/vipsthumbnail")
     }
 
-    /// A caller that asks meanwhile gets the same one; a file that is not a picture comes as it is.
+    /// Concurrent requests share the result, and a file that is not a picture is returned as it is.
     @Test(.enabled(if: hasVips, "needs vipsthumbnail, of libvips"))
-    func `a photo comes as small as it is asked for`() async throws {
+    func `a photo is scaled to the requested size`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let photos = folder.appending(path: "photos")
         try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
-        // A grey picture of 64 by 48 points.
+        // A grey picture of 64 by 48 pixels.
         let png = try #require(
             Data(
                 base64Encoded:
@@ -134,7 +134,7 @@ struct ContentTests {
             try await catalogue.picture(of: poses[1].id, width: 16) == Picture(type: "image/gif", bytes: Array(gif)))
     }
 
-    @Test func `a folder without photos, and none at all, are told in a sentence`() throws {
+    @Test func `a folder without photos and a missing folder are errors with a message`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(throws: OptimistError.self) { try PhotoFolder(folder, cache: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -142,7 +142,7 @@ struct ContentTests {
         #expect(error?.message.contains("--photos") == true)
     }
 
-    @Test func `a held picture waits until it is let go, and only so many are held`() async {
+    @Test func `a held picture waits until it is released, and a limited number are held`() async {
         let held = HeldPictures()
         held.hold("c3")
         #expect(held.counts == (toCome: 1, held: 0))
@@ -164,7 +164,7 @@ struct ContentTests {
         #expect(held.counts.held == 0)
     }
 
-    @Test func `a clock is set where the chapel is, and goes on`() {
+    @Test func `a clock is set in the chapel's time zone and keeps running`() {
         let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000.25))
         let clock = PhoneClock { time.withLock(\.self) }
         clock.set(to: clock.today(at: "09:59:55", in: "Asia/Tokyo"))

@@ -8,7 +8,7 @@ import Testing
 struct FailoverTests {
     private func rows(_ ids: String...) -> Set<AccountRow> { Set(ids.map { AccountRow(account: "a", id: $0) }) }
 
-    @Test func `what phones have as acknowledged and the new primary has not is lost, until it is there again`() {
+    @Test func `acknowledged rows that the new primary lacks are lost until they return`() {
         var failover = Failover(acknowledged: rows("1", "2", "3"), held: rows("1", "4"), duration: .milliseconds(130))
         #expect(failover.acknowledged == 3 && failover.lost == rows("2", "3"))
         #expect(failover.healed == 0 && failover.missing == rows("2", "3"))
@@ -18,7 +18,7 @@ struct FailoverTests {
         #expect(failover.healed == 2 && failover.missing.isEmpty && failover.lost == rows("2", "3"))
     }
 
-    @Test func `a lost row that was deleted on the phones is missed by nobody`() {
+    @Test func `a lost row that the phones deleted does not count as missing`() {
         var failover = Failover(acknowledged: rows("1", "2"), held: [], duration: .zero)
         failover.look(wanted: rows("1"), held: [])
         #expect(failover.missing == rows("1") && failover.healed == 1)

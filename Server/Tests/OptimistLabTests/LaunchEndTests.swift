@@ -10,12 +10,12 @@ import Testing
 @testable import OptimistLab
 @testable import OptimistServer
 
-/// How a phone's app ends, and what its next launch finds out.
+/// How a phone's app ends, and what its next launch reports.
 @Suite(.timeLimit(.minutes(20)))
 struct LaunchEndTests {
     private func todo(_ text: String) -> LabTodo { LabTodo(id: UUID(), content: text, date: "2026-01-01") }
 
-    @Test func `A1 A4 the next launch tells a crash, a kill and a death for memory apart, and nothing unsent is lost`()
+    @Test func `A1 A4 the next launch distinguishes a crash, a kill and a memory kill, and no unsent row is lost`()
         async throws
     {
         try await Workbench.with({ $0.health = HealthSettings(app: "lab") }) { bench in

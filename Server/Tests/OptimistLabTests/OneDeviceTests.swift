@@ -9,13 +9,13 @@ import Testing
 
 @testable import OptimistLab
 
-/// Where the server allows one device for each account: what becomes of the older one.
+/// If the server allows one device per account: what happens to the older one.
 @Suite(.timeLimit(.minutes(20)))
 struct OneDeviceTests {
     private let email = "ann@example.org"
     private let password = "correct horse battery"
 
-    @Test func `T3: a device with an open stream is told at once, and once, that another one took its place`()
+    @Test func `T3: a device with an open stream learns immediately, once, that another replaced it`()
         async throws
     {
         try await Workbench.whereOneDeviceIsAllowed { bench in
@@ -40,8 +40,7 @@ struct OneDeviceTests {
         }
     }
 
-    @Test func `T3: a device without a stream learns at its next request that another one took its place`() async throws
-    {
+    @Test func `T3: a device without a stream learns at its next request that another replaced it`() async throws {
         try await Workbench.whereOneDeviceIsAllowed { bench in
             let (older, newer) = (try bench.phone("older", hasStream: false), try bench.phone("newer"))
             try await older.phone.session.signUp(email: email, password: password)
@@ -64,7 +63,7 @@ struct OneDeviceTests {
         }
     }
 
-    /// Whatever happens on a device that is signed out, it asks the server for nothing, and keeps what it has to send.
+    /// A signed-out device sends no requests, whatever happens on it, and keeps its unsent rows.
     private func staysSilent(_ older: TestedPhone, _ newer: TestedPhone) async throws {
         await older.untilPaused()
         let (requests, pending) = (older.wire.requests, try await older.outbox)
@@ -76,7 +75,7 @@ struct OneDeviceTests {
             _ = try await older.phone.session.send(SessionRequest("/.well-known/jmap"))
         }
         #expect(refusal?.signOutReason == .signedInElsewhere)
-        // Long enough for a whole exchange of the device that is signed in.
+        // Long enough for a complete exchange of the device that is signed in.
         try await newer.write("of the newer")
         await newer.untilSynced()
         #expect(older.wire.requests == requests)

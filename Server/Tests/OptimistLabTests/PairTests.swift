@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLab
 
-/// What the lab lets be done to its two databases.
+/// What the lab allows with its two databases.
 struct PairTests {
     private func refuses(_ order: PairState.Order, _ state: PairState) -> Bool {
         var state = state
@@ -13,7 +13,7 @@ struct PairTests {
         return false
     }
 
-    @Test func `one order at a time, and the next one once it has ended, whatever came of it`() throws {
+    @Test func `one command runs at a time, and the next is allowed once it has ended`() throws {
         var pair = PairState(standby: .following(.asynchronous))
         try pair.begin(.failOver)
         for order in [PairState.Order.follow, .failOver, .replace] { #expect(refuses(order, pair)) }
@@ -24,7 +24,7 @@ struct PairTests {
         #expect(pair.following == .synchronous)
     }
 
-    @Test func `after a failed promotion the newest copy is not replaced: only the promotion is tried again`() throws {
+    @Test func `after a failed promotion the newest copy is not replaced: only the promotion may be repeated`() throws {
         var pair = PairState(standby: .following(.synchronous))
         try pair.begin(.failOver)
         pair.killed()
@@ -40,7 +40,7 @@ struct PairTests {
         #expect(pair.following == .asynchronous && refuses(.replace, pair))
     }
 
-    @Test func `the shared memory of a killed cluster is found, also if it listens at a socket only`() {
+    @Test func `a killed cluster's shared memory is found, even if it listens only on a socket`() {
         let atSocket = "4711\n/data\n1764163789\n5432\n/tmp/sockets\n\n 16303555    393216\nready   \n"
         #expect(PostgresNode.sharedMemory(in: atSocket) == "393216")
         let atAddress = "4711\n/data\n1764163789\n5432\n/tmp\nlocalhost\n 16303555    393217\nready   \n"

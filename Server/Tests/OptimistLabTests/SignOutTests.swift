@@ -9,18 +9,18 @@ import Testing
 
 @testable import OptimistLab
 
-/// What a phone has loaded, and whose it is.
+/// A phone's loaded data, and whose it is.
 @Suite(.timeLimit(.minutes(20)))
 struct SignOutTests {
-    @Test func `C10: signing out leaves nothing that was loaded, in memory or on the disk`() async throws {
+    @Test func `C10: signing out removes everything loaded, in memory and on the disk`() async throws {
         let content = try LabContent(photos: nil, cache: FileManager.default.temporaryDirectory)
         try await Workbench.with({ $0.routes = content.routes }) { bench in
             let tested = try bench.phone("phone")
             let (phone, path) = (tested.phone, Pose.picturePath(of: "c1"))
             try await phone.session.signUp(email: "ann@example.org", password: "correct horse battery")
-            // The phone may still be emptying its caches, which cancels a fetch: before the sign-up it had no user.
+            // The phone may still be emptying its caches, which cancels a fetch: it had no user before the sign-up.
             while (try? await phone.loaders.pictures.value(for: path)) == nil { await Task.yield() }
-            // It may also be putting new screens in the place of those that are shown.
+            // It may also be replacing the screens that are shown.
             while phone.shown.picture(path) == nil {
                 phone.shown.poses.open()
                 phone.shown.poses.show(["c1"])

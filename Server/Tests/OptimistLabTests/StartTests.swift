@@ -9,10 +9,10 @@ import Testing
 
 @testable import OptimistLab
 
-/// What a lab says of itself while it starts.
+/// What a lab reports while it starts.
 @Suite(.timeLimit(.minutes(20)))
 struct StartTests {
-    @Test func `a start says after ten seconds what it waits for, then each other thing, and nothing once it is over`()
+    @Test func `a slow start reports after ten seconds what it waits for, then each next step until it ends`()
         async throws
     {
         let (told, tell) = AsyncStream<String>.makeStream()
@@ -34,7 +34,7 @@ struct StartTests {
         #expect(await heard.next() == nil)
     }
 
-    @Test func `a start that takes less than ten seconds says nothing`() async throws {
+    @Test func `a start of less than ten seconds reports nothing`() async throws {
         let told = Mutex<[String]>([])
         let clock = ManualClock()
         let reminder = Reminder(clock: clock) { what in told.withLock { $0.append(what) } }
@@ -46,7 +46,7 @@ struct StartTests {
         #expect(told.withLock { $0.isEmpty })
     }
 
-    @Test func `a request about a phone waits until the announced ones are open, and can ask what they do`()
+    @Test func `a request about a phone waits until the announced phones are open, and can query their progress`()
         async throws
     {
         try await Workbench.with({ _ in }) { bench in

@@ -10,7 +10,7 @@ import Testing
     import FoundationXML
 #endif
 
-/// The five stories' figures, as they are shown.
+/// The figures of the five stories, as they are shown.
 @Suite(.timeLimit(.minutes(20)))
 struct StoryTests {
     let figures = [
@@ -19,7 +19,7 @@ struct StoryTests {
         StoryFigure(measure: .fetchesPerThing, network: .threeG, oldWay: 1.426, optimist: 1),
     ]
 
-    @Test func `a table names each measure once, and what never came about`() {
+    @Test func `a table names each measure once, and shows never for an event that did not happen`() {
         #expect(
             StoryTable(figures).markdown == """
                 |                                                      | network | the old way | Optimist |
@@ -30,7 +30,7 @@ struct StoryTests {
                 """)
     }
 
-    @Test func `a plot has two bars for each figure, none longer than there is room for`() throws {
+    @Test func `a plot has two bars for each figure, none longer than its space`() throws {
         let svg = StoryPlot(figures).svg
         let widths = svg.matches(of: /class="(?:old|new)" x="94.0" y="[\d.]+" width="(\d+)"/).map { Int($0.output.1) }
         #expect(widths.count == 6 && widths.allSatisfy { (0...672).contains($0 ?? -1) })

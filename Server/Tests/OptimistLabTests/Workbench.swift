@@ -15,7 +15,7 @@ import Testing
 @testable import OptimistLab
 @testable import OptimistServer
 
-/// A real server, and phones as the lab has them, in one process. No proxy stands between.
+/// A real server, and the lab's phones, in one process without a proxy.
 struct Workbench: Sendable {
     let server: OptimistServer
     let address: URL
@@ -23,12 +23,12 @@ struct Workbench: Sendable {
 
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Runs a server that allows one device for each account, while `body` runs.
+    /// Runs a server that allows one device per account during `body`.
     static func whereOneDeviceIsAllowed(_ body: (Workbench) async throws -> Void) async throws {
         try await with({ $0.allowsOneDeviceOnly = true }, body)
     }
 
-    /// Runs a server while `body` runs.
+    /// Runs a server during `body`.
     static func with(
         _ change: (inout ServerConfiguration) -> Void, _ body: (Workbench) async throws -> Void
     ) async throws {
@@ -36,7 +36,7 @@ struct Workbench: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         var configuration = ServerConfiguration(
             port: 0, storage: .directory(folder.appending(path: "server")), schema: .planner, logger: quiet)
-        // A session's own time is real here: nothing in the server may take long on a busy machine.
+        // Sessions run in real time here, so the server must be fast even on a busy machine.
         configuration.passwordCost = .trivial
         configuration.workBudget = .unlimited
         change(&configuration)
@@ -54,7 +54,7 @@ struct Workbench: Sendable {
 
     /// Switches a phone on.
     ///
-    /// - Parameter hasStream: Whether its requests for the event stream get through.
+    /// - Parameter hasStream: Whether its requests for the event stream reach the server.
     func phone(_ name: String, hasStream: Bool = true) throws -> TestedPhone {
         let own = folder.appending(path: name)
         try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
@@ -67,7 +67,7 @@ struct Workbench: Sendable {
         return TestedPhone(phone: phone, wire: wire, network: network, news: newsroom.follow().news)
     }
 
-    /// What the server holds of an account, by its content.
+    /// The contents of an account's rows on the server.
     func contents() async throws -> [String] {
         let account = try #require(try await server.accounts().first)
         return try await server.rows(account: account.id, type: "todo").compactMap {
@@ -76,7 +76,7 @@ struct Workbench: Sendable {
     }
 }
 
-/// A phone, what it asks of the server, and what it tells.
+/// A phone with its requests and its timeline.
 struct TestedPhone: Sendable {
     let phone: RunningPhone
     let wire: Wire
@@ -114,7 +114,7 @@ struct TestedPhone: Sendable {
         return nil
     }
 
-    /// What the timeline says of the session, up to a line. Reads on where the last call ended.
+    /// The timeline's lines about the session, up to a given one. Continues where the last call ended.
     func said(upTo last: String) async -> [String] {
         var lines: [String] = []
         for await case .timeline(let event) in news where event.kind == .session {
@@ -125,7 +125,7 @@ struct TestedPhone: Sendable {
     }
 }
 
-/// Carries a phone's requests, and notes how they were answered.
+/// Sends a phone's requests, and records their answers.
 final class Wire: Transport {
     private let hasStream: Bool
     private let gate = Mutex((isShut: false, underWay: 0))
@@ -134,19 +134,19 @@ final class Wire: Transport {
 
     init(hasStream: Bool) { self.hasStream = hasStream }
 
-    /// How many requests have left the phone.
+    /// The number of requests that have left the phone.
     var requests: Int { sent.withLock(\.self) }
 
-    /// How many of them were refused for their token.
+    /// The number of requests refused for their token.
     var refusals: Int { answered.withLock { $0.count { $0 == 401 } } }
 
-    /// Holds back every request except those for the event stream. Returns when those under way are answered.
+    /// Holds every request except those for the event stream. Returns when requests in flight are answered.
     func shut() async {
         gate.withLock { $0.isShut = true }
         while gate.withLock({ $0.underWay > 0 }) { await Task.yield() }
     }
 
-    /// Lets requests through again, except those that were held back.
+    /// Lets new requests through again, but not those that were held.
     func open() { gate.withLock { $0.isShut = false } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -168,7 +168,7 @@ final class Wire: Transport {
         return answer
     }
 
-    /// Counts a request as under way. Throws when one that was held back is let go.
+    /// Counts a request as in flight, or holds it until the wire is open and then throws.
     private func pass() async throws {
         let isHeld = gate.withLock { gate in
             if !gate.isShut { gate.underWay += 1 }

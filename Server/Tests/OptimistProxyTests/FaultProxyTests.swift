@@ -14,7 +14,7 @@ struct FaultProxyTests {
         #expect(answer == message)
     }
 
-    /// A broken connection may reach a client as an error or, when it was just writing, as an early end.
+    /// A client sees a broken connection as an error, or as an early end if it was writing.
     private func expectNoAnswer(to message: [UInt8], port: Int) async {
         let answer = (try? await exchange(message, port: port)) ?? []
         #expect(answer.isEmpty)
@@ -39,7 +39,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `many connections at once do not mix`() async throws {
+    @Test func `concurrent connections do not mix`() async throws {
         try await withProxy(NetworkConditions(jitter: .milliseconds(5), sliceBytes: 100)) { proxy, _ in
             let port = proxy.port
             try await withThrowingTaskGroup { group in
@@ -55,7 +55,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `going offline and online in quick succession ends as the last one said`() async throws {
+    @Test func `after going offline and online in quick succession, the last setting applies`() async throws {
         try await withProxy { proxy, _ in
             for _ in 0..<20 {
                 try await withThrowingTaskGroup { group in
@@ -70,14 +70,14 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `more than the proxy holds passes, since the sender is made to wait`() async throws {
+    @Test func `more data than the proxy buffers passes, because the sender has to wait`() async throws {
         try await withProxy(NetworkConditions(latency: .milliseconds(2), bandwidth: 50_000_000)) { proxy, _ in
             let sent = message(8 << 20)
             try await expectEcho(of: sent, port: proxy.port)
         }
     }
 
-    @Test func `offline resets what is open and refuses what is new, and online lets in again`() async throws {
+    @Test func `offline resets open connections and refuses new ones, and online accepts them again`() async throws {
         try await withProxy { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "a"))
@@ -95,7 +95,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `a dropped response was a request that arrived, and the next one is answered`() async throws {
+    @Test func `a request whose response is dropped has arrived, and the next one is answered`() async throws {
         try await withProxy { proxy, upstream in
             proxy.dropNextResponses(2)
             for count in 1...2 {
@@ -107,7 +107,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `an answer is cut short, and the connection ends as if that were all`() async throws {
+    @Test func `a truncated response ends like a complete one`() async throws {
         try await withProxy(NetworkConditions(truncateResponsesAfterBytes: 1000)) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(bytes: message(5000)))
@@ -118,7 +118,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `a stall lets connections in and moves nothing, and its end moves everything`() async throws {
+    @Test func `a stall accepts connections without moving data, and its end moves everything`() async throws {
         try await withProxy(NetworkConditions(isStalled: true)) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "patience"))
@@ -132,7 +132,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `at full loss no connection lives, and the same seed loses the same ones`() async throws {
+    @Test func `at full loss no connection survives, and the same seed loses the same ones`() async throws {
         try await withProxy(NetworkConditions(lossPercent: 100)) { proxy, upstream in
             await expectNoAnswer(to: message(10), port: proxy.port)
             #expect(upstream.received.isEmpty)
@@ -152,7 +152,7 @@ struct FaultProxyTests {
         #expect(!first.isEmpty && first.count < 40)
     }
 
-    @Test func `a server that is down is a reset`() async throws {
+    @Test func `a server that is down causes a reset`() async throws {
         let nobodyListens = 1
         let proxy = try await FaultProxy.start(upstream: ("127.0.0.1", nobodyListens))
         await expectNoAnswer(to: [1], port: proxy.port)
@@ -160,7 +160,7 @@ struct FaultProxyTests {
         await proxy.shutdown()
     }
 
-    @Test func `several servers take turns, and those that are up answer for one that is down`() async throws {
+    @Test func `several servers take turns, and a server that is down is skipped`() async throws {
         let (one, other) = (try await Upstream(), try await Upstream())
         let nobodyListens = 1
         let proxy = try await FaultProxy.start(
@@ -169,7 +169,7 @@ struct FaultProxyTests {
             let answer = try await exchange([byte], port: proxy.port)
             #expect(answer == [byte])
         }
-        // The second and the fifth go on to the next server.
+        // The second and the fifth are sent to the next server.
         #expect(one.received == [1, 4] && other.received == [2, 3, 5, 6])
         await one.close()
         let answer = try await exchange([7], port: proxy.port)
@@ -180,7 +180,7 @@ struct FaultProxyTests {
         await proxy.shutdown()
     }
 
-    @Test func `reset all breaks what is open and lets new connections in`() async throws {
+    @Test func `reset all breaks open connections and accepts new ones`() async throws {
         try await withProxy(echoes: false) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "x"))
@@ -198,7 +198,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `a port that is taken says so, and shutdown frees it`() async throws {
+    @Test func `a port in use is reported, and shutdown frees it`() async throws {
         try await withProxy { proxy, upstream in
             let error = await #expect(throws: OptimistError.self) {
                 _ = try await FaultProxy.start(listenPort: proxy.port, upstream: ("127.0.0.1", upstream.port))

@@ -13,13 +13,13 @@ import Testing
         Link(direction: direction, seed: seed)
     }
 
-    @Test func `a good network delivers a chunk whole and at once`() {
+    @Test func `a good network delivers a chunk unchanged and immediately`() {
         var link = link()
         let fate = link.carry(byteCount: 10, now: start, under: .online)
         #expect(fate == .deliver([.init(byteCount: 10, due: start)]))
     }
 
-    @Test func `half of the latency falls on each direction`() {
+    @Test func `half of the latency applies in each direction`() {
         for direction in [Link.Direction.request, .response] {
             var link = link(direction)
             let fate = link.carry(byteCount: 10, now: start, under: NetworkConditions(latency: .milliseconds(80)))
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a narrow link is busy with one chunk before it takes the next`() {
+    @Test func `a narrow link finishes one chunk before it takes the next`() {
         var link = link()
         let conditions = NetworkConditions(bandwidth: 1000)
         let first = link.carry(byteCount: 500, now: start, under: conditions)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: 1...100)
-    func `whatever the conditions, pieces cover the chunk and arrive in order, and the end comes last`(seed: UInt64) {
+    func `under any conditions, pieces cover the chunk and arrive in order, and the end is last`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var link = link(seed: seed)
         var now = start
@@ -66,7 +66,7 @@ import Testing
         #expect(link.end(now: now, under: .online) >= last)
     }
 
-    @Test func `a response is cut at its limit, counted over all chunks, and a request never`() {
+    @Test func `only a response is cut at its limit, counted over all chunks`() {
         let conditions = NetworkConditions(truncateResponsesAfterBytes: 15)
         var response = link(.response)
         let whole = response.carry(byteCount: 10, now: start, under: conditions)
@@ -78,7 +78,7 @@ import Testing
         #expect(untouched == .deliver([.init(byteCount: 20, due: start)]))
     }
 
-    @Test func `the same seed loses the same chunks, about as many as asked for`() {
+    @Test func `the same seed loses the same chunks, about as many as configured`() {
         func lost(seed: UInt64) -> [Int] {
             var link = link(seed: seed)
             return (0..<10_000).filter { _ in
@@ -90,7 +90,7 @@ import Testing
         #expect((800...1200).contains(lost(seed: 7).count))
     }
 
-    @Test func `nothing is lost at 0 percent and everything at 100`() {
+    @Test func `0 percent loses nothing, and 100 percent loses everything`() {
         var link = link()
         for _ in 0..<1000 {
             let certain = link.carry(byteCount: 1, now: start, under: NetworkConditions(lossPercent: 100))
@@ -102,7 +102,7 @@ import Testing
 }
 
 @Suite struct LostResponsesTests {
-    @Test func `only answers to requests after the call are swallowed, each counted once`() {
+    @Test func `only responses to requests after the call are dropped, each counted once`() {
         var lost = LostResponses()
         var stream = LostResponses.Mark()
         var push = LostResponses.Mark()
@@ -119,20 +119,20 @@ import Testing
 
 @Suite struct NetworkConditionsTests {
     @Test(arguments: NetworkConditions.Profile.allCases)
-    func `a profile survives the journey through JSON`(profile: NetworkConditions.Profile) {
+    func `a profile survives JSON`(profile: NetworkConditions.Profile) {
         let patch = NetworkConditionsPatch(profile.conditions)
         #expect(patch.profile == profile)
         #expect(NetworkConditions.flaky.applying(patch) == profile.conditions)
     }
 
-    @Test func `a patch changes what it names and leaves the rest`() {
+    @Test func `a patch changes only the values it names`() {
         let changed = NetworkConditions.threeG.applying(NetworkConditionsPatch(lossPercent: 5))
         #expect(changed.lossPercent == 5)
         #expect(changed.latency == NetworkConditions.threeG.latency)
         #expect(NetworkConditionsPatch(changed).profile == nil)
     }
 
-    @Test func `values out of their range are brought into it`() {
+    @Test func `values out of range are clamped`() {
         let patch = NetworkConditionsPatch(latencyMs: -1, jitterMs: .infinity, lossPercent: .nan)
         let conditions = NetworkConditions.online.applying(patch)
         #expect(conditions == NetworkConditions(jitter: .seconds(600)))

@@ -8,7 +8,7 @@ import Testing
 
 typealias Bytes = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-/// A server on loopback that keeps what it receives and, if it is to, sends it back.
+/// A server on loopback that records what it receives, and can echo it.
 final class Upstream: Sendable {
     let port: Int
     private let listener: any Channel
@@ -19,7 +19,7 @@ final class Upstream: Sendable {
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter echoes: Whether everything is sent back. Else the server only listens.
+    /// - Parameter echoes: Whether everything is sent back, or only recorded.
     init(echoes: Bool = true) async throws {
         let log = Log()
         self.log = log
@@ -40,7 +40,6 @@ final class Upstream: Sendable {
 
     var received: [UInt8] { log.received.withLock { Array($0.readableBytesView) } }
 
-    /// Returns when this many bytes have arrived.
     func waitForBytes(_ count: Int) async {
         for await _ in log.changes where received.count >= count { return }
         Issue.record("\(received.count) bytes of \(count) arrived")
@@ -76,7 +75,7 @@ final class Upstream: Sendable {
     }
 }
 
-/// Connects to a port of this machine, which may be busy.
+/// Connects to a port of this machine, which may be slow.
 func connect(to port: Int) async throws -> Bytes {
     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.minutes(5))
@@ -89,9 +88,9 @@ func connect(to port: Int) async throws -> Bytes {
         }
 }
 
-/// Sends a message, says that it was all, and returns everything that comes back before the connection ends.
+/// Sends a message, closes the output, and returns everything received before the connection ends.
 ///
-/// - Throws: When the connection is reset while it is read.
+/// - Throws: When the connection is reset during reading.
 func exchange(_ message: [UInt8], port: Int) async throws -> [UInt8] {
     try await connect(to: port).executeThenClose { inbound, outbound in
         async let sent: Void = {
@@ -105,7 +104,7 @@ func exchange(_ message: [UInt8], port: Int) async throws -> [UInt8] {
     }
 }
 
-/// Runs a test against a proxy and a server, and closes both.
+/// Runs a test with a proxy and a server, and closes both.
 func withProxy(
     _ conditions: NetworkConditions = .online, seed: UInt64 = 1, echoes: Bool = true,
     _ body: (FaultProxy, Upstream) async throws -> Void

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ProxyAdminTests {
-    /// Sends one request, and returns its answer as text, head and body.
+    /// Sends one request, and returns the head and body of the answer as text.
     private func send(
         _ method: String, _ path: String, _ body: String = "", host: String = "127.0.0.1", origin: String? = nil,
         site: String? = nil, port: Int
@@ -18,7 +18,7 @@ struct ProxyAdminTests {
         return String(decoding: try await exchange(Array(request.utf8), port: port), as: UTF8.self)
     }
 
-    @Test func `the conditions are read and changed over HTTP, and nonsense changes nothing`() async throws {
+    @Test func `conditions are read and changed over HTTP, and invalid input changes nothing`() async throws {
         try await withProxy(.threeG) { proxy, _ in
             let (ports, port) = AsyncStream.makeStream(of: Int.self)
             try await withThrowingTaskGroup { group in
@@ -42,7 +42,7 @@ struct ProxyAdminTests {
         }
     }
 
-    @Test func `a web page of somebody else is refused, whatever name leads it here`() async throws {
+    @Test func `a foreign web page is refused, whatever host name it uses`() async throws {
         try await withProxy { proxy, _ in
             let (ports, port) = AsyncStream.makeStream(of: Int.self)
             try await withThrowingTaskGroup { group in
@@ -55,7 +55,7 @@ struct ProxyAdminTests {
                     #expect(answer.hasPrefix("HTTP/1.1 403"))
                 }
                 #expect(try await send("GET", "/counters", host: "example.com", port: admin).hasPrefix("HTTP/1.1 403"))
-                // What a picture or a script of another page asks for comes without an origin.
+                // Requests for another page's pictures or scripts arrive without an origin.
                 for site in ["cross-site", "same-site"] {
                     let answer = try await send("GET", "/counters", site: site, port: admin)
                     #expect(answer.hasPrefix("HTTP/1.1 403"))
@@ -73,7 +73,7 @@ struct ProxyAdminTests {
         }
     }
 
-    @Test func `a response is dropped on order over HTTP`() async throws {
+    @Test func `a response is dropped on request over HTTP`() async throws {
         try await withProxy { proxy, _ in
             let (ports, port) = AsyncStream.makeStream(of: Int.self)
             try await withThrowingTaskGroup { group in

@@ -16,7 +16,7 @@ struct CampaignTests {
         return outcome
     }
 
-    @Test func `what was run before its predecessors is not run again`() {
+    @Test func `a seed that was run ahead of its turn is not run again`() {
         var totals = CampaignTotals(from: 5)
         for seed in [6, 8, 9] as [UInt64] { totals.add(Self.outcome(seed)) }
         #expect(totals.next == 5)
@@ -28,7 +28,7 @@ struct CampaignTests {
         #expect(totals.ahead.isEmpty)
     }
 
-    @Test func `seeds add up`() {
+    @Test func `seeds are added up`() {
         var totals = CampaignTotals(from: 1)
         for seed in 1...4 as ClosedRange<UInt64> { totals.add(Self.outcome(seed)) }
         #expect(totals.seeds == 4)
@@ -38,7 +38,7 @@ struct CampaignTests {
         #expect(totals.summary.contains("0.50 seeds per CPU second"))
     }
 
-    @Test func `the summary names what failed, and what was never met`() {
+    @Test func `the summary names failures and events that never occurred`() {
         var totals = CampaignTotals(from: 1)
         totals.add(Self.outcome(2, finding: "stuck: for ever"))
         totals.add(Self.outcome(1, finding: "lost: a value"))
@@ -48,7 +48,7 @@ struct CampaignTests {
         #expect(!totals.summary.contains("not met: kill"))
     }
 
-    @Test func `a campaign goes on where it was saved`() throws {
+    @Test func `a campaign continues where it was saved`() throws {
         var totals = CampaignTotals(from: 1)
         for seed in [1, 2, 4] as [UInt64] { totals.add(Self.outcome(seed, finding: seed == 2 ? "stuck: " : nil)) }
         let file = FileManager.default.temporaryDirectory.appending(path: "totals-\(UUID().uuidString).json")
@@ -58,7 +58,7 @@ struct CampaignTests {
         #expect(try CampaignTotals(contentsOf: file).remaining(2) == [3, 5])
     }
 
-    /// Runs seeds in a shell instead of worlds.
+    /// Runs seeds in a shell instead of simulated worlds.
     private func run(_ seeds: [UInt64], _ script: String) async throws -> [UInt64: SeedOutcome] {
         var (left, outcomes) = (seeds[...], [UInt64: SeedOutcome]())
         let workers = Workers(executable: URL(filePath: "/bin/sh"), count: 2) { ["-c", script, "sh", "\($0)"] }
@@ -70,13 +70,13 @@ struct CampaignTests {
         return outcomes
     }
 
-    @Test func `what the time limit ends is called endless`() {
+    @Test func `a run ended by the time limit is called endless`() {
         #expect(Workers.finding(status: SIGXCPU, isSignal: true).hasPrefix("endless: "))
         #expect(Workers.finding(status: SIGKILL, isSignal: true) == "crashed: ended by signal 9")
         #expect(Workers.finding(status: SIGXCPU, isSignal: false).hasPrefix("crashed: "))
     }
 
-    @Test func `a seed that crashes is a failing seed, and the others are run`() async throws {
+    @Test func `a seed that crashes counts as failed, and the others are run`() async throws {
         let good = String(decoding: try JSONEncoder().encode(Self.outcome(9)), as: UTF8.self)
         let outcomes = try await run(
             [6, 8, 9],

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistSimulation
 
 extension World {
-    /// A world in which nothing is to happen, five seconds after its two devices were switched on.
+    /// A world without events, five seconds after its two devices were switched on.
     static func quiet() -> World {
         let plan = Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: [])
         let world = World(plan, isLogging: false)
@@ -19,10 +19,9 @@ extension World {
     }
 }
 
-@Suite("The judges of files and statuses", .timeLimit(.minutes(20)))
+@Suite("The file and status checks", .timeLimit(.minutes(20)))
 struct FileChecksTests {
-    /// The findings in a file that no process has open, after it was spoiled as no program that keeps to the rules
-    /// could.
+    /// The findings in a closed file after SQL damaged it in a way no correct program could.
     private func findings(_ name: String, on disk: SimulatedDisk, of world: World, _ sql: String) throws -> [String] {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -39,7 +38,7 @@ struct FileChecksTests {
         return world.withState(\.findings)
     }
 
-    /// The numbers from 1 to another, as SQL.
+    /// The numbers from 1 to `last`, as SQL.
     private static func numbers(to last: Int) -> String {
         "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < \(last))"
     }
@@ -81,7 +80,7 @@ struct FileChecksTests {
         ("INSERT INTO optimist_unseen VALUES (1, x'00')", ["stuck: rows that a snapshot did not bring on it"]),
         ("INSERT INTO optimist_unknown VALUES (1, x'00', '{}')", ["stuck: values of unknown columns on it"]),
     ])
-    func `a device's file that is damaged, has grown, or is not at rest is found`(sql: String, found: [String]) throws {
+    func `damage, growth and unfinished work in a device's file are found`(sql: String, found: [String]) throws {
         let world = World.quiet()
         defer { world.end() }
         let device = world.devices[0]
@@ -96,14 +95,14 @@ struct FileChecksTests {
             ["grown: 21 days on it"]
         ),
     ])
-    func `a server's file that has grown is found`(sql: String, found: [String]) throws {
+    func `growth of a server's file is found`(sql: String, found: [String]) throws {
         let world = World.quiet()
         defer { world.end() }
         world.server.kill()
         #expect(try findings(ServerOnDisk.file, on: world.data.disk, of: world, sql) == found)
     }
 
-    @Test func `a status with wrong counts, or none, is found`() throws {
+    @Test func `a status with wrong counts, or a missing one, is found`() throws {
         let world = World.quiet()
         defer { world.end() }
         world.followStatuses()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import OptimistSimulation
 
-@Suite("The files of the judges", .timeLimit(.minutes(20)))
+@Suite("The judges' files", .timeLimit(.minutes(20)))
 struct JudgeFilesTests {
-    @Test func `what a crash has left is read, and stays on the disk as it is`() throws {
+    @Test func `data left by a crash is read, and stays on the disk unchanged`() throws {
         let disk = SimulatedDisk(seed: 1)
         let mount = disk.mount()
         let pool = try DatabasePool(path: mount.url("a.sqlite").path)
@@ -25,7 +25,7 @@ struct JudgeFilesTests {
         #expect(disk.changes == changes)
     }
 
-    @Test func `what a dead server has left counts when the next one has started`() throws {
+    @Test func `data left by a dead server counts once the next one has started`() throws {
         let world = World.quiet()
         defer { world.end() }
         world.server.kill()

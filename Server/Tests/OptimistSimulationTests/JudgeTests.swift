@@ -9,7 +9,7 @@ struct JudgeTests {
     private static let list = RowName(table: "list", id: "01")
     private static let todo = RowName(table: "todo", id: "02")
 
-    /// Writes that returned, ten milliseconds apart: the device, and the tables before and after.
+    /// Completed writes, ten milliseconds apart: the device, and the tables before and after.
     private static func history(_ writes: [(Int, [RowName: Values], [RowName: Values])]) -> History {
         var history = History()
         for (number, (device, before, after)) in writes.enumerated() {
@@ -27,7 +27,7 @@ struct JudgeTests {
         ).findings()
     }
 
-    @Test func `a row that its device deleted is not back, and no value is there that nobody wrote`() {
+    @Test func `a row that its device deleted is not back, and every value was written by a device`() {
         let made: [RowName: Values] = [Self.list: ["name": "d0w1.1"]]
         let history = Self.history([(0, [:], made), (0, made, [:])])
         #expect(Self.findings(history, server: [:]) == [])
@@ -37,7 +37,7 @@ struct JudgeTests {
         #expect(other.contains { $0.hasPrefix("lost: list:01.name = d0w1.1 of device 0") })
     }
 
-    @Test func `of two edits the later one stands`() {
+    @Test func `of two edits the later one wins`() {
         let tables = (1...3).map { [Self.list: ["name": "d\($0 % 2)w\($0).1"]] as [RowName: Values] }
         let history = Self.history([(1, [:], tables[0]), (0, tables[0], tables[1]), (1, tables[1], tables[2])])
         #expect(Self.findings(history, server: tables[2]) == [])
@@ -46,7 +46,7 @@ struct JudgeTests {
                 == ["lost: list:01.name = d1w3.1 of device 1: the server has d0w2.1, which is older"])
     }
 
-    @Test func `words that vanish unseen are in a journal, or were shown to whom replaced or deleted them`() {
+    @Test func `an overwritten text is in a journal, or was shown to the device that replaced or deleted it`() {
         let tables = ["d0w1.1", "d0w2.1", "d1w3.1"].map { [Self.list: ["name": $0]] as [RowName: Values] }
         func findings(seen: [RowName: Values], server: [RowName: Values], kept: Set<String> = []) -> [String] {
             let history = Self.history([(0, [:], tables[0]), (0, tables[0], tables[1]), (1, seen, server)])
@@ -61,7 +61,7 @@ struct JudgeTests {
         }
     }
 
-    @Test func `counts are what was added, each once`() {
+    @Test func `a counter is the sum of all increments, each counted once`() {
         let memo = RowName(table: "memo", id: "03")
         func memos(_ views: Int) -> [RowName: Values] { [memo: ["body": "d0w1.1", "views": "\(views)"]] }
         let history = Self.history([(0, [:], memos(0)), (0, memos(0), memos(1)), (1, memos(0), memos(2))])
@@ -73,7 +73,7 @@ struct JudgeTests {
         }
     }
 
-    @Test func `of a transaction the server has all or nothing`() {
+    @Test func `the server has all of a transaction or nothing`() {
         let memo = RowName(table: "memo", id: "03")
         let both: [RowName: Values] = [Self.list: ["name": "d0w1.1"], memo: ["body": "d0w1.2", "views": "0"]]
         var history = Self.history([(0, [:], both)])
@@ -86,8 +86,8 @@ struct JudgeTests {
         #expect(WholenessJudge(history: history).findings(all) == [])
     }
 
-    /// The findings when the first device created, deleted and created a list again and then put a to-do into it, and
-    /// the to-do is gone.
+    /// The findings when the first device creates, deletes and creates a list again, adds a to-do, and the to-do is
+    /// gone.
     private func findings(
         deletedBy device: Int = 0, isRestored: Bool = false, refused: [RowName: [Refused]] = [:]
     ) -> [String] {
@@ -107,7 +107,7 @@ struct JudgeTests {
 
     private static let (tag, other) = (RowName(table: "tag", id: "01"), RowName(table: "tag", id: "02"))
 
-    /// The findings when a device has named a tag like another one, and the tag has its former name in the end.
+    /// The findings when a device gave a tag another one's name, and the tag has its former name at the end.
     private func findings(isCounted: Bool, isAnothers: Bool, hasGoneBack: Bool) -> [String] {
         func tags(_ name: String, _ likes: String, _ second: String?) -> [RowName: Values] {
             var tags: [RowName: Values] = [Self.tag: ["name": name, "likes": likes]]
@@ -126,7 +126,7 @@ struct JudgeTests {
         return Self.findings(history, server: tags("name 1", isCounted ? "1" : "0", second))
     }
 
-    @Test func `a row may be back beside the one it became, if it was counted in when the server went back`() {
+    @Test func `a merged row may return next to its successor after a restore if another device had counted in it`() {
         #expect(findings(isCounted: true, isAnothers: true, hasGoneBack: true) == [])
         for (isCounted, isAnothers, hasGoneBack) in [(false, true, true), (true, false, true), (true, true, false)] {
             let lost = findings(isCounted: isCounted, isAnothers: isAnothers, hasGoneBack: hasGoneBack)
@@ -135,17 +135,17 @@ struct JudgeTests {
         }
     }
 
-    @Test func `a row is not gone with a list that its own device had deleted and made anew before`() {
+    @Test func `a row must not disappear with a list that its own device had deleted and created again`() {
         let lost = findings()
         #expect(lost.count == 2)
         #expect(lost.allSatisfy { $0.hasPrefix("lost: \(Self.todo).") && $0.hasSuffix("no device deleted it") })
     }
 
-    @Test func `a row may be gone with a list that another device has deleted, whenever that was`() {
+    @Test func `a row may disappear with a list that another device deleted at any time`() {
         #expect(findings(deletedBy: 1) == [])
     }
 
-    @Test func `a row may be gone with a list whose new life was refused, or on a rewound device`() {
+    @Test func `a row may disappear with a list whose new life was refused, or on a restored device`() {
         #expect(findings(refused: [Self.list: [Refused(kind: "create", values: [:])]]) == [])
         #expect(findings(isRestored: true) == [])
     }

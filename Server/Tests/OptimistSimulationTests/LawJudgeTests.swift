@@ -8,13 +8,13 @@ import Testing
 
 @testable import OptimistSimulation
 
-@Suite("The judge of the law of a row", .timeLimit(.minutes(20)))
+@Suite("The row-law judge", .timeLimit(.minutes(20)))
 struct LawJudgeTests {
     private static let id = "01000000000040008000000000000001"
     private static let row = RowName(table: "list", id: id)
     private static let clock = "019b76ddb5400000-Phone"
 
-    /// What a device holds of a list, which the server had with the name "Trip" under one clock.
+    /// The findings for a device's row of a list that the server had with the name "Trip" under one clock.
     private func findings(name: String, edit: String = "", clock: String = clock) throws -> [String] {
         let world = World.quiet()
         defer { world.end() }
@@ -50,20 +50,20 @@ struct LawJudgeTests {
         }
     }
 
-    @Test func `a shown value is the one that the server had under its clock`() throws {
+    @Test func `a shown value is the server's under the same clock`() throws {
         #expect(try findings(name: "Trip").isEmpty)
         #expect(try findings(name: "Tour") == ["list:01.name holds Tour, but the server had Trip"])
         #expect(try findings(name: "Tour", clock: "019b76ddb5400001-Phone").isEmpty, "the server never had the clock")
     }
 
-    @Test func `the base of an edit is what the server had under its clock`() throws {
+    @Test func `the base of an edit is the server's value under its clock`() throws {
         #expect(try findings(name: "Mine", edit: "json_object('name', '''Trip'''), NULL").isEmpty)
         #expect(
             try findings(name: "Mine", edit: "json_object('name', '''Tour'''), NULL")
                 == ["list:01.name holds Tour, but the server had Trip"])
     }
 
-    @Test func `a value that the server has lost is unsent with its own clock`() throws {
+    @Test func `a value that the server lost is unsent with its own clock`() throws {
         let lost = "'{}', json_object('@life', '\(Self.clock)', 'name', '\(Self.clock)')"
         #expect(try findings(name: "Trip", edit: lost).isEmpty)
         #expect(

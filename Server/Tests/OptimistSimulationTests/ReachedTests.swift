@@ -4,7 +4,7 @@ import Testing
 
 @testable import OptimistSimulation
 
-@Suite("What a world has met", .timeLimit(.minutes(20)))
+@Suite("Events of a world", .timeLimit(.minutes(20)))
 struct ReachedTests {
     private static func event(_ at: Double, _ kind: Plan.Kind, device: Int = 0, amount: Int = 0) -> Plan.Event {
         Plan.Event(at: at, kind: kind, device: device, amount: amount, draw: 1)
@@ -16,7 +16,7 @@ struct ReachedTests {
         return WorldRun.run(plan).reached
     }
 
-    @Test func `what met nobody, or would have come too late, does not count`() {
+    @Test func `events that reached no process or came too late do not count`() {
         // The second device is not switched on before the end.
         let early: [Plan.Kind] = [.write, .flaky, .kill, .powerLoss, .revoke, .signOut, .checkpoint, .offline]
         let late: [Plan.Kind] = [.deviceRestore, .serverRestore]
@@ -29,13 +29,13 @@ struct ReachedTests {
         #expect(reached["join"] == 1)
     }
 
-    @Test func `what was done counts as often as it was done`() {
+    @Test func `events count as often as they took effect`() {
         let events = [
             Self.event(5, .write), Self.event(6, .checkpoint), Self.event(6.5, .serverKill), Self.event(7, .signOut),
             Self.event(120, .expireTokens), Self.event(130, .revoke),
             Self.event(200, .upgrade), Self.event(201, .upgrade), Self.event(205, .serverUpgrade),
             Self.event(206, .serverUpgrade),
-            // The write finds the process dead.
+            // The write reaches a dead process.
             Self.event(260, .kill), Self.event(261, .write),
             Self.event(310, .serverPowerLoss), Self.event(320, .powerLoss, device: 1),
             Self.event(360, .deviceRestore, amount: 1), Self.event(400, .serverRestore, amount: 1),

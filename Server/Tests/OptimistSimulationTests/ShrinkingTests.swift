@@ -14,21 +14,21 @@ struct ShrinkingTests {
 
     private static func draws(_ plan: Plan) -> [UInt64] { plan.events.map(\.draw) }
 
-    @Test func `of a plan only the events stay that its failure needs`() {
+    @Test func `only the events that a failure needs stay in the plan`() {
         let short = Shrinking.shrink(Self.plan, ["lost: a value"]) { plan in
             Set(Self.draws(plan)).isSuperset(of: [7, 31]) ? ["lost: another value"] : []
         }
         #expect(Self.draws(short) == [7, 31])
     }
 
-    @Test func `a shorter plan that fails in another way is not taken`() {
+    @Test func `a shorter plan with a different failure is rejected`() {
         let short = Shrinking.shrink(Self.plan, ["stuck: for ever"]) { plan in
             plan.events.count > 38 ? ["stuck: for ever"] : ["lost: a value"]
         }
         #expect(short.events.count == 39)
     }
 
-    @Test func `no more plans are run than was said`() {
+    @Test func `the number of attempts is limited`() {
         var runs = 0
         let short = Shrinking.shrink(Self.plan, ["lost: a value"], attempts: 9) { plan in
             runs += 1

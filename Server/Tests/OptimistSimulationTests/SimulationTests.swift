@@ -7,14 +7,14 @@ import Testing
 
 @Suite("The simulation", .timeLimit(.minutes(20)))
 struct SimulationTests {
-    /// Set by Scripts/test: without it the order of sets and dictionaries differs from run to run.
+    /// Set by Scripts/test. Without it, the order of sets and dictionaries differs between runs.
     static let isRepeatable = ProcessInfo.processInfo.environment["SWIFT_DETERMINISTIC_HASHING"] != nil
 
-    /// The worlds of 17 and 22 are among the shortest.
+    /// The worlds of seeds 17 and 22 are among the shortest.
     @Test(
         .enabled(if: isRepeatable, "needs SWIFT_DETERMINISTIC_HASHING=1"),
         arguments: TestForm.of(short: [17], full: [2, 6, 17] as [UInt64]))
-    func `the same seed gives the same trace, another seed another one`(seed: UInt64) {
+    func `the same seed repeats its trace, and another seed differs`(seed: UInt64) {
         let trace = WorldRun.run(Plan(drawnFrom: seed)).trace
         #expect(WorldRun.run(Plan(drawnFrom: seed)).trace == trace)
         #expect(WorldRun.run(Plan(drawnFrom: 22)).trace != trace)
@@ -28,8 +28,8 @@ struct SimulationTests {
         #expect(try Plan(contentsOf: file) == plan)
     }
 
-    /// Each of these failed once. `optimist simulate --seed N --shrink --save FILE` makes one.
-    /// In the short form every fortieth, since each takes seconds.
+    /// Each of these failed once. `optimist simulate --seed N --shrink --save FILE` creates one. The short form runs
+    /// every fortieth, because each takes seconds.
     static let saved: [URL] = {
         let all = (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map { $0 as URL }
             .sorted { $0.path < $1.path }
@@ -37,7 +37,7 @@ struct SimulationTests {
     }()
 
     @Test(arguments: saved)
-    func `a world that failed once does not fail again`(file: URL) throws {
+    func `a world that failed once no longer fails`(file: URL) throws {
         #expect(WorldRun.run(try Plan(contentsOf: file)).findings == [])
     }
 }

@@ -7,15 +7,14 @@
 
     @testable import OptimistSession
 
-    /// The transports that all do the same.
+    /// The transports that share their promises.
     enum Carrier: CaseIterable, Sendable {
         case asyncHTTPClient, urlSession, inMemory
 
-        /// Those that have a network below them.
+        /// Transports that use a network.
         static let overSockets: [Self] = [.asyncHTTPClient, .urlSession]
 
-        /// On Linux, `URLSession` reads on while its body is not read, and blocks when many tasks are cancelled at
-        /// once.
+        /// On Linux, `URLSession` reads ahead of its reader, and blocks when many tasks are cancelled together.
         static let patient: [Self] = [.asyncHTTPClient, .inMemory]
 
         @discardableResult

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if canImport(Glibc)
-    /// Frames of HTTP/2 as bytes, right ones and wrong ones.
+    /// HTTP/2 frames as bytes, valid and invalid.
     ///
     /// > Source: RFC 9113, section 4.1 and section 6; RFC 7541, section 6.2.2.
     enum Frame {
@@ -43,7 +43,7 @@
 
         static func big(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
 
-        /// A field that is not put into the table. Texts are shorter than 127 bytes, or cut.
+        /// A literal field without indexing. Texts are cut to 126 bytes.
         private static func literal(_ field: (name: String, value: String)) -> [UInt8] {
             let (name, value) = (field.name.utf8.prefix(126), field.value.utf8.prefix(126))
             return [0, UInt8(name.count)] + name + [UInt8(value.count)] + value

@@ -26,8 +26,8 @@
             return [0x78, 0x9C] + withoutFrame + Frame.big(b << 16 | a)
         }()
 
-        /// So many zeros as gzip: one literal, and copies of 258 bytes each from one byte before, in fixed codes. The
-        /// bytes after the last one are left out: no reader should come so far.
+        /// `count` zeros as gzip: one literal, and copies of 258 bytes at distance 1, in fixed codes. The trailer is
+        /// missing: a reader should stop before it.
         static func zeros(_ count: Int) -> [UInt8] {
             var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
             var (bits, held) = (UInt32(0), 0)
@@ -50,7 +50,7 @@
                 }
             }
             putEight()
-            // From here the same 13 bytes come again and again.
+            // From here the same 13 bytes repeat.
             let start = bytes.count
             putEight()
             let period = bytes[start...]

@@ -3,7 +3,7 @@
 #if canImport(Glibc)
     import OptimistCore
 
-    /// Answers as a hostile or broken server may give them, drawn from a seed.
+    /// Random answers of a hostile or broken server.
     struct HostileAnswers {
         private var random: SplitMix64
 
@@ -13,8 +13,7 @@
 
         /// An answer in pieces, after which the connection ends.
         ///
-        /// - Parameter isPlain: Whether it has a head, and one in order. Linux's `URLSession` itself stops the process at one
-        ///   that it cannot read.
+        /// - Parameter isPlain: Whether its head is valid. Linux's `URLSession` traps on an invalid head.
         mutating func overHTTP1(isPlain: Bool) -> [HostileServer.Act] {
             if isPlain {
                 let status = any(["200", "200", "204", "206", "304", "401", "503", "600", "999"])

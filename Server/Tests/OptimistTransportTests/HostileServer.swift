@@ -6,7 +6,7 @@
     import NIOSSL
     import Synchronization
 
-    /// A server that answers with whatever bytes a test gives it: over HTTP/1.1, or as frames of HTTP/2.
+    /// A server that answers with arbitrary bytes, over HTTP/1.1 or as HTTP/2 frames.
     final class HostileServer: Sendable {
         enum Act: Sendable {
             case bytes([UInt8])
@@ -15,14 +15,14 @@
 
         enum Version: Sendable { case http1, http2 }
 
-        /// Gets the number of a request, from 0 on, and the stream that it came on. HTTP/1.1 has no streams: then it is 0.
+        /// Receives the number of a request, from 0, and its stream, which is 0 for HTTP/1.1.
         typealias Script = @Sendable (_ request: Int, _ stream: UInt32) -> [Act]
 
         private let channel: any Channel
         private let requests: Requests
 
         var port: Int { channel.localAddress?.port ?? 0 }
-        /// How many requests have come.
+        /// The number of requests received.
         var seen: Int { requests.count.withLock { $0 } }
 
         fileprivate final class Requests: Sendable {
@@ -85,7 +85,7 @@
             }
         }
 
-        // A connection that ends abruptly is what this is for.
+        // Connections that end abruptly are expected here.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private func readHead(_ context: ChannelHandlerContext) {

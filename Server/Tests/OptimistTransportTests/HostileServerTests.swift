@@ -9,12 +9,11 @@
     import TestForm
     import Testing
 
-    /// A server that wants to end the process of its client. A trap shows as the end of the tests.
+    /// A server that tries to end its client's process. A trap would end the tests.
     @Suite(.timeLimit(.minutes(240)))
     struct HostileServerTests {
         @Test(arguments: Carrier.overSockets, ["000", "020", "099", "101", "1000", "99999"])
-        func `T13 a status that HTTP does not know is a lost connection`(carrier: Carrier, status: String) async throws
-        {
+        func `T13 a status unknown to HTTP is a broken connection`(carrier: Carrier, status: String) async throws {
             let server = try await HostileServer(.http1) { _, _ in
                 [.bytes(Array("HTTP/1.1 \(status) Said\r\nContent-Length: 2\r\n\r\nok".utf8)), .close]
             }
@@ -27,7 +26,7 @@
         }
 
         @Test(arguments: ["000", "20", "99", "101", "1000", "99999", "-1", "+200", "two"], [true, false])
-        func `T13 a status that HTTP2 does not know is a lost connection`(status: String, isLast: Bool) async throws {
+        func `T13 a status unknown to HTTP2 is a broken connection`(status: String, isLast: Bool) async throws {
             let server = try await HostileServer(.http2) { _, stream in
                 let flags = Frame.endHeaders | (isLast ? Frame.endStream : 0)
                 let real = Frame.head([(":status", "200")], stream: stream) + Frame.data([1], stream: stream)
@@ -86,7 +85,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `T13 whatever an address is, the request ends in an answer or a transport error`(carrier: Carrier)
+        func `T13 whatever the address, the request ends in an answer or a transport error`(carrier: Carrier)
             async throws
         {
             var random = SplitMix64(seed: 39)
@@ -117,7 +116,7 @@
 
         @Test(arguments: Carrier.overSockets, ["http+unix://%2Ftmp%2Fsocket:80", "http://127.0.0.1:65536", "file://a"])
         func
-            `T13 an address of another scheme, or with a port that does not exist, is unsupported, and nothing was sent`(
+            `T13 an address with another scheme or an invalid port is unsupported, and nothing is sent`(
                 carrier: Carrier, address: String
             )
             async throws
@@ -133,7 +132,7 @@
             }
         }
 
-        /// How an exchange ended, if a transport promises otherwise. Nil: it ended as promised.
+        /// How an exchange broke the transport's promises, or nil.
         private func complaint(about request: TransportRequest, _ transport: any Transport) async -> String? {
             do {
                 let answer = try await transport.send(request)

@@ -4,15 +4,15 @@
     import Foundation
     import Glibc
 
-    /// A few lines of HTTP on a socket of this machine, so that a transport is tested against real connections.
+    /// A minimal HTTP server on loopback, to test a transport on real connections.
     final class LoopbackServer: Sendable {
-        /// Gets the text of a whole request, once for each request of a connection.
+        /// Receives the complete text of each request.
         typealias Handler = @Sendable (_ request: String, _ connection: Connection) -> Void
 
         struct Connection: Sendable {
             fileprivate let socket: CInt
 
-            /// Waits until the other side has room for all of it. Returns false if it is gone.
+            /// Waits until the other side has room for all bytes. Returns false if the connection has ended.
             @discardableResult
             func send(_ bytes: some Sequence<UInt8>) -> Bool {
                 var rest = Array(bytes)[...]
@@ -32,7 +32,7 @@
         let port: Int
         private let listener: CInt
 
-        /// - Parameter onParting: What to do when a connection has ended.
+        /// - Parameter onParting: Called when a connection has ended.
         init(_ handler: @escaping Handler, onParting: @escaping @Sendable () -> Void = {}) throws {
             let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
@@ -59,8 +59,8 @@
             }
         }
 
-        /// Refuses connections from now on. The descriptor is left to the thread that accepts: were it closed here,
-        /// its number could be another server's by the time that thread uses it.
+        /// Refuses connections from now on. The accepting thread closes the descriptor: if it were closed here, its
+        /// number could belong to another server before that thread uses it.
         func close() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
 
         private static func serve(_ socket: CInt, _ handler: Handler) {

@@ -10,7 +10,7 @@
     @Suite(.timeLimit(.minutes(20)))
     struct PackedAnswerTests {
         @Test(arguments: Carrier.overSockets)
-        func `a packed answer comes unpacked`(carrier: Carrier) async throws {
+        func `a compressed answer arrives decompressed`(carrier: Carrier) async throws {
             let packed = Gzip.unpackedTwentyTimes
             let peer = Peer { _ in
                 [.head(200, length: packed.count, fields: ["Content-Encoding": "gzip"]), .bytes(packed)]
@@ -23,7 +23,7 @@
         }
 
         @Test(arguments: Carrier.overSockets, [("GET", 200), ("GET", 204), ("GET", 304), ("HEAD", 200), ("HEAD", 204)])
-        func `an answer without a body is whole, however it says that it is packed`(
+        func `an answer without a body is complete, even with a Content-Encoding`(
             carrier: Carrier, exchange: (method: String, status: Int)
         ) async throws {
             let (name, status) = exchange
@@ -39,7 +39,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `the answer to a HEAD has the length of what it does not have`(carrier: Carrier) async throws {
+        func `the answer to HEAD may have a length without a body`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.head(200, length: 32, fields: ["Content-Encoding": "gzip"])] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let answer = try await transport.send(TransportRequest(authority, method: .head))
@@ -54,7 +54,7 @@
             ("gzip", Gzip.unpackedTwentyTimes + [0, 0, 0], 20), ("deflate", Gzip.inFrame, 20),
             ("deflate", Gzip.withoutFrame, 20),
         ])
-        func `each form that a request asks for is unpacked, in however small pieces it comes`(
+        func `each requested encoding is decompressed, in pieces of any size`(
             coding: String, packed: [UInt8], times: Int
         ) async throws {
             for pieceBytes in [packed.count, 1] {
@@ -77,7 +77,7 @@
                 Gzip.unpackedTwentyTimes + [0x1F, 0x8B], Array("hello".utf8),
                 Array(Gzip.unpackedTwentyTimes.dropLast(5) + [1, 2, 3, 4, 5]),
             ] as [[UInt8]])
-        func `a packed body that is not whole or not right is a lost connection`(packed: [UInt8]) async throws {
+        func `a truncated or corrupt compressed body is a broken connection`(packed: [UInt8]) async throws {
             let peer = Peer { _ in
                 [.head(200, length: packed.count, fields: ["Content-Encoding": "gzip"]), .bytes(packed)]
             }
@@ -90,7 +90,7 @@
             }
         }
 
-        @Test func `a small text that packs well is no bomb`() async throws {
+        @Test func `a small text that compresses well is accepted`() async throws {
             let packed = Gzip.zeros(200_000)
             let peer = Peer { _ in
                 [.head(200, length: nil, fields: ["Content-Encoding": "gzip"]), .bytes(packed), .silence]
@@ -106,7 +106,7 @@
             }
         }
 
-        @Test func `what unpacks to more than 100 times its size is too large, whatever the caller accepts`()
+        @Test func `a body that expands more than 100 times is too large, whatever the caller accepts`()
             async throws
         {
             let bomb = Gzip.zeros(64 << 20)
@@ -122,7 +122,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `a small body that unpacks to a large one ends at the limit`(carrier: Carrier) async throws {
+        func `a small body that expands to a large one ends at the limit`(carrier: Carrier) async throws {
             let bomb = Gzip.zeros(64 << 20)
             let peer = Peer { _ in
                 [.head(200, length: bomb.count, fields: ["Content-Encoding": "gzip"]), .bytes(bomb)]

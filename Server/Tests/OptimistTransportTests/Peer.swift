@@ -7,21 +7,21 @@
     import OptimistTesting
     import Synchronization
 
-    /// The other side of an exchange, which does what a test says: over a socket, or in memory.
+    /// The other side of an exchange, scripted by a test, over a socket or in memory.
     final class Peer: Sendable {
         enum Act: Sendable {
-            /// The head of an answer. Without a length, its body goes on until the connection ends.
+            /// The head of an answer. Without a length, its body ends with the connection.
             case head(Int, length: Int?, fields: [String: String] = [:])
             case bytes([UInt8])
-            /// So many bytes, as fast as they are taken.
+            /// This many bytes, as fast as they are read.
             case flood(Int)
             /// The connection ends.
             case breakOff
-            /// Nothing more comes, and the connection stays.
+            /// No more bytes, on an open connection.
             case silence
         }
 
-        /// What arrived.
+        /// A received request.
         struct Seen: Sendable, Equatable {
             var method: String
             var path: String
@@ -31,7 +31,7 @@
 
         private let acts: @Sendable (Seen) -> [Act]
         private let books = Mutex((seen: [Seen](), floodedBytes: 0))
-        /// An element for each request whose acts are done up to a silence.
+        /// An element for each request that has reached a silence.
         let silences: AsyncStream<Void>
         private let fellSilent: AsyncStream<Void>.Continuation
         /// An element for each connection that has ended.

@@ -11,7 +11,7 @@
 
     @testable import OptimistSession
 
-    /// How far a request had got when it failed: what was not sent may be sent again, whatever it is.
+    /// How far a failed request had got: an unsent request may always be sent again.
     @Suite(.timeLimit(.minutes(20)))
     struct PhaseTests {
         @Test(arguments: [
@@ -20,7 +20,7 @@
             ("a reset with INTERNAL_ERROR", .maybeProcessed),
             ("a GOAWAY after the stream, and the end", .maybeProcessed),
         ])
-        func `T7 over HTTP2 a stream that the server did not begin with was not sent`(
+        func `T7 over HTTP2 a stream that the server did not process counts as not sent`(
             refusal: String, phase: TransportError.Phase
         ) async throws {
             let server = try await HostileServer(.http2) { _, stream in
@@ -43,7 +43,7 @@
             try await server.close()
         }
 
-        @Test func `T7 a POST that meets a server going away is sent again on another connection`() async throws {
+        @Test func `T7 a POST to a server that is shutting down is sent again on another connection`() async throws {
             let server = try await HostileServer(.http2) { request, stream in
                 if request == 0 { return [.bytes(Frame.goAway(lastStream: 0))] }
                 let end = Frame.endHeaders | Frame.endStream
@@ -59,14 +59,14 @@
         }
 
         @Test(arguments: ["http", "https"])
-        func `T7 a POST whose connection was never made was not sent, however short its time`(scheme: String)
+        func `T7 a POST without a connection counts as not sent, however short its timeout`(scheme: String)
             async throws
         {
-            // One takes no connection, the other takes it and never says who it is.
+            // The first accepts no connection; the second accepts and never starts TLS.
             let full = try FullServer()
             let silent = try LoopbackServer { _, _ in }
             defer { silent.close() }
-            // A transport of the test's own would wait at its end until connecting has failed.
+            // A separate transport would wait at its end until connecting has failed.
             await #expect {
                 try await AsyncHTTPClientTransport.shared.send(
                     TransportRequest(
@@ -78,7 +78,7 @@
             }
         }
 
-        @Test func `a POST that the server has read and not answered may have been processed`() async throws {
+        @Test func `a POST that the server read without answering may have been processed`() async throws {
             let peer = Peer { _ in [.silence] }
             try await Carrier.asyncHTTPClient.withTransport(to: peer) { transport, authority in
                 await #expect {
@@ -91,7 +91,7 @@
             }
         }
 
-        @Test func `no header field of the transport's own reaches the server`() async throws {
+        @Test func `the transport adds no internal header field to a request`() async throws {
             let heads = Mutex<[String]>([])
             let server = try LoopbackServer { head, connection in
                 heads.withLock { $0.append(head) }
@@ -106,7 +106,7 @@
         }
     }
 
-    /// A server whose queue of connections is full, so that it accepts no more.
+    /// A server whose accept queue is full.
     private final class FullServer: Sendable {
         let port: Int
         private let sockets: [CInt]

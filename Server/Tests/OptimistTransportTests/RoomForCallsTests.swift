@@ -7,11 +7,11 @@
     import OptimistTesting
     import Testing
 
-    /// Long exchanges and calls with one server that speaks HTTP/1.1, where each takes a connection.
+    /// Long exchanges and calls to an HTTP/1.1 server, where each needs a connection.
     @Suite(.timeLimit(.minutes(20)))
     struct RoomForCallsTests {
         @Test(arguments: Carrier.overSockets)
-        func `T12 however many streams are open, calls go on`(carrier: Carrier) async throws {
+        func `T12 calls succeed, however many streams are open`(carrier: Carrier) async throws {
             let peer = Peer { request in
                 let isStream = request.path == "/stream"
                 return isStream ? [.head(200, length: nil), .bytes([1]), .silence] : [.head(200, length: 0)]
@@ -39,7 +39,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `T12 however many files are on their way, calls go on`(carrier: Carrier) async throws {
+        func `T12 calls succeed, however many files are being transferred`(carrier: Carrier) async throws {
             let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
             try Data("picture".utf8).write(to: file)

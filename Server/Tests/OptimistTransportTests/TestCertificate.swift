@@ -3,7 +3,7 @@
 #if canImport(Glibc)
     import NIOSSL
 
-    /// A certificate for `localhost` and 127.0.0.1 that is signed by itself.
+    /// A self-signed certificate for `localhost` and 127.0.0.1.
     enum TestCertificate {
         static var chain: [NIOSSLCertificateSource] {
             get throws {
@@ -15,8 +15,8 @@
             get throws { .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)) }
         }
 
-        // Made for these tests, with `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
-        // -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1`. It protects nothing.
+        // Made for these tests with `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days
+        // 36500 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1`. It protects nothing.
         private static let key = """
             -----BEGIN PRIVATE KEY-----
             MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1DgtUIVt51TM76UF

@@ -8,11 +8,11 @@
     import Synchronization
     import Testing
 
-    /// What every transport promises, tried on each of them.
+    /// The promises of every transport, tested on each.
     @Suite(.timeLimit(.minutes(20)))
     struct TransportTests {
         @Test(arguments: Carrier.allCases)
-        func `head, fields and body go there and come back`(carrier: Carrier) async throws {
+        func `head, fields and body are sent and received`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.head(201, length: 5, fields: ["X-Seen": "yes"]), .bytes(Array("world".utf8))] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let answer = try await transport.send(
@@ -28,7 +28,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `T12: a file goes there as the body, in pieces`(carrier: Carrier) async throws {
+        func `T12: a file is sent as the body, in pieces`(carrier: Carrier) async throws {
             let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: file) }
             // More than two pieces.
@@ -45,7 +45,9 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `a redirect is an answer, and the credential goes to nobody else`(carrier: Carrier) async throws {
+        func `a redirect is returned as the answer, and the credential is sent to no other server`(carrier: Carrier)
+            async throws
+        {
             let stranger = Peer { _ in [.head(200, length: 0)] }
             let elsewhere = try stranger.listen()
             defer { elsewhere.close() }
@@ -60,7 +62,7 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `where nobody listens nothing was sent`(carrier: Carrier) async throws {
+        func `if no server listens, nothing was sent`(carrier: Carrier) async throws {
             let server = try LoopbackServer { _, _ in }
             server.close()
             try await carrier.withTransport { transport in
@@ -83,7 +85,7 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `a head that does not come in time is given up`(carrier: Carrier) async throws {
+        func `a late head is a timeout`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.silence] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 await #expect {
@@ -96,7 +98,7 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `the deadline of a call covers a body that stops coming`(carrier: Carrier) async throws {
+        func `a call's deadline covers a body that stalls`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.head(200, length: 100), .bytes(Array("half".utf8)), .silence] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let session = try Session.signedIn(to: authority, transport)
@@ -109,7 +111,7 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `a connection that ends before the head may have brought the request`(carrier: Carrier) async throws {
+        func `if the connection ends before the head, the request may have arrived`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.breakOff] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 await #expect { try await transport.send(TransportRequest(authority, method: .post)) } throws: {
@@ -121,7 +123,7 @@
         }
 
         @Test(arguments: Carrier.allCases)
-        func `a body that breaks off is an error after the head`(carrier: Carrier) async throws {
+        func `an interrupted body is an error after the head`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.head(200, length: 100), .bytes(Array("half".utf8)), .breakOff] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let answer = try await transport.send(TransportRequest(authority))
@@ -133,7 +135,7 @@
         }
 
         @Test(arguments: Carrier.overSockets)
-        func `a connection that the server closed meanwhile costs a repeatable request nothing`(carrier: Carrier)
+        func `a repeatable request survives a connection that the server has closed`(carrier: Carrier)
             async throws
         {
             let peer = Peer { _ in [.head(200, length: 2), .bytes(Array("ok".utf8)), .breakOff] }
@@ -146,7 +148,7 @@
         }
 
         @Test(arguments: Carrier.overSockets, [true, false])
-        func `an answer that nobody reads to its end ends the connection`(carrier: Carrier, isTooLarge: Bool)
+        func `an answer that is not read to its end closes the connection`(carrier: Carrier, isTooLarge: Bool)
             async throws
         {
             let some = [UInt8](repeating: 0x78, count: 2000)
@@ -162,7 +164,7 @@
             }
         }
 
-        @Test func `a repetition that finds nobody does not deny that the first may have arrived`() async throws {
+        @Test func `a refused repetition still reports that the first attempt may have arrived`() async throws {
             let listening = Mutex<LoopbackServer?>(nil)
             let server = try LoopbackServer { _, connection in
                 listening.withLock { $0 }?.close()
@@ -177,7 +179,7 @@
         }
 
         @Test(arguments: Carrier.allCases, [true, false])
-        func `cancelling ends the exchange as a cancellation, before the head and after it`(
+        func `cancelling ends the exchange with a cancellation, before and after the head`(
             carrier: Carrier, isAfterHead: Bool
         ) async throws {
             let peer = Peer { _ in isAfterHead ? [.head(200, length: nil), .bytes([1]), .silence] : [.silence] }
@@ -193,7 +195,7 @@
         }
 
         @Test(arguments: Carrier.patient)
-        func `of five hundred that are cancelled at once none hangs`(carrier: Carrier) async throws {
+        func `of five hundred requests cancelled together, none hangs`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.silence] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let tasks = (0..<500).map { _ in
@@ -208,7 +210,7 @@
         }
 
         @Test(arguments: Carrier.patient)
-        func `what nobody reads is not fetched`(carrier: Carrier) async throws {
+        func `data is fetched only as fast as it is read`(carrier: Carrier) async throws {
             let whole = 32 << 20
             let peer = Peer { _ in [.head(200, length: whole), .flood(whole)] }
             let farthest = try await carrier.withTransport(to: peer) { transport, authority in
@@ -226,8 +228,8 @@
             #expect(farthest < 16 << 20, "the sender was \(farthest) bytes ahead")
         }
 
-        /// On Linux `URLSession` does not say why a handshake failed.
-        @Test func `a server whose certificate nobody trusts is untrusted, was sent nothing, and is tried once`()
+        /// On Linux `URLSession` does not report why a handshake failed.
+        @Test func `a server with an untrusted certificate is tried once and receives nothing`()
             async throws
         {
             let server = try await UntrustedServer()
@@ -256,7 +258,7 @@
     }
 
     extension Session {
-        /// A session that needs no refresh.
+        /// A session with a valid token.
         static func signedIn(
             to authority: String, scheme: String = "http", _ transport: any Transport
         ) throws -> Session {

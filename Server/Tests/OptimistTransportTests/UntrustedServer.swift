@@ -6,8 +6,7 @@
     import NIOSSL
     import Synchronization
 
-    /// A server on this machine with a certificate that it has signed itself. It counts connections and answers
-    /// nothing.
+    /// A local server with a self-signed certificate, which counts connections and never answers.
     final class UntrustedServer: Sendable {
         private final class Count: Sendable {
             let value = Mutex(0)

@@ -5,19 +5,20 @@ import GRDB
 import Optimist
 import OptimistSession
 
-/// A phone in a process of its own, for tests that kill it and break its disk.
+/// A phone in a separate process, for tests that kill it and break its disk.
 ///
-/// Its arguments are `FOLDER SERVER EMAIL full|normal`.
-/// It takes one command on each line of its standard input, and answers on its standard output once it is done:
+/// Its arguments are `FOLDER SERVER EMAIL full|normal`. It takes one command per line of standard input, and answers on
+/// standard output once it is done:
 ///
-/// - `write LABEL NUMBER` writes the number to both to-dos of a pair, in one transaction, and makes them if they are not
-///   there: `done LABEL NUMBER`, when that is durable, or `failed LABEL ERROR`.
-/// - `fill COUNT` inserts so many to-dos, a thousand in each transaction: `done fill COUNT`.
-/// - `rows`: `rows JSON`, what the phone shows.
-/// - `progress`: `progress ROWS`, how many rows the first sync has received; `progress -1` when it is through.
+/// - `write LABEL NUMBER` writes the number to both to-dos of a pair in one transaction, creating them if needed: `done
+///   LABEL NUMBER` once that is durable, or `failed LABEL ERROR`.
+/// - `fill COUNT` inserts COUNT to-dos, a thousand per transaction: `done fill COUNT`.
+/// - `rows`: `rows JSON`, the rows that the phone shows.
+/// - `progress`: `progress ROWS`, the number of rows that the first sync has received; `progress -1` once it is
+///   complete.
 /// - `status`: `status PENDING REJECTED PHASE`.
 ///
-/// It says `open` once its file is, and ends with its standard input.
+/// It prints `open` once its file is open, and ends when its standard input does.
 @main
 struct PhoneProcess {
     struct Todo: Codable, Identifiable, SyncedRecord {
@@ -47,8 +48,7 @@ struct PhoneProcess {
     let store: Store
     let sync: SyncEngine
 
-    /// What keeps it from opening its file is said in a line: it ends as an app would that cannot open its data, and does not
-    /// crash.
+    /// If its file does not open, the process prints the error and ends, like an app that cannot open its data.
     static func main() async {
         do { try await run() } catch {
             print("PhoneProcess: \(error)")
@@ -91,7 +91,7 @@ struct PhoneProcess {
         }
     }
 
-    /// One line, whole, even if another thread says something.
+    /// Prints a complete line, even if another thread prints at the same time.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     // MARK: - Commands

@@ -6,17 +6,17 @@ import Logging
 import OptimistCore
 import OptimistSession
 
-/// A session in a process of its own, for tests that kill it and look for secrets in what it says.
+/// A session in a separate process, for tests that kill it and look for secrets in its output.
 ///
-/// Its arguments are `FOLDER SERVER`. It logs everything there is to log to its standard error.
-/// It takes one command on each line of its standard input, answers each on its standard output, and ends with its input:
+/// Its arguments are `FOLDER SERVER`. It logs everything to standard error. It takes one command per line of standard
+/// input, answers each on standard output, and ends when its input does:
 ///
 /// - `sign-up EMAIL PASSWORD`: `done`.
 /// - `ask`: `answered STATUS`, the server's, to a request that needs a session.
-/// - `describe`: `described`, once every description of what holds a secret is in the log.
+/// - `describe`: `described`, once the description of everything that holds a secret is in the log.
 /// - `crash`: a runtime failure while all of that is in memory.
 ///
-/// A command that fails answers `ended REASON` when no user is signed in, and else `failed ERROR`.
+/// A command that fails answers `ended REASON` if no user is signed in, and otherwise `failed ERROR`.
 @main
 struct SessionProcess {
     let session: Session
