@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The smallest test runner that prints claims: one line for each, and a count at the end."""
+"""A minimal test runner that prints claims: one line for each, and a count at the end."""
 
 import sys
 import traceback
@@ -8,11 +8,11 @@ from form import FORM
 
 
 class Skip(Exception):
-    """Raised by a claim that cannot be tried on this machine; its text says why."""
+    """Raised by a claim that cannot be tested on this machine; its text is the reason."""
 
 
 class Claims:
-    """Collects functions whose docstring is what they claim, and runs them in order."""
+    """Collects functions whose docstrings are claims, and runs them in order."""
 
     def __init__(self):
         self._claims = []
@@ -30,7 +30,7 @@ class Claims:
         return function
 
     def run(self, *given):
-        """Runs every claim, prints the count, and exits with 1 if one does not hold, or if there is none."""
+        """Runs every claim, prints the count, and exits with 1 if a claim fails or there is none."""
         failed = skipped = 0
         for claim in self._claims:
             name = " ".join(claim.__doc__.split())
@@ -40,7 +40,7 @@ class Claims:
             except Skip as reason:
                 skipped += 1
                 print(f"skip  {name} ({reason})", flush=True)
-            except (Exception, SystemExit):  # A claim that ends the program would leave the others untried.
+            except (Exception, SystemExit):  # A claim that exits must not skip the others.
                 failed += 1
                 print(f"FAIL  {name}", flush=True)
                 traceback.print_exc(file=sys.stdout)

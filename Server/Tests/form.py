@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""How long the tests take that draw at random or kill at every step: OPTIMIST_TESTS is short, full or soak."""
+"""The length of tests that draw at random or kill at every step: OPTIMIST_TESTS is short, full or soak."""
 
 import os
 
@@ -10,5 +10,5 @@ SOAK = FORM == "soak"
 
 
 def form(short, full, soak):
-    """Returns what the present form asks for."""
+    """Returns the amount for the current form."""
     return {"short": short, "full": full, "soak": soak}[FORM]

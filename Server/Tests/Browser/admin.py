@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The operator's pages in a real browser. It starts a server with $OPTIMIST."""
+"""The operator's pages in a real browser. Starts a server with $OPTIMIST."""
 
 import json
 import os
@@ -54,7 +54,7 @@ class Site:
 
 @claims
 def finds(page, site):
-    """The keyboard finds an account by the start of its address, and leads to its rows, their devices and times."""
+    """By keyboard, an account is found by its address prefix, and its rows show devices and times."""
     page.goto(f"{site.admin}/admin")
     expect(page.get_by_text("can be written")).to_be_visible()
     page.get_by_role("link", name="Accounts").press("Enter")
@@ -72,7 +72,7 @@ def finds(page, site):
 
 @claims
 def tells_refusals(page, site):
-    """A refusal is shown with its code, and leads to its account."""
+    """A refusal is shown with its code and links to its account."""
     page.goto(f"{site.admin}/admin#/refusals")
     row = page.get_by_role("row").filter(has_text="invalidProperties")
     expect(row).to_have_count(1)
@@ -82,7 +82,7 @@ def tells_refusals(page, site):
 
 @claims
 def ends_session(page, site):
-    """The operator ends a session after a question, and the device is refused from then on."""
+    """The operator confirms the end of a session, and the device is refused from then on."""
     grant = site.sign_up("ben")
     page.goto(f"{site.admin}/admin#/accounts/{grant['account_id']}")
     button = page.get_by_role("button", name="End the session of Phone of ben")
@@ -99,13 +99,13 @@ def ends_session(page, site):
 
 @claims
 def fits(page, site):
-    """Each page fits 390 points of width, in light and in dark."""
+    """Each page fits a width of 390 points, in light and in dark."""
     page.set_viewport_size({"width": 390, "height": 900})
     account = site.anna["account_id"]
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         for path in ("", "#/accounts", f"#/accounts/{account}", f"#/accounts/{account}/rows?type=todo", "#/refusals"):
-            page.goto("about:blank")  # Else the page before is there until the next one has loaded.
+            page.goto("about:blank")  # Otherwise the previous page stays until the next one has loaded.
             page.goto(f"{site.admin}/admin{path}")
             expect(page.locator("main .panel").first).to_be_visible()
             width = page.evaluate("document.documentElement.scrollWidth")
@@ -114,13 +114,13 @@ def fits(page, site):
 
 @claims
 def is_quiet(page, site):
-    """The pages asked nothing of any other origin, and logged no error."""
+    """The pages requested nothing from another origin and logged no error."""
     keeps_to_itself(page, site.admin)
 
 
 @claims
 def says_faults(page, site):
-    """An account that is not there is a sentence and no empty page."""
+    """An unknown account shows a message instead of an empty page."""
     page.goto(f"{site.admin}/admin#/accounts/nobody")
     expect(page.get_by_role("alert")).to_have_text("The account does not exist.")
 

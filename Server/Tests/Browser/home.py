@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The first screens of the phones in a real browser, against a running lab: home.py http://127.0.0.1:8080"""
+"""The phones' home screens in a real browser, against a running lab: home.py http://127.0.0.1:8080"""
 
 import re
 
@@ -12,7 +12,7 @@ PARTS = ["Today", "My day", "News", "Notices", "Shortcuts"]
 
 
 class Home:
-    """The first screen of one phone, as a person sees it."""
+    """The home screen of one phone, as a person sees it."""
 
     def __init__(self, phone, name):
         self.phone = phone
@@ -35,7 +35,7 @@ class Home:
 
 
 def open_homes(page, address, old_way=""):
-    page.goto("about:blank")  # The screens are not looked at while they are emptied.
+    page.goto("about:blank")  # Away from the screens while they are emptied.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")
@@ -49,7 +49,7 @@ def open_homes(page, address, old_way=""):
 
 @claims
 def one_answer_one_redraw(page, address):
-    """H1: one answer of the server is drawn once, however many sections it fills; in the old way three times."""
+    """H1: one answer of the server is drawn once, however many sections it fills; the old way draws three times."""
     new, old = open_homes(page, address, old_way="B")
     expect(new.count).to_have_text("drawn once for 1 answer")
     new.draws_all(1)
@@ -59,7 +59,7 @@ def one_answer_one_redraw(page, address):
 
 @claims.full
 def a_part_changes_alone(page, address):
-    """H2, H4: a new notice draws the notices alone, a to-do the day's plan alone, and an equal answer nothing."""
+    """H2, H4: a new notice redraws only the notices, a to-do only the day's plan, and an equal answer nothing."""
     new, _ = open_homes(page, address)
     new.draws_all(1)
     with page.expect_response("**/lab/server/home"):
@@ -79,7 +79,7 @@ def a_part_changes_alone(page, address):
 
 @claims.full
 def the_chapel_opens_by_the_clock(page, address):
-    """H3: the chapel comes and goes on the minute, by its own clock, and nothing else is drawn."""
+    """H3: the chapel appears and disappears on the minute by its own clock, and no other section is drawn."""
     new, old = open_homes(page, address, old_way="B")
     expect(new.part("Chapel")).to_have_count(0)
     for home in (new, old):
@@ -97,7 +97,7 @@ def the_chapel_opens_by_the_clock(page, address):
 
 @claims.full
 def without_a_network(page, address):
-    """H1: sections that the phone fills by itself appear without the server; the others come with the network."""
+    """H1: sections that the phone fills itself appear without the server; the others follow with the network."""
     page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
     page.goto("about:blank")
     page.request.post(f"{address}/lab/devices/A/restart")
@@ -116,7 +116,7 @@ def without_a_network(page, address):
 
 @claims.full
 def works_by_keyboard(page, address):
-    """Arrow keys choose a screen; the clock can be set without a mouse."""
+    """Arrow keys choose a screen, and the clock can be set by keyboard."""
     new, _ = open_homes(page, address)
     tab = new.phone.region.get_by_role("tab", name="Home")
     tab.focus()
@@ -133,7 +133,7 @@ def works_by_keyboard(page, address):
 
 @claims.full
 def looks_right(page, address):
-    """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    """The screen fits a width of 420 points; pictures are taken in light, dark and narrow."""
     new, old = open_homes(page, address, old_way="B")
     new.phone.press("Almost 10:00")
     expect(new.part("Chapel")).to_be_visible()

@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """The planner in a real browser, against a running lab: planner.py http://127.0.0.1:8080
 
-Waits for conditions, never for time. Leaves pictures in artifacts/ at the root of the project.
+Waits for conditions, never for time. Saves pictures in artifacts/ at the root of the project.
 """
 
 import os
@@ -21,7 +21,7 @@ claims = Claims()
 
 
 class Phone:
-    """One phone on the page, by what a person (or a screen reader) finds there."""
+    """One phone on the page, as a person or a screen reader finds it."""
 
     def __init__(self, page, name):
         self.page = page
@@ -36,7 +36,7 @@ class Phone:
         self.new.press("Enter")
 
     def todo(self, text):
-        """The rows that show this text. It is in a field there, so they are found by their checkbox."""
+        """The rows with this text, found by their checkbox because the text is in a field."""
         checkbox = self.page.get_by_role("checkbox", name=f"Done: {text}", exact=True)
         return self.region.get_by_role("listitem").filter(has=checkbox)
 
@@ -46,7 +46,7 @@ class Phone:
         expect(row.locator(".badge")).to_have_text(state)
 
     def network(self, name):
-        # The radio buttons lie under their labels, as the segments of one control.
+        # The radio buttons are under their labels, as the segments of one control.
         self.region.locator(".segments label").filter(has_text=name).click()
         expect(self.region.locator(".signal")).to_have_text(name)
 
@@ -55,7 +55,7 @@ class Phone:
 
 
 def take_pictures(page, name):
-    """Light, dark, and 420 points wide. The page must fit that, and 320."""
+    """Pictures in light, in dark, and 420 points wide. The page must fit that width, and 320."""
 
     def picture(kind):
         page.screenshot(path=PICTURES / f"{name}-{kind}.png", full_page=True, animations="disabled")
@@ -79,7 +79,7 @@ def fresh(text):
 
 
 def open_lab(page, address):
-    page.unroute_all()  # Whatever the claim before left behind.
+    page.unroute_all()  # Left over from the previous claim.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.put(f"{address}/lab/devices/{name}/network", data={"profile": "online"})
@@ -91,9 +91,9 @@ def open_lab(page, address):
 
 
 def open_emptied(page, address, old_way="", network="online", held=0):
-    """The lab's phones, signed in, with nothing loaded. The server holds back so many of the next pictures."""
+    """The lab's phones, signed in and empty. The server holds the next `held` pictures."""
     page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
-    page.goto("about:blank")  # The screens are not looked at while they are emptied.
+    page.goto("about:blank")  # Away from the screens while they are emptied.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")
@@ -107,7 +107,7 @@ def open_emptied(page, address, old_way="", network="online", held=0):
 
 
 def version(name, people, crashes):
-    """A version as the lab's health page describes it."""
+    """A version in the format of the lab's health page."""
     return {
         "version": name, "people": people, "crashes": crashes, "kills": 0, "abruptEndsWithUnsentRows": 0,
         "crashFreePeople": {"share": 1, "atLeast": 0.2, "atMost": 1},
@@ -116,7 +116,7 @@ def version(name, people, crashes):
 
 @claims
 def frames_come_first(page, address):
-    """Both phones have a frame at once, each with what it waits for, and nothing is counted too early."""
+    """Both phones appear immediately with what each waits for, and nothing is counted too early."""
     page.unroute_all()
     held, is_holding = [], True
     steps = [{"name": "A", "step": "signIn"}, {"name": "B", "step": "turn"}]
@@ -143,7 +143,7 @@ def frames_come_first(page, address):
 
 @claims
 def survives_a_crash(page, address):
-    """W1 a to-do written offline is shown at once, survives a crash, and reaches the other phone exactly once."""
+    """W1 a to-do written offline is shown immediately, survives a crash, and reaches the other phone exactly once."""
     a, b = open_lab(page, address)
     text = fresh("Written in a tunnel")
     a.network("Offline")
@@ -192,7 +192,7 @@ def works_by_keyboard(page, address):
 
 @claims.full
 def restarts_after_the_crash(page, address):
-    """A phone that is switched on again while its crash is on its way is on in the end."""
+    """A phone that is restarted during its crash is running in the end."""
     a, _ = open_lab(page, address)
     crashes, restarts = [], []
     page.route("**/crash", lambda route: crashes.append(route))
@@ -211,7 +211,7 @@ def restarts_after_the_crash(page, address):
 
 
 def tab_to(page, name, key="Tab"):
-    """Presses Tab until the element with this name has the focus, which must be visible there."""
+    """Presses Tab until the element with this name has the focus, which must be visible."""
     for _ in range(300):
         page.keyboard.press(key)
         if page.evaluate(FOCUSED_NAME) == name:
@@ -228,7 +228,7 @@ FOCUSED_NAME = """() => {
 
 @claims.full
 def keeps_what_is_typed(page, address):
-    """Focus and half-typed text survive what arrives from the other phone, and Enter saves the text in place."""
+    """Focus and half-typed text survive rows from the other phone, and Enter saves the text in place."""
     a, b = open_lab(page, address)
     text, other = fresh("Half"), fresh("Arrives meanwhile")
     a.write(text)
@@ -250,7 +250,7 @@ def keeps_what_is_typed(page, address):
 
 @claims.full
 def text_is_text(page, address):
-    """What people write is never markup."""
+    """Text from users is never markup."""
     a, b = open_lab(page, address)
     text = fresh("<img src=x onerror=document.title='broken'><b>bold</b>")
     a.write(text)
@@ -263,7 +263,7 @@ def text_is_text(page, address):
 
 @claims.full
 def looks_right(page, address):
-    """The page fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    """The page fits a width of 420 points; pictures are taken in light, dark and narrow."""
     a, _ = open_lab(page, address)
     a.network("Offline")
     a.write(fresh("Waits for the network"))
@@ -275,19 +275,19 @@ def looks_right(page, address):
 
 @claims
 def keeps_to_itself(page, address, *excused):
-    """The page asked nothing of any other origin, and logged no error."""
+    """The page requested nothing from another origin and logged no error."""
     foreign = [url for url in page.requested if urlsplit(url).netloc != urlsplit(address).netloc]
     assert not foreign, f"asked elsewhere: {foreign}"
-    # A request on its way to a phone that crashes is refused, and the browser says so.
+    # The browser logs it when a crashing phone refuses a request.
     excused = "409 (Conflict)", *excused
     complaints = [complaint for complaint in page.complaints if not any(words in complaint for words in excused)]
     assert not complaints, f"the console says: {complaints}"
 
 
 def watched(browser):
-    """A page that remembers what it asked for and what it complained about."""
+    """A page that records its requests and its errors."""
     page = browser.new_page(viewport={"width": 1440, "height": 1100})
-    # Also for the requests that a claim makes by itself.
+    # For requests that a claim makes directly as well.
     page.context.set_default_timeout(300_000)
     expect.set_options(timeout=300_000)
     page.requested, page.complaints = [], []
@@ -299,7 +299,7 @@ def watched(browser):
 
 
 def chromium():
-    """Debian's Chromium; elsewhere the one that is installed, or Playwright's own."""
+    """Debian's Chromium, another installed one, or Playwright's own."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 

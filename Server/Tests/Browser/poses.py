@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The poses of the phones in a real browser, against a running lab: poses.py http://127.0.0.1:8080"""
+"""The phones' poses in a real browser, against a running lab: poses.py http://127.0.0.1:8080"""
 
 import re
 
@@ -29,11 +29,11 @@ class Poses:
         return self.phone.region.get_by_role("button", name=name, exact=True)
 
     def first_page(self):
-        """How many of the first eight have their pictures."""
+        """The pictures among the first eight poses."""
         return self.feed.locator("section").first.locator(".pose:nth-child(-n + 8) img")
 
     def steps(self, entry):
-        """The steps of the timeline's newest entry of this name."""
+        """The steps of the newest timeline entry with this name."""
         row = self.phone.page.get_by_role("region", name="Timeline").locator("li.write").filter(
             has_text=entry, has=self.phone.page.locator(".device", has_text=self.name))
         return row.first.locator(".steps")
@@ -45,7 +45,7 @@ def open_poses(page, address, **given):
 
 @claims
 def one_hangs_and_seven_show(page, address):
-    """F1: one picture that hangs hides none of the other seven; in the old way it hides all."""
+    """F1: one hanging picture does not hide the other seven; in the old way it hides all."""
     new, old = open_poses(page, address, old_way="B")
     page.request.put(f"{address}/lab/server/pictures", data={"id": "c3"})
     new.open()
@@ -54,7 +54,7 @@ def one_hangs_and_seven_show(page, address):
     expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
     old.open()
     expect(old.feed).to_contain_text("Loading …")
-    # A phone may ask twice: for a picture that it fetched ahead, and gave up while it was not near.
+    # A phone may ask twice: for a prefetched picture that it cancelled while the pose was far away.
     expect(page.get_by_text(re.compile("[2-9] held back"))).to_be_visible()
     expect(old.pictures).to_have_count(0)
     page.get_by_role("button", name="Let them go").click()
@@ -64,7 +64,7 @@ def one_hangs_and_seven_show(page, address):
 
 @claims.full
 def places_come_first(page, address):
-    """F1: the places of a page are there before its pictures, of the size that they keep."""
+    """F1: a page's placeholders appear before its pictures, in their final size."""
     new, _ = open_poses(page, address, held=100)
     new.open()
     expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
@@ -77,7 +77,7 @@ def places_come_first(page, address):
 
 @claims.full
 def scrolls_without_end(page, address):
-    """F4, F8: the next pages come before the end is reached, each pose once."""
+    """F4, F8: the next pages load before the end is reached, and each pose appears once."""
     new, _ = open_poses(page, address)
     new.open()
     expect(new.first_page()).to_have_count(8)
@@ -102,14 +102,14 @@ def scrolls_without_end(page, address):
 
 @claims.full
 def filters(page, address):
-    """F7: a chip shows another selection, whatever of the former one is still on its way."""
+    """F7: a chip shows another selection, even if answers for the former one are late."""
     new, _ = open_poses(page, address, network="3g")
     new.open()
     expect(new.chosen).not_to_have_count(0)
     new.chip("2 people").click()
     new.chip("jump").click()
     expect(new.chip("jump")).to_have_attribute("aria-pressed", "true")
-    # The chips show what is chosen before its first page is there.
+    # The chips show the selection before its first page arrives.
     page.wait_for_function(
         "feed => feed.querySelector('section:last-child .pose') && [...feed.querySelectorAll('.pose')].every("
         "({ title }) => title.includes('2 people') && title.includes('jump'))", arg=new.feed.element_handle())
@@ -120,7 +120,7 @@ def filters(page, address):
 
 @claims.full
 def refreshes_by_difference(page, address):
-    """F6: a new pose comes in by a refresh; what was looked at is still on the screen."""
+    """F6: a refresh brings a new pose, and the pose on the screen stays there."""
     new, _ = open_poses(page, address)
     new.open()
     expect(new.recommended).not_to_have_count(0)
@@ -140,25 +140,25 @@ def refreshes_by_difference(page, address):
 
 @claims.full
 def offline_after_a_restart(page, address):
-    """F2, F6: after a restart without a network the last pages are there, marked, until the network is back."""
+    """F2, F6: after an offline restart the last pages are shown, marked as old, until the network returns."""
     new, _ = open_poses(page, address)
     new.open()
     expect(new.first_page()).to_have_count(8)
     page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
     page.request.post(f"{address}/lab/devices/A/restart")
-    expect(new.feed.locator("h3").first).to_contain_text("outdated")
+    expect(new.feed.locator("h3").first).to_contain_text("from before")
     expect(new.first_page()).to_have_count(8)
     again = new.feed.get_by_role("button", name="Try again", exact=True).first
     expect(again).to_be_visible()
     again.click()
     expect(again).to_be_visible()
-    new.phone.network("Online")  # Then it asks by itself.
-    expect(new.feed.locator("h3").first).not_to_contain_text("outdated")
+    new.phone.network("Online")  # Then it retries automatically.
+    expect(new.feed.locator("h3").first).not_to_contain_text("from before")
 
 
 @claims.full
 def works_by_keyboard(page, address):
-    """Chips and the feed itself work by keyboard alone, and two chips at once count both."""
+    """Chips and the feed work by keyboard alone, and two chips pressed together both count."""
     new, _ = open_poses(page, address)
     new.open()
     expect(new.recommended).not_to_have_count(0)
@@ -173,12 +173,12 @@ def works_by_keyboard(page, address):
     }""")
     for name in "2 people", "jump":
         expect(new.chip(name)).to_have_attribute("aria-pressed", "true")
-    # The chips show a choice before the phone has heard of it.
+    # The chips show a choice before the phone has received it.
     page.wait_for_function("""async () => {
         const { filter } = await (await fetch('/lab/devices/A/feed')).json();
         return filter.people === 2 && filter.tag === 'jump';
     }""")
-    # A key is forgotten by a list that is short, and by one whose poses another choice takes away.
+    # A short list ignores a key press, and so does one whose poses another choice removes.
     feed = new.feed.element_handle()
     page.wait_for_function("""feed => {
         const titles = [...feed.querySelectorAll('.pose')].map(pose => pose.title);
@@ -194,7 +194,7 @@ def works_by_keyboard(page, address):
 
 @claims.full
 def looks_right(page, address):
-    """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    """The screen fits a width of 420 points; pictures are taken in light, dark and narrow."""
     new, old = open_poses(page, address, old_way="B", network="3g")
     for one in (new, old):
         one.open()

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The servers of a lab with a PostgreSQL of its own, in a real browser: servers.py"""
+"""The servers of a lab with its own PostgreSQL, in a real browser: servers.py"""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def outcome(servers, *values):
 
 @claims
 def kills_servers(page, address):
-    """N1 a server is killed and started again by the page, by keyboard too, and phones go on with the others."""
+    """N1 a server is killed and restarted from the page, also by keyboard, and phones continue with the others."""
     servers, a, b = open_page(page, address)
     for number in 1, 2:
         press(servers, f"Kill server {number}")
@@ -50,7 +50,7 @@ def kills_servers(page, address):
     page.keyboard.press("Enter")
     expect(servers.get_by_text("serves · killed 1×")).to_have_count(1)
     press(servers, "Start server 2")
-    # It does not serve yet, and what is pressed meanwhile follows.
+    # It does not serve yet, and the next click is queued.
     press(servers, "Kill server 3")
     expect(servers.get_by_role("button", name="Start server 3")).to_be_visible()
     expect(servers.get_by_text("is dead")).to_have_count(1)
@@ -83,8 +83,8 @@ def fails_over(page, address):
 
 
 def complains_of_nothing(page, address):
-    """The page asked nothing of any other origin, and logged no error."""
-    # The database may not answer during a failover and shortly after it.
+    """The page requested nothing from another origin and logged no error."""
+    # The database may not answer during and shortly after a failover.
     keeps_to_itself(page, address, "503 (Service Unavailable)")
 
 
@@ -92,14 +92,14 @@ claims(complains_of_nothing)
 
 
 def absent(page, address):
-    """N1 N6 servers and a primary die before a person's eyes."""
+    """N1 N6 servers and a primary are killed from the page."""
     raise Skip("there is no PostgreSQL on this machine")
 
 
 if __name__ == "__main__":
     if programs():
         with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
+            os.chmod(folder, 0o711)  # If this is root, PostgreSQL runs as another user.
             program, lab = run_lab(Path(folder) / "lab", "--database", "own")
             sys.argv[1:] = [f"http://{lab.host}"]
             try:

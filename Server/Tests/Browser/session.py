@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The sessions of the phones in a real browser, against a running lab: session.py http://127.0.0.1:8080"""
+"""The phones' sessions in a real browser, against a running lab: session.py http://127.0.0.1:8080"""
 
 from playwright.sync_api import expect
 
@@ -9,7 +9,7 @@ claims = Claims()
 
 
 class Session:
-    """The session of a phone, by what a person finds below it and on its screen."""
+    """The session of a phone, as a person finds it below the phone and on its screen."""
 
     def __init__(self, phone, name):
         self.phone = phone
@@ -27,7 +27,7 @@ class Session:
 
 
 def open_sessions(page, address):
-    for name in "AB":  # Whatever the claim before left behind.
+    for name in "AB":  # Left over from the previous claim.
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")
     phones = open_lab(page, address)
@@ -39,15 +39,15 @@ def open_sessions(page, address):
 
 @claims
 def shows_the_session(page, address):
-    """The panel shows the user, the token's age and the number of renewals, and stays up to date."""
+    """The panel shows the user, the token's age and the number of refreshes, and stays up to date."""
     a, b = open_sessions(page, address)
     expect(a.fact("Account")).to_have_text("planner@lab.example")
     expect(a.fact("Refreshes")).to_have_text("0")
     expect(a.fact("Token")).to_contain_text("s old, of 15 min")
     age = a.fact("Token").inner_text()
-    expect(a.fact("Token")).not_to_have_text(age)  # It grows older by itself.
+    expect(a.fact("Token")).not_to_have_text(age)  # The age grows.
     a.press("Expire token")
-    expect(a.note).to_have_text("The server refuses this token. The next request refreshes it.")
+    expect(a.note).to_have_text("The server refuses this token. The next request fetches another.")
     text = fresh("Sent with a new token")
     a.phone.write(text)
     b.phone.has(text, "synced")
@@ -58,7 +58,7 @@ def shows_the_session(page, address):
 
 
 def ends(page, address, button, reason):
-    """Ends the session of phone A, and sees that only that happens which must."""
+    """Ends the session of phone A, and checks that nothing else changes."""
     a, b = open_sessions(page, address)
     a.press(button)
     expect(a.state).to_have_text("signed out")
@@ -85,19 +85,19 @@ def ends(page, address, button, reason):
 
 @claims
 def revoked(page, address):
-    """T3: after a revocation the phone says so, keeps its rows, and sends them after the next sign-in."""
-    ends(page, address, "Revoke", "The session was revoked.")
+    """T3: after a revocation the phone reports it, keeps its rows, and sends them after the next sign-in."""
+    ends(page, address, "Revoke", "The session was ended from elsewhere.")
 
 
 @claims.full
 def signed_in_elsewhere(page, address):
-    """T3: after a sign-in elsewhere the phone says so, keeps its rows, and sends them after the next sign-in."""
+    """T3: after a sign-in elsewhere the phone reports it, keeps its rows, and sends them after the next sign-in."""
     ends(page, address, "Sign in elsewhere", "The account was signed in on another device.")
 
 
 @claims.full
 def account_devices(page, address):
-    """The account's fold lists where it is signed in, and ends the other phone's session."""
+    """The account's panel lists its sessions, and can end the other phone's."""
     a, b = open_sessions(page, address)
     a.account.locator("summary").click()
     mine = a.account.get_by_role("listitem").filter(has_text="Phone A")
@@ -105,14 +105,14 @@ def account_devices(page, address):
     expect(mine.get_by_role("button")).to_have_count(0)
     a.account.get_by_role("button", name="End the session of Phone B").click()
     expect(b.state).to_have_text("signed out")
-    expect(b.note).to_have_text("The session was revoked.")
+    expect(b.note).to_have_text("The session was ended from elsewhere.")
     expect(a.account.get_by_role("listitem").filter(has_text="Phone B")).to_have_count(0)
     expect(a.state).to_have_text("signed in")
 
 
 @claims.full
 def another_password(page, address):
-    """A changed password leaves this phone signed in, and the other says why it is not."""
+    """A changed password leaves this phone signed in, and the other reports why it is signed out."""
     a, b = open_sessions(page, address)
     a.account.locator("summary").click()
     a.press("Change password")
@@ -125,7 +125,7 @@ def another_password(page, address):
 
 @claims.full
 def deleted_account(page, address):
-    """T3: deleting the account takes two presses; both phones say why they are signed out, and begin again."""
+    """T3: deleting the account takes two presses; both phones report why they are signed out, and can start again."""
     a, b = open_sessions(page, address)
     text = fresh("Of the old account")
     a.phone.write(text)
@@ -137,7 +137,7 @@ def deleted_account(page, address):
     for session in (a, b):
         expect(session.state).to_have_text("signed out")
         expect(session.note).to_have_text("The account was deleted.")
-        expect(session.phone.todo(text)).to_have_count(1)  # The rows on the phone stay there.
+        expect(session.phone.todo(text)).to_have_count(1)  # The phone keeps its rows.
     for session in (a, b):
         session.again.click()
         expect(session.state).to_have_text("signed in")
@@ -149,11 +149,11 @@ def deleted_account(page, address):
 
 @claims.full
 def told_late(page, address):
-    """A phone without a network goes on as it was, and the panel says what it will hear."""
+    """An offline phone continues as before, and the panel shows what it will learn."""
     a, _ = open_sessions(page, address)
     a.phone.network("Offline")
     a.press("Revoke")
-    expect(a.note).to_have_text("The server has ended this session. The phone learns this with its next request.")
+    expect(a.note).to_have_text("The server has ended this session. The phone hears of it with its next request.")
     expect(a.state).to_have_text("signed in")
     text = fresh("Written in ignorance")
     a.phone.write(text)
@@ -167,7 +167,7 @@ def told_late(page, address):
 
 @claims.full
 def works_by_keyboard(page, address):
-    """The buttons work by keyboard, and the focus stays where something has ended."""
+    """The buttons work by keyboard, and the focus stays when a session has ended."""
     a, _ = open_sessions(page, address)
     tab_to(page, "Expire token")
     page.keyboard.press("Enter")
@@ -185,7 +185,7 @@ def works_by_keyboard(page, address):
 
 @claims.full
 def looks_right(page, address):
-    """The panel and the banner fit 420 points of width, and have their picture taken: light, dark and narrow."""
+    """The panel and the banner fit a width of 420 points; pictures are taken in light, dark and narrow."""
     a, b = open_sessions(page, address)
     a.press("Sign in elsewhere")
     expect(a.state).to_have_text("signed out")

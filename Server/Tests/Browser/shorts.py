@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The short videos of the phones in a real browser, against a running lab: shorts.py http://127.0.0.1:8080"""
+"""The phones' short videos in a real browser, against a running lab: shorts.py http://127.0.0.1:8080"""
 
 from playwright.sync_api import expect
 
@@ -30,7 +30,7 @@ class Shorts:
         expect(self.shown).to_have_attribute("data-index", str(index + 1))
 
     def has_loaded(self):
-        """Everything is here that the shown one and the next ones need."""
+        """Waits until the shown video and the next ones have loaded everything they need."""
         expect(self.shown.locator("img")).to_be_visible()
         expect(self.shown.locator(".place")).not_to_have_text("…")
         expect(self.ahead).to_have_count(6)
@@ -38,13 +38,13 @@ class Shorts:
             expect(self.ahead.nth(place)).to_contain_text("in memory")
 
     def stands_at(self, index):
-        """The list shows this video, and has had a frame to say so."""
+        """The list shows this video, and has had a frame to report it."""
         self.list.evaluate("() => new Promise(requestAnimationFrame)")
         position = self.list.evaluate("list => Math.round(list.scrollTop / list.clientHeight)")
         assert position == index, position
 
     def facts(self):
-        """The server's view: the things that were asked for, and in how many requests."""
+        """The server's counts: things requested, and requests for them."""
         return self.phone.page.request.get(f"{self.phone.page.url}lab/devices/{self.name}/loading").json()
 
 
@@ -76,7 +76,7 @@ def joins_the_prefetch(page, address):
 
 @claims.full
 def is_here_at_once(page, address):
-    """C1: what was prefetched is on the screen at once, without another request."""
+    """C1: a prefetched video appears immediately, without another request."""
     new, _ = open_shorts(page, address)
     new.has_loaded()
     new.next()
@@ -104,7 +104,7 @@ def gives_up_what_flew_past(page, address):
 
 @claims.full
 def works_by_keyboard_and_offline(page, address):
-    """Arrow keys move through the videos; without a network what was prefetched is here, and what was not says so."""
+    """Arrow keys move through the videos; offline, prefetched ones are shown and others report a failure."""
     new, _ = open_shorts(page, address)
     new.has_loaded()
     new.phone.network("Offline")
@@ -121,7 +121,7 @@ def works_by_keyboard_and_offline(page, address):
 
 @claims.full
 def tells_the_last_one(page, address):
-    """The phone is told of one video at a time, and of none that was left meanwhile."""
+    """The phone receives one video at a time, and none that was already left."""
     new, _ = open_shorts(page, address)
     told = []
     page.route("**/devices/A/shorts/visible", lambda route: told.append(route))
@@ -142,7 +142,7 @@ def tells_the_last_one(page, address):
 
 @claims.full
 def looks_right(page, address):
-    """The screen fits 420 points of width, and has its picture taken: light, dark and narrow."""
+    """The screen fits a width of 420 points; pictures are taken in light, dark and narrow."""
     new, old = open_shorts(page, address, old_way="B", network="3g")
     for one in (new, old):
         one.next()

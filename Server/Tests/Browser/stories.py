@@ -12,7 +12,7 @@ claims = Claims()
 
 @claims
 def plays(page, address):
-    """A link leads to the stories. They play once at a time, by keyboard too, and fill a table."""
+    """A link opens the stories, which play once at a time, also by keyboard, and fill a table."""
     page.goto(address)
     page.get_by_role("link", name="Five stories").click()
     play = page.get_by_role("button", name="Play the stories")
@@ -33,14 +33,14 @@ def plays(page, address):
 
 @claims
 def fares_better(page, address):
-    """A7 fifty people use two versions, and the lab plots how many met a crash, also on a phone."""
+    """A7 fifty people use two versions, and the lab plots how many had a crash, even on a phone."""
     page.goto(address)
     health = page.get_by_role("region", name="Health by version", exact=True)
     health.get_by_role("button", name="Fifty people use v1.0.1 and v1.0.2").click()
     for version in "v1.0.2", "v1.0.1":
-        # The phones' own launches are there before the people's.
-        expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text(re.compile(r"\d\d people had no crash"))
-    # The page of signatures shows what is there when it is opened.
+        # The phones' own launches are counted before the people's.
+        expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text(re.compile(r"\d\d people met no crash"))
+    # The page of signatures shows the data at its opening.
     expect(health.get_by_role("button", name="Fifty people")).to_be_enabled()
     page.set_viewport_size({"width": 390, "height": 900})
     health.get_by_role("link", name="Plot and signatures").click()
@@ -53,8 +53,8 @@ def fares_better(page, address):
 
 @claims
 def ends_are_told_apart(page, address):
-    """A1 the phone's next launch tells a crash, a kill and a memory death apart, and nothing unsent is lost."""
-    for name in "AB":  # Whatever the claim before left behind.
+    """A1 the phone's next launch distinguishes a crash, a kill and a memory kill, and no unsent row is lost."""
+    for name in "AB":  # Left over from the previous claim.
         page.request.post(f"{address}/lab/devices/{name}/restart")
     page.goto(address)
     phone = Phone(page, "A")
@@ -64,12 +64,11 @@ def ends_are_told_apart(page, address):
     phone.network("Offline")
     texts = [fresh(f"Before end {number}") for number in (1, 2, 3)]
     ends = [
-        ("Crash", "The previous launch crashed in LoginViewModel.loginMember(). "
-         "1 row was unsent, and nothing was lost."),
-        ("Kill", "The previous launch was killed, without a report or low memory. "
-         "2 rows were unsent, and nothing was lost."),
-        ("Run out of memory", "The previous launch was killed after a warning of low memory. "
-         "3 rows were unsent, and nothing was lost."),
+        ("Crash", "The launch before crashed in LoginViewModel.loginMember(). 1 row was unsent, and none is lost."),
+        ("Kill", "The launch before was killed: there is no report, and memory was not low. "
+         "2 rows were unsent, and none is lost."),
+        ("Run out of memory", "The launch before was killed for memory: the system had warned of it. "
+         "3 rows were unsent, and none is lost."),
     ]
     for text, (button, sentence) in zip(texts, ends):
         phone.write(text)
@@ -90,7 +89,7 @@ def ends_are_told_apart(page, address):
 
 @claims.full
 def fits(page, address):
-    """The page fits 320 points of width."""
+    """The page fits a width of 320 points."""
     page.set_viewport_size({"width": 320, "height": 900})
     page.goto(f"{address}/stories.html")
     expect(page.get_by_role("row").nth(1)).to_be_visible()

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What an operator does with accounts: `optimist account`, and the settings of `optimist serve` that concern them."""
+"""The operator's commands for accounts, `optimist account`, and the settings of `optimist serve` for accounts."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def serve(folder, *options):
 
 
 def account(folder, *arguments):
-    """Runs `optimist account …`, which must succeed. Returns what it printed."""
+    """Runs `optimist account …`, which must succeed. Returns its output."""
     status, said, problem = run("account", *arguments, "--data", folder)
     assert status == 0, problem
     return said.strip()
@@ -52,7 +52,7 @@ def account(folder, *arguments):
 
 @claims
 def log_for_programs(folder):
-    """With --log-format json each line of the log is an object, and none has the password."""
+    """With --log-format json each log line is an object, and none contains the password."""
     program, address = serve(Path(tempfile.mkdtemp(dir=folder)), "--log-format", "json", "--log-level", "debug")
     with program:
         assert enter(address, "sign-in", "ann@example.org")[0] == 400
@@ -64,7 +64,7 @@ def log_for_programs(folder):
 
 @claims
 def invitations(folder):
-    """Where sign-up takes an invitation, one that the operator made while the server runs lets in one person."""
+    """If sign-up needs an invitation, one made by the operator while the server runs admits one person."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder, "--sign-up", "invited")
     with program:
@@ -77,7 +77,7 @@ def invitations(folder):
 
 @claims
 def orders_reach_devices(folder):
-    """An end, a reset and a deletion take effect on a running server, which logs them without secrets."""
+    """Ending sessions, resetting and deleting take effect on a running server, which logs them without secrets."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder)
     with program:
@@ -107,7 +107,7 @@ def orders_reach_devices(folder):
 
 @claims
 def orders_without_a_server(folder):
-    """The same orders work on the directory of a stopped server, and a killed one blocks nothing."""
+    """The same commands work on a stopped server's directory, and a killed command blocks nothing."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder)
     with program:
@@ -154,12 +154,12 @@ def reset_hook(folder):
 
 @claims
 def warns_of_plain_text(folder):
-    """A public server without TLS warns that others can read it; one behind a proxy warns of spoofed addresses."""
+    """A public server without TLS warns of eavesdroppers; one behind a proxy warns of spoofed addresses."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, _ = serve(folder)
     with program:
         assert "TLS" not in program.said, program.said
-    # An address for documentation: no machine has it, so nothing is listened to.
+    # A documentation address: no machine has it, so the server cannot listen.
     for options, words in {
         ("--host", "192.0.2.1"): ("without TLS", "passwords"),
         ("--host", "192.0.2.1", "--behind-proxy"): ("trusts X-Forwarded-For", "only the proxy"),
@@ -170,7 +170,7 @@ def warns_of_plain_text(folder):
 
 @claims
 def export_that_is_not_read(folder):
-    """O8 an export whose reader sleeps holds no part of the write-ahead log, and is whole in the end."""
+    """O8 an export with a paused reader does not hold the write-ahead log, and completes in the end."""
     data = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(data)
     with program:

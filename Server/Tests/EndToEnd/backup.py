@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A backup that is taken while phones write, restored to another server; damage that is found; and what is refused."""
+"""A backup taken while phones write, and its restore to another server; damaged backups; refusals."""
 
 import os
 import sqlite3
@@ -21,7 +21,7 @@ claims = Claims()
 
 
 def restore(server, backup):
-    """Puts a backup in the place of the data of a server that was killed. Both are sound."""
+    """Replaces the data of a killed server with a backup. Both are sound."""
     check("--data", server.folder)
     os.rename(server.folder, server.folder.with_name(f"{server.folder.name}-lost"))
     status, _, problem = run("restore", backup, "--data", server.folder)
@@ -37,7 +37,7 @@ def held(server):
 
 @claims
 def restored(folder):
-    """O6 L3 a backup taken while phones write is sound; after its restore they agree on all that they wrote."""
+    """O6 L3 a backup taken while phones write is sound; after its restore they agree on all they wrote."""
     server = Server(folder / "server")
     with server:
         server.until_up()
@@ -62,7 +62,7 @@ def restored(folder):
 
 @claims
 def restored_loaded(folder):
-    """O6 L3 a backup under load has each push whole or not at all, and a device syncs with it."""
+    """O6 L3 a backup under load has each push completely or not at all, and a device syncs with it."""
     with Server(folder / "loaded") as server:
         server.until_up()
 
@@ -77,7 +77,7 @@ def restored_loaded(folder):
 
 @claims
 def closed_to_others(folder):
-    """O6 a backup can be read by its owner only, has the keys and the schema, and replaces nothing."""
+    """O6 a backup is readable by its owner only, has the keys and the schema, and replaces nothing."""
     with Server(folder / "closed") as server:
         server.until_up()
         status, _, problem = run("backup", folder / "copy", "--data", folder / "closed")
@@ -97,7 +97,7 @@ def closed_to_others(folder):
 
 @claims
 def damage(folder):
-    """O7 check names damage and rows that contradict each other, changes nothing, and a damaged backup is not restored."""
+    """O7 check names damage and contradictory rows and changes nothing; a damaged backup is not restored."""
     with Server(folder / "damaged") as server:
         server.until_up()
         sign_up(server)

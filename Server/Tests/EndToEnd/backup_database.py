@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A backup of a PostgreSQL database that is taken while phones write, restored into another database; and what is refused."""
+"""A backup of a PostgreSQL database taken while phones write, its restore into another database, and refusals."""
 
 import stat
 import sys
@@ -20,7 +20,7 @@ claims = Claims()
 
 
 class SharedServer(Server):
-    """`optimist serve` on a database, which may be another one at its next start."""
+    """`optimist serve` on a database, which may change between starts."""
 
     def __init__(self, folder, database):
         self.url = database
@@ -40,7 +40,7 @@ def another(node, name):
 
 @claims
 def restored(folder):
-    """O6 O11 L3 a backup that is taken while phones write is restored into another database, and they are equal again there."""
+    """O6 O11 L3 a backup taken while phones write is restored into another database, where the phones agree again."""
     with Node() as node, SharedServer(folder, node.url) as server:
         server.until_up()
         with Phone(folder / "a", server) as a, Phone(folder / "b", server, seed=1) as b:
@@ -59,7 +59,7 @@ def restored(folder):
             assert status == 0 and "a new epoch" in said, problem
             said = check("--database", server.url)
             assert "CREATE EXTENSION amcheck" in said, said
-            # The data has its schema (O13).
+            # The data contains its schema (O13).
             server.options = server.options[server.options.index("--secret"):]
             server.start()
             server.until_up()
@@ -73,7 +73,7 @@ def restored(folder):
 
 @claims
 def restored_loaded(folder):
-    """O6 O11 L3 a backup under load has each push whole or not at all, and a device syncs with it."""
+    """O6 O11 L3 a backup under load has each push completely or not at all, and a device syncs with it."""
     folder = folder / "loaded"
     folder.mkdir()
     with Node() as node, SharedServer(folder, node.url) as server:
@@ -96,7 +96,7 @@ def restored_loaded(folder):
 
 @claims
 def refused(folder):
-    """O7 O11 check names rows that contradict each other; such a database is not copied, and a missing one has a sentence."""
+    """O7 O11 check names contradictory rows; such a database is not copied, and a missing one is reported."""
     with Node() as node:
         assert "does not contain the data of a server" in fails("check", "--database", node.url)
         assert "does not contain a backup" in fails("restore", folder / "nowhere", "--database", node.url)

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the tests of backups have in common, whichever store the server keeps its rows in."""
+"""Shared by the tests of backups, for both stores."""
 
 import json
 import threading
@@ -15,14 +15,14 @@ ROWS = form(2_000, 40_000, 200_000)
 
 
 def fails(*arguments):
-    """Runs a command that must fail with a sentence, and returns that."""
+    """Runs a command that must fail with a message, and returns the message."""
     status, said, problem = run(*arguments)
     assert status == 1 and not said, (status, said, problem)
     return problem
 
 
 def check(*place):
-    """Asserts that a server's data is sound. Returns what was said."""
+    """Asserts that a server's data is sound. Returns the output."""
     status, said, problem = run("check", *place)
     assert status == 0 and "is sound" in said, (said, problem)
     return said
@@ -35,7 +35,7 @@ def sign_up(server):
 
 
 def begin(phones):
-    """Waits until the phones' account is on the server: an earlier backup would not know it."""
+    """Waits until the phones' account is on the server: an earlier backup would lack it."""
     for phone in phones:
         phone.until_open()
         phone.write()
@@ -44,7 +44,7 @@ def begin(phones):
 
 
 class Backups:
-    """Backups that are taken one after the other, and when each of them began and ended. `name` begins their folders' names."""
+    """Consecutive backups with their start and end times. `name` is the prefix of their folders."""
 
     def __init__(self, name, *place):
         self._prefix, self._place = name, place
@@ -57,13 +57,13 @@ class Backups:
         self._times.append((begun, time.monotonic()))
 
     def take_while(self, is_busy):
-        """Takes one at least, and the next one as long as there is something to be in the middle of."""
+        """Takes at least one backup, and more while the condition holds."""
         self.take()
         while is_busy():
             self.take()
 
     def take_while_writes(self, phone, count):
-        """Takes them while a phone writes so many times."""
+        """Takes backups during a phone's writes."""
         writing = threading.Thread(target=phone.writes, args=(count,))
         writing.start()
         self.take_while(writing.is_alive)
@@ -74,7 +74,7 @@ class Backups:
 
     @property
     def middle(self):
-        """The one that has a part of the rows, as likely as not. Returns its folder, and when it began and ended."""
+        """The middle backup, which probably has part of the rows. Returns its folder, and when it began and ended."""
         middle = len(self) // 2
         return self._name(middle), *self._times[middle]
 
@@ -83,10 +83,10 @@ class Backups:
 
 
 def restored_under_load(folder, server, backups, held, restore):
-    """A backup of a server that takes whole batches is restored, and a phone syncs with a server on it.
+    """Restores a backup of a server that receives batches, and syncs a phone with a server on it.
 
-    `held` returns the living rows as account, id and content; `restore` puts a backup in the place of the data of a server
-    that was killed, and starts another one on it.
+    `held` returns the living rows as account, id and content; `restore` replaces the data of a killed server with a
+    backup, and starts a server on it.
     """
 
     def rows():

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What a server must refuse: each gets the error of the protocol, nothing is stored, and the server stays up."""
+"""Input that a server must refuse: each gets the protocol's error, nothing is stored, and the server stays up."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ from program import PATIENCE, Program, eventually  # noqa: E402
 
 CORE, ROWS = "urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"
 ERROR = "urn:ietf:params:jmap:error:"
-# How many requests a session may have under way.
+# The number of concurrent requests that a session may have.
 PLACES = 8
 claims = Claims()
 
@@ -35,7 +35,7 @@ class Server:
             try:
                 connection.request(method, path, body, dict(headers))
             except (BrokenPipeError, ConnectionResetError):
-                pass  # Refused before the whole body was sent; the answer is there.
+                pass  # Refused before the complete body was sent; the answer has arrived.
             answer = connection.getresponse()
             text = answer.read()
         finally:
@@ -50,7 +50,7 @@ class Server:
 
 
 class Account:
-    """Someone with a to-do, who is signed in."""
+    """A signed-in user with a to-do."""
 
     def __init__(self, server, token):
         self.server, self.token = server, token
@@ -71,7 +71,7 @@ class Account:
         return self.server.request("POST", "/jmap/", body, headers)
 
     def answer(self, method, arguments):
-        """Carries out one call. Returns the name and the arguments of its answer."""
+        """Makes one call. Returns the name and the arguments of its answer."""
         status, _, body = self.post(self.calling(method, arguments))
         assert status == 200, body
         return body["methodResponses"][0][:2]
@@ -80,15 +80,15 @@ class Account:
         return {"using": [CORE, ROWS], "methodCalls": [[method, {"accountId": self.id} | arguments, "0"]], **members}
 
     def writing(self, content="Never to be stored", **members):
-        """A request that would store a row if anything about it were carried out."""
+        """A request that would store a row if any part of it were carried out."""
         return self.calling("todo/set", {"create": {str(uuid.uuid4()): {"content": content}}}, **members)
 
     def changes(self):
-        """All that happened since the beginning."""
+        """All changes since the beginning."""
         return self.answer("todo/changes", {"sinceState": self.initial_state})[1]
 
     def refused(self, body, status, type, **members):
-        """Posts, and asserts that the whole request is refused with this problem, and that nothing has changed."""
+        """Posts, and asserts that the complete request is refused with this problem and changes nothing."""
         got, headers, problem = self.post(body)
         wanted = {"type": type, "status": status, **members}
         assert got == status and problem, (got, problem)
@@ -111,7 +111,7 @@ def no_json(account, _):
         account.refused(body, 400, ERROR + "notJSON")
     account.refused(whole.replace(b'{"using"', b'{"using": [], "using"'), 400, ERROR + "notJSON")
     account.refused(whole.replace(b'"content"', b'"content": "a", "content"'), 400, ERROR + "notJSON")
-    # The same name, though it is written differently.
+    # The same name with an escape.
     account.refused(whole.replace(b'"content"', b'"cont\\u0065nt": "a", "content"'), 400, ERROR + "notJSON")
     deep = whole.replace(b'"Never to be stored"', b"[" * 40 + b"]" * 40)
     account.refused(deep, 413, ERROR + "limit", limit="maxDepth")
@@ -120,7 +120,7 @@ def no_json(account, _):
 
 @claims
 def no_request(account, _):
-    """JSON that is no request of the protocol is refused as a whole."""
+    """JSON that is not a request of the protocol is refused as a whole."""
     for body in ([], 7, None, {}, {"using": [CORE]}, account.writing() | {"using": "all"},
                  account.writing() | {"methodCalls": [["todo/set"]]}, account.writing(device="7Kp3aaaa", push=0),
                  account.writing(device=7), account.writing(groups="todo")):
@@ -131,7 +131,7 @@ def no_request(account, _):
 
 @claims
 def too_large(account, _):
-    """11 MB are refused, whether or not their size is announced; so are too many calls and too many rows."""
+    """11 MB are refused with or without a length, and so are too many calls and too many rows."""
     account.refused(account.writing("x" * 11_000_000), 413, ERROR + "limit", limit="maxSizeRequest")
     chunks = (b"x" * 100_000 for _ in range(110))
     headers = {"Authorization": f"Bearer {account.token}"}  # A body of unknown length is sent in chunks.
@@ -147,7 +147,7 @@ def too_large(account, _):
 
 @claims
 def broken_body(account, _):
-    """A body that breaks the framing of HTTP is the client's fault, and is told so."""
+    """A body that breaks HTTP's framing is answered with 400."""
     lines = ["POST /jmap/ HTTP/1.1", "Host: x", f"Authorization: Bearer {account.token}", "Transfer-Encoding: chunked"]
     chunked = "\r\n".join([*lines, "", ""])
     for body in ("no chunk", "ffffffffffffffffffff\r\n", "5\r\n12345 and more"):
@@ -158,7 +158,7 @@ def broken_body(account, _):
 
 
 def sent(server, text):
-    """A connection on which a text was sent as it is."""
+    """A connection on which a text was sent verbatim."""
     host, port = server.host.split(":")
     connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
     connection.sendall(text.encode())
@@ -166,7 +166,7 @@ def sent(server, text):
 
 
 def raw(server, text):
-    """Sends a text as it is, and returns all that comes until the server closes."""
+    """Sends a text verbatim, and returns everything received until the server closes."""
     with sent(server, text) as connection:
         return connection.makefile("rb").read().decode()
 
@@ -178,7 +178,7 @@ def head(token, length, *more):
 
 
 def waiting_head(token, length):
-    """The head of a request that waits for 100 Continue, which the server sends when the request has a place."""
+    """The head of a request that waits for 100 Continue, which the server sends once the request has a place."""
     return head(token, length, "Expect: 100-continue")
 
 
@@ -194,7 +194,7 @@ def bad_hosts(account, _):
 
 @claims
 def other_protocols(account, _):
-    """A request that asks for another protocol is answered, and its connection ends: no proxy may keep it."""
+    """A request for a protocol upgrade is answered, and its connection closes so that no proxy keeps it."""
     fields = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
     body = "Content-Length: 2\r\n"
     for line, more, end, status in (
@@ -209,7 +209,7 @@ def other_protocols(account, _):
 
 @claims
 def heads_without_bodies(account, _):
-    """After the answer to HEAD comes the next answer at once, whatever the first one was."""
+    """The answer to HEAD is followed directly by the next answer, whatever its status."""
     for path, status in (("/healthz", 200), ("/nowhere", 404), ("/.well-known/jmap", 401), ("/jmap/", 405)):
         text = f"HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         first, second = raw(account.server, text).split("\r\n\r\n", 1)
@@ -219,7 +219,7 @@ def heads_without_bodies(account, _):
 
 @claims
 def asks_for_bodies(account, other):
-    """A client that waits is told to send its body, or is refused at once without it."""
+    """A client that waits for 100 Continue gets it, or is refused immediately without sending its body."""
     body = json.dumps(account.calling("Core/echo", {}))
     with sent(account.server, waiting_head(account.token, len(body))) as connection:
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -242,7 +242,7 @@ def leaves_early(account, _):
         return account.post(account.calling("todo/get", {"ids": []}))[0]
 
     def all_are_free():
-        """Whether as many requests as the account has places get one at the same time."""
+        """Whether as many concurrent requests as the account has places each get one."""
         with ExitStack() as asked:
             connections = [asked.enter_context(sent(account.server, waiting_head(account.token, 2)))
                            for _ in range(PLACES)]
@@ -253,13 +253,13 @@ def leaves_early(account, _):
     lock.execute("BEGIN IMMEDIATE")
 
     def left():
-        """Fills the account's places and leaves them. Gives the friend's writes, or None if one did not wait as long."""
+        """Fills the account's places and leaves them. Returns the friend's writes, or None if one stopped waiting."""
         staying, half = asking(friend, "Stays"), asking(friend, "Never")
         half.shutdown(socket.SHUT_WR)
         leaving = []
 
         def are_taken():
-            # A question may take the place of a write, which is then refused: so each question follows another write.
+            # A query may take a write's place, and the write is then refused, so another write precedes each query.
             leaving.append(asking(account, "Never"))
             return status() == 429
 
@@ -268,7 +268,7 @@ def leaves_early(account, _):
             connection.close()
         eventually("all places are free", all_are_free)
         eventually("a place is free again", lambda: status() == 200)
-        # A write waits for some seconds, which may be over on a machine that stands still.
+        # A write waits for a few seconds, which may pass on a stalled machine.
         return None if select.select([staying], [], [], 0)[0] else (staying, half)
 
     staying, half = eventually("the friend's writes wait", left)
@@ -283,7 +283,7 @@ def leaves_early(account, _):
 
 @claims
 def unknown_methods(account, _):
-    """An unknown method or table, and arguments that are not an object, fail their call only."""
+    """An unknown method or table, or arguments that are not an object, fail only their own call."""
     for method in ("todo/query", "todo/", "/set", "todo/set/set", "x" * 10_000, "sqlite_master/get", "note/set",
                    'todo"; DROP TABLE row; --/set', "Todo/set"):
         account.call_refused("unknownMethod", method, {"create": {str(uuid.uuid4()): {"content": "Never"}}})
@@ -320,7 +320,7 @@ def bad_rows(account, _):
 
 @claims
 def wrong_tokens(account, other):
-    """Without a token, or with a wrong one, nothing is done: 401 with a challenge."""
+    """A missing or invalid token gets 401 with a challenge, and nothing is done."""
     head, payload, signature = account.token.split(".")
     forged = signature[:-8] + ("A" * 8 if signature[-8:] != "A" * 8 else "B" * 8)
     theirs = other.token.split(".")[1]
@@ -339,7 +339,7 @@ def wrong_tokens(account, other):
 
 @claims
 def other_accounts(account, other):
-    """Another account's id opens nothing, and another account's row cannot be reached."""
+    """Another account's id gives no access, and its rows cannot be reached."""
     row = {"create": {str(uuid.uuid4()): {"content": "Never"}}}
     for id in (other.id, "a0", ""):
         account.call_refused("accountNotFound", "todo/set", row | {"accountId": id})
@@ -355,7 +355,7 @@ def other_accounts(account, other):
 
 @claims
 def bad_entries(account, _):
-    """Sign-up, sign-in and refresh refuse what they cannot read, in the words of OAuth."""
+    """Sign-up, sign-in and refresh refuse invalid input with OAuth's errors."""
     for path in ("/auth/sign-up", "/auth/sign-in"):
         for body in ("", "[]", "{}", '{"email": "a@b.c", "password": "long enough"}', "x" * 20_000):
             status, _, error = account.server.request("POST", path, body)
@@ -369,7 +369,7 @@ def bad_entries(account, _):
 
 @claims
 def stays_up(account, other):
-    """After all that the server is well, and serves both accounts."""
+    """After all of this the server is healthy and serves both accounts."""
     assert account.server.request("GET", "/healthz")[0] == account.server.request("GET", "/readyz")[0] == 200
     for one in (account, other):
         assert one.answer("todo/set", {"update": {one.row: {"done": True}}})[1]["updated"].keys() == {one.row}

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A load balancer: forwards each new connection to the next server that lives, and asks all of them whether they do."""
+"""A load balancer: forwards each new connection to the next healthy server, and polls them all."""
 
 import asyncio
 import threading
@@ -8,9 +8,9 @@ from phones import free_port
 
 
 class Balancer:
-    """It closes the connections of a server that does not answer, so that clients come again and get another one."""
+    """It closes the connections of a server that does not answer, so that clients reconnect to another one."""
 
-    # How often servers are asked, and how long they may take to answer, in seconds.
+    # How often servers are polled, and how long they may take to answer, in seconds.
     INTERVAL = 0.25
     PATIENCE = 2
 
@@ -27,7 +27,7 @@ class Balancer:
 
     async def _start(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        # The loop has no other reference to a task.
+        # The event loop keeps no strong reference to a task.
         self._watches = [asyncio.ensure_future(self._watch(port)) for port in self._ports]
 
     async def _watch(self, port):
@@ -52,7 +52,7 @@ class Balancer:
             writer.transport.abort()
 
     async def _serve(self, reader, writer):
-        """Joins a client to a server until either leaves."""
+        """Connects a client to a server until either leaves."""
         for _ in self._ports:
             self._turn += 1
             port = self._ports[self._turn % len(self._ports)]

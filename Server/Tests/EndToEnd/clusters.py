@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A primary and a standby of PostgreSQL that streams from it, at two addresses that stay, and the death of the primary."""
+"""A PostgreSQL primary and a standby that streams from it, at two fixed addresses, and the death of the primary."""
 
 import os
 import re
@@ -18,13 +18,13 @@ from claims import Claims, Skip  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402, F401
 from program import eventually  # noqa: E402
 
-# The memory of a killed cluster then lies in its directory, and goes with that. A standby that is promoted in the moment in
-# which it loses its primary waits for the interval first, and the default is 5 s.
+# A killed cluster's memory is then in its directory, and is deleted with it. A standby promoted at the moment it loses
+# its primary waits for the retry interval first; the default is 5 s.
 SETTINGS = ["dynamic_shared_memory_type=mmap", "wal_retrieve_retry_interval=250ms"]
 
 
 class Node(Postgres):
-    """A cluster whose processes may be killed. A standby has the data of a primary, and follows that."""
+    """A cluster whose processes may be killed. A standby has a primary's data and follows it."""
 
     def __init__(self, primary=None, folder=None):
         self.is_running, self.folder, self._shared_memory = False, folder, None
@@ -49,14 +49,14 @@ class Node(Postgres):
         self.start()
 
     def discard(self):
-        """Ends what may run, and removes its directory."""
+        """Ends everything that runs, and removes the directory."""
         if self.folder is None:
             return
         as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
         for lock in self.folder.glob("data*/postmaster.pid"):
             subprocess.run([*as_user, f"{self.bin}/pg_ctl", "--pgdata", str(lock.parent), "--mode", "immediate", "stop"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", check=False)
-        # A program that makes the cluster may write a moment longer.
+        # A program that creates the cluster may keep writing briefly.
         for _ in range(100):
             shutil.rmtree(self.folder, ignore_errors=True)
             if not self.folder.exists():
@@ -71,7 +71,7 @@ class Node(Postgres):
             raise OSError(f"{problem}\n{log.read_text()[-2000:]}") from None
 
     def sql(self, statement, database="optimist"):
-        """What a statement returns, a list for each row."""
+        """The rows that a statement returns, each as a list."""
         said = self.run("psql", "--host", str(self.folder), "--username", "optimist", "--dbname", database, "--no-psqlrc",
                         "--tuples-only", "--no-align", "--field-separator", "\x1f", "--command", statement)
         return [line.split("\x1f") for line in said.splitlines()]
@@ -81,21 +81,21 @@ class Node(Postgres):
         self.sql("SELECT pg_reload_conf()")
 
     def kill(self):
-        """Ends all its processes with kill -9. Its data is never used again."""
+        """Kills all of its processes with kill -9. Its data is never used again."""
         listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, text=True, check=True).stdout
         children = [int(child) for child, parent in re.findall(r"(\d+) +(\d+)", listed) if int(parent) == self.process]
         for process in [self.process, *children]:
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
-                pass  # The first one's death is noticed by the others.
+                pass  # The others notice the first one's death.
         self.is_running = False
 
     def promote(self):
         self.run("pg_ctl", "--pgdata", str(self.data), "--wait", "promote")
 
     def leave(self, primary):
-        """Stops following the primary, so that it surely lacks all later writes."""
+        """Stops following the primary, so that later writes are certainly missing."""
         self.set("primary_conninfo", f"host={self.folder}/nowhere")
         eventually("the standby has left", lambda: primary.sql("SELECT pid FROM pg_stat_replication") == [])
 
@@ -105,7 +105,7 @@ class Node(Postgres):
             self.is_running = False
             self.run("pg_ctl", "--pgdata", str(self.data), "--mode", "immediate", "stop")
         elif self._shared_memory:
-            # The system keeps this piece of a killed cluster until it is removed. It may be gone already.
+            # The system keeps a killed cluster's shared memory until it is removed. It may be gone already.
             subprocess.run(["ipcrm", "-m", self._shared_memory], stderr=subprocess.DEVNULL, check=False)
 
     def __exit__(self, *_):
@@ -116,7 +116,8 @@ class Node(Postgres):
 
 
 def run(claims, sentence):
-    """Runs claims that need PostgreSQL, in a folder that it may enter. Without one, `sentence` is skipped in their place."""
+    """Runs claims that need PostgreSQL, in a folder that it may enter. Without PostgreSQL, `sentence` is skipped
+    instead."""
 
     def absent(_):
         raise Skip("there is no PostgreSQL on this machine")
@@ -126,12 +127,12 @@ def run(claims, sentence):
         claims = Claims()
         claims(absent)
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o711)  # PostgreSQL runs as another user when this is root.
+        os.chmod(folder, 0o711)  # If this is root, PostgreSQL runs as another user.
         claims.run(Path(folder))
 
 
 def own_folder():
-    """A directory for a cluster, with a short name: it has the socket."""
+    """A directory for a cluster. Its name is short because it contains the socket."""
     folder = Path(tempfile.mkdtemp(prefix="optimist-pg-"))
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
@@ -139,7 +140,7 @@ def own_folder():
 
 
 class Pair:
-    """A primary and its standby, which takes over as often as it is asked to."""
+    """A primary and its standby, which can take over repeatedly."""
 
     def __init__(self):
         self.nodes = []
@@ -170,13 +171,13 @@ class Pair:
             "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'") == wanted)
 
     def fail_over(self):
-        """Kills the primary, and makes the standby the primary at once."""
+        """Kills the primary and promotes the standby immediately."""
         self.primary.kill()
         self.standby.promote()
         self.nodes.reverse()
 
     def replace(self):
-        """Another standby, with the new primary's data, takes the dead cluster's address."""
+        """A new standby, with the new primary's data, takes the dead cluster's address."""
         dead = self.nodes.pop()
         dead.close()
         shutil.rmtree(dead.data)

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The command's tools: inspect, schema, proxy, and how serve and lab refuse and end."""
+"""The command's tools (inspect, schema, proxy), and how serve and lab refuse and end."""
 
 import hashlib
 import http.client
@@ -20,23 +20,23 @@ claims = Claims()
 
 
 def fails(*arguments, saying):
-    """Runs a command that must end with 1 and one sentence on standard error that names these words."""
+    """Runs a command that must end with 1 and one message on standard error that contains these words."""
     status, said, problem = run(*arguments)
     assert (status, said) == (1, ""), (status, said, problem)
     *logged, sentence = problem.rstrip("\n").split("\n")
     assert sentence.startswith(f"optimist {arguments[0]}: "), problem
-    assert not logged or arguments[0] == "lab", problem  # Its server says that it was stopped.
+    assert not logged or arguments[0] == "lab", problem  # Its server logs that it was stopped.
     for word in saying:
         assert str(word) in problem, f"no {word!r} in {problem}"
 
 
 def content(folder):
-    """The contents of every file of a folder."""
+    """A hash of every file in a folder."""
     return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 def leaves_alone(file, *command):
-    """Whether a command changes nothing in the folder of a database but what SQLite shares between processes."""
+    """Whether a command changes nothing in a database's folder, except what SQLite shares between processes."""
 
     def kept():
         return {name: digest for name, digest in content(file.parent).items() if not name.name.endswith("-shm")}
@@ -63,7 +63,7 @@ def get(address, path, method="GET", body=None, token=None):
 
 @claims
 def no_database(folder):
-    """inspect and schema explain what is wrong with a missing or damaged file, and do not change it."""
+    """inspect and schema explain the fault of a missing or damaged file, and do not change it."""
     letter, damaged, other = folder / "letter.txt", folder / "damaged.sqlite", folder / "other.sqlite"
     letter.write_text("Dear reader, " * 1000)
     damaged.write_bytes(b"SQLite format 3\0" + b"\xa5" * 8192)
@@ -81,7 +81,7 @@ def no_database(folder):
 
 @claims
 def newer_version(folder):
-    """inspect and schema refuse a database of a newer version, and say what to do."""
+    """inspect and schema refuse a database of a newer version with advice."""
     file = folder / "newer.sqlite"
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE optimist_meta(name TEXT PRIMARY KEY, value)")
@@ -94,7 +94,7 @@ def newer_version(folder):
 
 @claims
 def inspects_a_running_lab(folder):
-    """inspect shows the outbox of a phone that runs, never what is in the rows, and changes nothing."""
+    """inspect shows a running phone's outbox without the rows' values, and changes nothing."""
     program, lab = run_lab(folder / "lab")
     with program:
         phone = lab.phone("A")
@@ -103,7 +103,7 @@ def inspects_a_running_lab(folder):
         phone.network("offline")
         rows = {phone.add(f"Secret {number}")["id"] for number in range(3)}
         eventually("at rest", lambda: phone.device["status"]["phase"] == "offline")
-        phone.call("POST", "sign-out")  # So that nothing writes to the file meanwhile.
+        phone.call("POST", "sign-out")  # So that nothing writes to the file from here on.
         eventually("paused", lambda: phone.device["status"]["phase"] == "paused")
         file = folder / "lab/devices/A/planner.sqlite"
         status, said, problem = run("inspect", file, "--json")
@@ -119,7 +119,7 @@ def inspects_a_running_lab(folder):
         assert status == 0, problem
         exported = json.loads(said)
         assert exported["id"] == "planner" and exported["types"]["todo"]["done"]["type"] == "bool", exported
-        # The phone may still write what it had begun; a command that changes something would do so each time.
+        # The phone may still finish a write; a command that changes something would do so each time.
         for command in (("inspect", file), ("schema", file, "--id", "planner")):
             eventually("the files stay as they are", lambda: leaves_alone(file, *command))
         assert phone.add("Still writing")["content"] == "Still writing"
@@ -130,7 +130,7 @@ def inspects_a_running_lab(folder):
 
 @claims
 def a_port_taken(folder):
-    """serve and lab say that their port is taken, and leave the first one alone."""
+    """serve and lab report that their port is taken, and leave the first server running."""
     with Program("serve", "--port", "0", "--data", folder / "first") as first:
         address = first.find(r"(http://127\.0\.0\.1:\d+)")
         port = address.rpartition(":")[2]
@@ -141,7 +141,7 @@ def a_port_taken(folder):
 
 @claims
 def bad_arguments(folder):
-    """Arguments that make no sense are refused with the usage and the status 64."""
+    """Invalid arguments are refused with the usage and the status 64."""
     for arguments in (["serve", "--port", "70000"], ["serve", "--port", "x"], ["lab", "--port", "-1"], ["inspect"],
                       ["serve", "--log-level", "loud"], ["proxy", "--upstream", "nowhere"], ["fly"]):
         status, _, problem = run(*arguments)
@@ -157,7 +157,7 @@ def bad_arguments(folder):
 
 @claims
 def at_home(folder):
-    """Without --data, serve keeps its data in the home that HOME names, or where XDG_DATA_HOME says."""
+    """Without --data, serve stores its data in the home from HOME, or in XDG_DATA_HOME."""
     home, other = folder / "home", folder / "other"
     place = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
     for environment, data in (
@@ -170,7 +170,7 @@ def at_home(folder):
 
 @claims
 def a_second_version(folder):
-    """schema --update keeps what was written by hand, and serve refuses what a version takes away until it is accepted."""
+    """schema --update keeps manual edits, and serve refuses what a version removes until it is accepted."""
     folder = folder / "versions"
     folder.mkdir()
     app, file, data = folder / "app.sqlite", folder / "schema.json", folder / "served"
@@ -198,7 +198,7 @@ def a_second_version(folder):
     assert updated == schema, updated
     assert serves() == "2"
 
-    # The export alone forgets, and says nothing of it: serve does.
+    # The export drops them silently; serve reports it.
     updated["version"] = 3
     updated["types"]["todo"]["due"]["type"] = "date"
     del updated["types"]["todo"]["done"]
@@ -219,7 +219,7 @@ def a_second_version(folder):
 
 @claims
 def one_device(folder):
-    """serve --one-device lets one device of an account in, and serve without it as many as there are."""
+    """serve --one-device allows one device per account, and serve without it any number."""
     for flags, reason in (["--one-device"], "signed_in_elsewhere"), ([], None):
         with Program("serve", "--port", "0", "--data", folder / f"one-device-{reason}", *flags) as server:
             address = server.find(r"(http://127\.0\.0\.1:\d+)")
@@ -234,7 +234,7 @@ def one_device(folder):
 
 @claims
 def ends_promptly(folder):
-    """SIGTERM ends serve, proxy and lab within seconds, also while streams are open."""
+    """SIGTERM ends serve, proxy and lab within seconds, even with open streams."""
     with Program("serve", "--port", "0", "--data", folder / "ends") as server:
         address = server.find(r"(http://127\.0\.0\.1:\d+)")
         idle = http.client.HTTPConnection(address.removeprefix("http://"))
@@ -254,13 +254,13 @@ def check_end(name, program):
     status, seconds = program.terminate()
     print(f"      {name} ended {seconds:.1f} s after SIGTERM", flush=True)
     assert status in (0, -signal.SIGTERM), f"{name} ended with {status}:\n{program.said}"
-    # An idle connection may last 60 s, and a stream for ever.
+    # An idle connection may last 60 s, and a stream forever.
     assert seconds < 30, f"{name} took {seconds:.1f} s"
 
 
 @claims
 def proxies(folder):
-    """proxy forwards to a server, loses replies, and is cut and mended over its admin endpoint."""
+    """proxy forwards to a server, drops responses, and is cut and restored over its admin endpoint."""
     with (
         Program("serve", "--port", "0", "--data", folder / "behind") as server,
         Program("proxy", "--upstream", server.find(r"http://(127\.0\.0\.1:\d+)"), "--admin", "0") as proxy,
@@ -293,13 +293,13 @@ PLACES = Path(__file__).parents[1] / "OptimistGazetteerTests/Fixtures"
 
 
 def imports(file, *more):
-    """The arguments that make a gazetteer of a few real places."""
+    """The arguments that create a gazetteer of a few real places."""
     return "gazetteer", "import", "--cities", PLACES / "cities.txt", *more, "--to", file
 
 
 @claims
 def names_places(folder):
-    """gazetteer makes a file and looks into it, and serve and lab take it."""
+    """gazetteer creates a file and looks places up in it, and serve and lab accept it."""
     file = folder / "gazetteer.sqlite"
     status, said, problem = run(*imports(file, "--admin", PLACES / "admin1CodesASCII.txt", "--names",
                                          PLACES / "alternateNamesV2.txt"))
@@ -323,7 +323,7 @@ def names_places(folder):
 
 @claims
 def refuses_no_places(folder):
-    """gazetteer says what is wrong with a file or an argument, and where the right one is."""
+    """gazetteer reports the fault of a file or an argument, and where to get the right one."""
     file = folder / "refused.sqlite"
     fails("gazetteer", "import", "--cities", PLACES / "alternateNamesV2.txt", "--to", file,
           saying=["alternateNamesV2.txt", "cities500.txt", "https://download.geonames.org/export/dump/"])
@@ -340,14 +340,14 @@ def refuses_no_places(folder):
 
 @claims
 def killed_import(folder):
-    """An import that is killed leaves the former gazetteer, and what it leaves beside goes with the next one."""
+    """A killed import leaves the former gazetteer, and the next import removes its leftovers."""
     home = folder / "killed"
     home.mkdir()
     file, pipe = home / "gazetteer.sqlite", folder / "names.pipe"
     assert run(*imports(file))[0] == 0
     before = content(home)
     os.mkfifo(pipe)
-    with Program(*imports(file, "--names", pipe)) as program, open(pipe, "wb"):  # It opens when the cities are read.
+    with Program(*imports(file, "--names", pipe)) as program, open(pipe, "wb"):  # Opens once the cities are read.
         program.kill()
     after = content(home)
     assert after[file] == before[file] and len(after) == 2, after
@@ -356,7 +356,7 @@ def killed_import(folder):
 
 @claims
 def imports_at_once(folder):
-    """If two imports write one file, the one that began later wins, and the other says so."""
+    """If two imports write one file, the later one wins, and the other reports it."""
     home = folder / "at-once"
     home.mkdir()
     file, pipe = home / "gazetteer.sqlite", folder / "late-names.pipe"

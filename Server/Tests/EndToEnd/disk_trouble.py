@@ -1,5 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Disks that report errors, of phones and of the server: what is acknowledged stays, the status says it, and it passes.
+"""Disks of phones and of the server that report errors: acknowledged data stays, the status reports it, and sync
+recovers.
 
 One call of each kind fails, and every one in turn in a soak. OPTIMIST_SEED repeats the draws.
 """
@@ -58,7 +59,7 @@ def phone_in_trouble(folder):
 
 @claims
 def server_in_trouble(folder):
-    """S5 while the server's disk fails it answers 503 with a problem, phones keep what they have, and it all passes."""
+    """S5 a server with a failing disk answers 503, phones keep their rows, and everything recovers."""
     for case, trouble, disk in troubles(folder / "servers in trouble", "server/optimist.sqlite"):
         with Server(case / "server", disk) as server, Phone(case / "phone", server) as phone:
             phone.until_open()
@@ -79,14 +80,14 @@ WRITES = 3
 
 
 def phone_meets(folder, fault, record=None):
-    """A new phone in which one call fails, from the making of its file on."""
+    """A new phone whose n-th call fails, counted from the creation of its file."""
     folder.mkdir()
     disk = around(folder / "phone/planner.sqlite", fault, record)
     with Server(folder / "server") as server, Phone(folder / "phone", server, environment=disk) as phone:
         try:
             phone.until_open()
         except Gone:
-            # It says what is wrong and ends, as an app would that cannot open its data. The next launch can.
+            # It reports the error and ends, like an app that cannot open its data. The next launch works.
             phone.until_gone()
             check_integrity(phone.database)
             phone.start()
@@ -100,7 +101,7 @@ def phone_meets(folder, fault, record=None):
 
 
 def server_meets(folder, fault, record=None):
-    """A new server in which one call fails, from the making of its file on."""
+    """A new server whose n-th call fails, counted from the creation of its file."""
     folder.mkdir()
     disk = around(folder / "server/optimist.sqlite", fault, record)
     with Server(folder / "server", disk) as server, Phone(folder / "phone", server) as phone:
@@ -139,13 +140,13 @@ def at_every_call(folder, scenario):
 
 @claims
 def phone_meets_an_error(folder):
-    """V4 W1 one error of a phone's disk, at whatever call, loses nothing acknowledged and is got over by itself."""
+    """V4 W1 a phone recovers from one disk error at any call without losing acknowledged writes."""
     at_every_call(folder / "phones", phone_meets)
 
 
 @claims
 def server_meets_an_error(folder):
-    """S3 S5 one error of the server's disk, at whatever call, loses nothing acknowledged and is got over by itself."""
+    """S3 S5 the server recovers from one disk error at any call without losing acknowledged writes."""
     at_every_call(folder / "servers", server_meets)
 
 

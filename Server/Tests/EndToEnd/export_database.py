@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""An export of an account in a PostgreSQL database, whose reader takes its time; and one of an earlier version's tables."""
+"""An export of an account in a PostgreSQL database to a slow reader, and one of an earlier version's tables."""
 
 import json
 import os
@@ -23,7 +23,7 @@ claims = Claims()
 
 @claims
 def pauses(folder):
-    """O8 an export into a pager that pauses has every row and its end, and holds no transaction meanwhile."""
+    """O8 an export into a paused pager is complete, and holds no transaction during the pause."""
     with Node() as node, SharedServer(folder, node.url) as server:
         server.until_up()
         pusher = Pusher(server.port, "ann")
@@ -45,7 +45,7 @@ def pauses(folder):
 
 @claims
 def earlier_tables(folder):
-    """O8 an export of an earlier version's tables changes nothing, and says how to bring them up to date."""
+    """O8 an export of an earlier version's tables changes nothing, and names the command that migrates them."""
     folder = folder / "earlier"
     folder.mkdir()
     with Node() as node, SharedServer(folder, node.url) as server:

@@ -1,8 +1,9 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills and stops servers that share a PostgreSQL, and kills its primary: phones and small devices in Python write meanwhile.
+"""Kills and stops servers that share a PostgreSQL, and kills its primary, while phones and small devices in Python
+write.
 
-3 servers, and each primary has a standby. 6 phones, 50 in a soak. OPTIMIST_SEED repeats the draws of an earlier run, though
-not the moments at which the machine was busy with what.
+3 servers, and each primary has a standby. 6 phones, 50 in a soak. OPTIMIST_SEED repeats the draws of an earlier run,
+though not their exact moments.
 """
 
 import os
@@ -28,14 +29,14 @@ claims = Claims()
 
 
 def disturb(site, totals):
-    """Kills a server and starts it again, or stops it for some seconds."""
+    """Kills and restarts a server, or stops it for a few seconds."""
     server = site.chance.choice(site.servers)
     if site.chance.random() < 0.6:
         server.kill()
-        time.sleep(site.chance.uniform(0, 0.5))  # The moment is what is drawn here; nothing waits for anything.
+        time.sleep(site.chance.uniform(0, 0.5))  # A random moment, not a wait for a condition.
         server.start()
         totals["servers killed"] += 1
-        # Or else it is killed again while it starts.
+        # Otherwise it is killed again while it starts.
         if site.chance.random() < 0.8:
             server.program.find("Optimist (serves)")
     else:
@@ -50,7 +51,7 @@ def disturb(site, totals):
 
 @claims
 def servers_die(folder):
-    """N1 N9 S3 servers that share a database are killed and stopped: what was acknowledged is there once, counters too."""
+    """N1 N9 S3 servers that share a database are killed and stopped: acknowledged rows and counts are stored once."""
     print(f"      seed {SEED}", flush=True)
     totals = Counter()
     with Site(folder / "servers", SEED, heals=False) as site:
@@ -72,7 +73,7 @@ def servers_die(folder):
 
 
 class Failover:
-    """The death of a primary, and what the database had before it and after it."""
+    """The death of a primary, and the database's content before and after."""
 
     def __init__(self, site):
         self.site = site
@@ -86,7 +87,7 @@ class Failover:
         site.until_all_have_written()
         if not is_synchronous:
             self.write_what_the_standby_lacks()
-        time.sleep(site.chance.uniform(0, 0.5))  # The moment is what is drawn here; nothing waits for anything.
+        time.sleep(site.chance.uniform(0, 0.5))  # A random moment, not a wait for a condition.
         acknowledged = site.acknowledged
         self.acknowledged = acknowledged - begun
         self.sessions = site.sessions(self.primary)
@@ -98,7 +99,7 @@ class Failover:
         self.promoted_after = time.monotonic() - killed
         accepted = eventually("a write is accepted", self.accepted_in_new_life)
         self.accepted_after = accepted - killed
-        # The standby may not know the tokens that they have.
+        # The standby may lack their tokens.
         for writer in site.writers:
             writer.refresh_soon()
         site.until_all_have_written()
@@ -106,11 +107,11 @@ class Failover:
         self.refused, self.broken = (
             site.counted("answers 503") - refusals[0], site.counted("broken or silent connections") - refusals[1])
         if is_synchronous:
-            # Writers send nothing twice that was acknowledged, so what is there was never lost.
+            # Writers never resend acknowledged pushes, so rows that exist were never lost.
             self.lost = self.before.keys() - site.held(self.standby).keys()
 
     def write_what_the_standby_lacks(self):
-        """Cuts the standby off, and has every phone and every writer told that something is stored."""
+        """Disconnects the standby, and waits until every phone and every writer has an acknowledged write."""
         site = self.site
         site.stop_persons()
         for phone in site.phones:
@@ -175,7 +176,8 @@ def fail_over(site, is_synchronous):
 
 @claims
 def synchronous(folder):
-    """N6 N9 with a synchronous standby a killed primary takes no acknowledged write with it; a write is accepted within 5 s."""
+    """N6 N9 with a synchronous standby, killing the primary loses no acknowledged write, and writes resume within 5
+    s."""
     with Site(folder / "synchronous", SEED, heals=False) as site:
         fail_over(site, is_synchronous=True)
 
@@ -188,6 +190,6 @@ def asynchronous(folder):
 
 
 if __name__ == "__main__":
-    # As by Ctrl-C, the programs and clusters of a claim end with it, and no other claim begins.
+    # As with Ctrl-C, a claim's programs and clusters end with it, and no other claim begins.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     clusters.run(claims, "N1 N6 servers and a primary die, and nothing is lost.")

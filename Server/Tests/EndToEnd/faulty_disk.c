@@ -1,14 +1,14 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// A disk that fails when it is told to, for a process that is started with this library in LD_PRELOAD. It stands before
-// the C library's calls that change files, and counts them over the whole process. (strace can inject faults too, but
-// counts for each thread, and here the work moves from thread to thread.)
+// A disk that fails on demand, for a process that is started with this library in LD_PRELOAD. It intercepts the C
+// library's calls that change files, and counts them over all threads. (strace can inject faults, but it counts per
+// thread, and here the work moves between threads.)
 //
-// DISK_FILE    the database; its WAL and its journal belong to it, other files are left alone
+// DISK_FILE    the database, with its WAL and its journal; other files are not affected
 // DISK_CALLS   which calls count: letters of w(rite), s(ync), t(runcate)
 // DISK_FIRST   the first call that fails, from 1
 // DISK_LAST    the last one
-// DISK_FAULT   kill: the process is killed before the call; tear: in the middle of a write; else the number of an error
+// DISK_FAULT   kill: kill the process before the call; tear: in the middle of a write; otherwise an error number
 // DISK_WHILE   if set, calls fail only while this file exists
 // DISK_RECORD  if set, every call that succeeded is appended to this file
 
@@ -54,7 +54,7 @@ __attribute__((constructor)) static void start(void) {
     if (stream) record = fileno(stream);
 }
 
-// What follows the database's name in a path: "", "-wal" or "-journal"; null for any other file.
+// The suffix of the database's name in a path ("", "-wal" or "-journal"), or null for any other file.
 static const char *part_of(const char *path) {
     size_t length = file ? strlen(file) : 0;
     if (!length || strncmp(path, file, length)) return NULL;
@@ -79,7 +79,7 @@ static void note(char call, const char *part, long long at, const void *bytes, s
     if (record >= 0 && writev(record, pieces, 2) < 0) abort();
 }
 
-// Whether this call is to fail. A process that is to die does so here, in the middle of the write that is given.
+// Whether this call is to fail. Kills the process here if the fault says so, in the middle of the given write.
 static int fails(char call, int descriptor, const void *bytes, size_t length, off64_t at) {
     if (!strchr(calls, call) || (trouble && access(trouble, F_OK))) return 0;
     count++;

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Disks that fail: built around a process by a small library, `faulty_disk.c`, which the process is started with."""
+"""Failing disks, simulated by a small library, `faulty_disk.c`, that a process is started with."""
 
 import functools
 import platform
@@ -18,7 +18,7 @@ SOURCE = Path(__file__).with_suffix(".c")
 
 @functools.cache
 def library():
-    """The library, built into a folder of its own for as long as this test runs."""
+    """The library, built into a temporary folder for the duration of the test."""
     if platform.system() != "Linux":
         raise Skip("disks fail on Linux only")
     compiler = shutil.which("clang") or shutil.which("cc")
@@ -53,7 +53,7 @@ class Fault:
 
 
 def around(database, fault=None, record=None):
-    """The environment in which a process has such a disk under this database."""
+    """The environment that gives a process such a disk under this database."""
     return {
         "LD_PRELOAD": library(), "DISK_FILE": str(Path(database).resolve()), **(fault.environment if fault else {}),
         **({"DISK_RECORD": str(record)} if record else {}),
@@ -84,7 +84,7 @@ def recorded(file):
 
 
 class Acknowledgements:
-    """Writes into a record when it was that a write had been acknowledged."""
+    """Adds the moment of a write's acknowledgement to a record."""
 
     def __init__(self, file):
         self._file = open(file, "ab", buffering=0)
@@ -108,7 +108,7 @@ SECTOR = 512
 def after_power_loss(calls, chance, keeps_syncs=True):
     """The files after a power loss at the end of these calls.
 
-    Synced bytes are there. Each later write is there, or is not, or is torn at a sector.
+    Synced bytes are kept. Each later write is kept, lost, or torn at a sector.
     """
     durable, waiting = {}, {}
     for call in calls:
@@ -132,7 +132,7 @@ def after_power_loss(calls, chance, keeps_syncs=True):
 
 
 class Copy:
-    """A copy of a database whose process is dead, opened for a look: a context that gives the connection."""
+    """A copy of a dead process's database: a context manager that returns a connection."""
 
     def __init__(self, database):
         self.database = Path(database)
@@ -153,7 +153,7 @@ class Copy:
 
 
 def check_integrity(database):
-    """Looks at a dead process's database: SQLite finds nothing wrong with it."""
+    """Asserts that SQLite finds no damage in a dead process's database."""
     if not Path(database).exists():
         return
     with Copy(database) as connection:

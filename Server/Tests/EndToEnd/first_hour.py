@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Follows "Getting started" to the letter: its files, its commands, a server and two devices."""
+"""Follows "Getting started" literally: its files, its commands, a server and two devices."""
 
 import json
 import re
@@ -23,14 +23,14 @@ COMMAND = "swift run --package-path ../optimist/Server optimist "
 
 
 class Follower:
-    """A reader of the page, who does what it says, block after block."""
+    """A reader who follows the page block by block."""
 
     def __init__(self, folder):
         self.folder = folder
         self.running = []
 
     def command(self, line):
-        """Runs a command to its end, or starts a program that goes on. The command `optimist` is built already."""
+        """Runs a command to its end, or starts a program that keeps running. `optimist` is already built."""
         if line.startswith("git clone"):
             (self.folder / "optimist").symlink_to(ROOT)
         elif line.startswith("cd "):
@@ -47,12 +47,12 @@ class Follower:
             assert ended.returncode == 0, f"{line}\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}"
 
     def start(self, program, arguments):
-        # A terminal shows each line at once, and so does this file.
+        # A terminal shows each line immediately, and so must this file.
         self.running.append(
             Program(*shlex.split(arguments), program=program, folder=self.folder, around=("stdbuf", "-oL")))
 
     def stop(self):
-        """Ends what was started last."""
+        """Ends the program started last."""
         with self.running.pop() as program:
             program.terminate()
 
@@ -62,7 +62,7 @@ class Follower:
 
 
 def blocks():
-    """The page's files with their names, and its commands, in their order."""
+    """The page's files with their names, and its commands, in order."""
     block = re.compile(r"(?:^`([\w./]+)`:\n\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
     for name, language, text in block.findall(PAGE):
         assert name or language == "sh", text

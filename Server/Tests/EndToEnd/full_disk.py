@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Full disks, of a phone and of the server: small file systems, which only this process and what it starts can see."""
+"""Full disks of a phone and of the server: small file systems, visible only to this process and its children."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from phones import Phone, Server, judge, settle  # noqa: E402
 PRIVATE = "OPTIMIST_PRIVATE_MOUNTS"
 claims = Claims()
 
-# What takes the room on the server's disk.
+# Fills the server's disk.
 FILLER = "x" * 900
 
 
@@ -48,7 +48,7 @@ def make_room(folder):
 
 @claims
 def phone_is_full(folder):
-    """V4 on a full disk a phone's writes fail or stay, its status says so, and it resumes by itself."""
+    """V4 on a full disk a phone's writes fail or stay, its status reports it, and sync resumes automatically."""
     with (
         small_disk(folder / "phone") as disk, Server(folder / "server") as server,
         Phone(disk, server) as phone, Phone(folder / "other", server) as other,
@@ -58,7 +58,7 @@ def phone_is_full(folder):
         phone.writes(3)
         settle(server, [phone, other])
         fill(disk)
-        # What the WAL has room for may still be written.
+        # Writes that fit into the WAL still succeed.
         assert phone.writes(200) < 200, "the disk is not full"
         other.writes(50)
         phone.until_says("deviceTrouble")
@@ -70,7 +70,7 @@ def phone_is_full(folder):
 
 @claims
 def server_is_full(folder):
-    """S5 on a full disk the server answers 503 with a problem; with room again, pending rows arrive by themselves."""
+    """S5 on a full disk the server answers 503; once there is space, pending rows arrive automatically."""
     with (
         small_disk(folder / "full-server") as disk, Server(disk) as server, Phone(folder / "writer", server) as phone,
     ):

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the app is told by a server that is killed, and what clients see of the app's word on their groups."""
+"""What a killed server reports to the app, and how clients see the app's hook decisions."""
 
 import os
 import random
@@ -23,16 +23,16 @@ HOOKS = os.environ.get("OPTIMIST_HOOKS") or Path(OPTIMIST).with_name("HookProces
 KILLS = form(5, 200, 400)
 KILLS_ON_A_DATABASE = form(3, 50, 100)
 ACCOUNTS = 2
-# How many rows each push has.
+# Rows per push.
 ROWS = 5
 claims = Claims()
 
 
 class HookedServer(Server):
-    """A `HookProcess`. What it tells the app in each of its lives is in a file of its own."""
+    """A `HookProcess`. Each process writes its reports to the app into a separate file."""
 
     def __init__(self, folder, place=None, deadline=PATIENCE):
-        """`place` is the URL of a database, if the data is in one. `deadline` is the hook's, in seconds."""
+        """`place` is the URL of a database if the data is in one. `deadline` is the hook's, in seconds."""
         folder.mkdir()
         self.lives, self.place, self.secret = [], place or folder / "data", run("secret")[1].strip()
         self.deadline = deadline
@@ -49,12 +49,12 @@ class HookedServer(Server):
         self.program.find(r"serving (\d+)")
 
     def told(self, life=-1):
-        """What the app was told in a life: account and seq, in order."""
+        """What one process reported to the app: account and seq, in order."""
         lines = self.lives[life].read_text().splitlines()
         return [(account, int(seq)) for account, seq in (line.split() for line in lines)]
 
     def positions(self):
-        """How far the data says that the app was told, and the last transaction, by account."""
+        """The noted position of the reports, and the last transaction, by account."""
         return {account: (int(reported), int(seq)) for account, reported, seq in self.select(
             "SELECT account_id, reported, seq FROM optimist_accounts")}
 
@@ -72,7 +72,7 @@ class SharedHookedServer(HookedServer):
         super().__init__(folder, node.url)
 
     def kill(self):
-        """The database ends what it does for a killed server a moment later."""
+        """The database ends a killed server's connections a moment later."""
         super().kill()
         eventually("its connections have ended", lambda: not self.node.sql(
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"))
@@ -82,7 +82,7 @@ class SharedHookedServer(HookedServer):
 
 
 def wait_for_death(server, chance):
-    """Returns when the server is to die: while it starts, while it serves, or right after it has told the app something."""
+    """Returns when the server should die: while it starts, while it serves, or right after a report to the app."""
     moment = chance.choice(["starts", "serves", "tells"])
     if moment == "starts":
         return time.sleep(chance.uniform(0, 0.5))
@@ -94,7 +94,7 @@ def wait_for_death(server, chance):
 
 
 def judge_life(told, positions, before):
-    """Asserts that a life of a server begins after the noted position of each account, and leaves nothing out."""
+    """Asserts that a process starts after each account's noted position and skips nothing."""
     for account, (position, _) in positions.items():
         assert position <= before[account], f"{position} is noted, and the app was told of {before[account]}"
         seqs = [seq for name, seq in told if name == account]
@@ -103,13 +103,13 @@ def judge_life(told, positions, before):
 
 
 def kill_again_and_again(server, kills):
-    """Kills a server while devices push, and judges what each of its lives told the app."""
+    """Kills a server repeatedly while devices push, and checks what each process reported to the app."""
     chance = random.Random(5)
     server.until_up()
     pushers = [Pusher(server.port, f"hooked-{number}", ROWS) for number in range(ACCOUNTS)]
     for pusher in pushers:
         pusher.start()
-    # The first life has told nothing when it begins. Asked now, it may have.
+    # The first process has reported nothing when it begins, but may have by the time it is asked.
     positions = {pusher.grant["account_id"]: (0, 0) for pusher in pushers}
     told_before, repeated = defaultdict(int), 0
     for _ in range(kills):
@@ -133,14 +133,14 @@ def kill_again_and_again(server, kills):
 
 @claims
 def told_whenever_killed(folder):
-    """G5 however often a server is killed, the app is told of every transaction in order, from the noted one on."""
+    """G5 however often a server is killed, each transaction is reported in order from the noted position."""
     with HookedServer(folder / "killed") as server:
         kill_again_and_again(server, KILLS)
 
 
 @claims
 def told_from_a_database(folder):
-    """G5 the same with a database: each life of a server goes on from the position that is noted there."""
+    """G5 on a database, each process of a server continues from the position noted there."""
     if not programs():
         raise Skip("there is no PostgreSQL on this machine")
     with Node() as node, SharedHookedServer(folder / "shared", node) as server:
@@ -148,19 +148,19 @@ def told_from_a_database(folder):
 
 
 class Client:
-    """A device that writes each to-do as a group of its own."""
+    """A device that writes each to-do as a separate group."""
 
     def __init__(self, server):
         self._device, self._push = Device(server.port, "ann@example.org", "client"), 0
 
     def jmap(self, method, **arguments):
-        """Returns the status of the answer, and what the method says."""
+        """Returns the status of the answer, and the method's answer."""
         self._push += 1
         status, answer = self._device.ask(self._push, method, patience=PATIENCE, **arguments)
         return status, answer["methodResponses"][0][1]
 
     def create(self, *contents):
-        """Writes a to-do of each content. Returns the ids, and what was answered."""
+        """Writes a to-do with each content. Returns the ids and the answer."""
         rows = self._device.new_rows(contents)
         status, said = self.jmap("todo/set", create=rows)
         assert status == 200, (status, said)
@@ -172,7 +172,7 @@ class Client:
 
 @claims
 def refuses_and_amends(folder):
-    """G4 over HTTP a refused row has the app's code, an amended one comes back, and the others are stored."""
+    """G4 over HTTP a refused row has the app's code, an amended one is returned, and others are stored."""
     with HookedServer(folder / "asked") as server:
         server.until_up()
         client = Client(server)
@@ -186,7 +186,7 @@ def refuses_and_amends(folder):
 
 @claims
 def hangs(folder):
-    """G4 over HTTP a hook that hangs puts its row off after its deadline, and the server serves on."""
+    """G4 over HTTP a hanging hook defers its row after the deadline, and the server keeps serving."""
     with HookedServer(folder / "hanging", deadline=2) as server:
         server.until_up()
         client = Client(server)
@@ -194,7 +194,7 @@ def hangs(folder):
         [row], said = client.create("hang")
         took = time.monotonic() - begun
         assert said["notCreated"][row]["type"] == "rateLimit" and took >= 2, (took, said)
-        # A machine that stands still for so long puts this one off as well.
+        # A machine that stalls for that long defers this row as well.
         [row] = eventually("the server serves on", lambda: client.create("tea")[1].get("created"))
         assert client.stored() == {row: "tea"}
         print(f"      answered after {took:.1f} s", flush=True)

@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Clients that we did not write read and write the same rows: jmapc, a JMAP library, and curl.
+"""Other clients read and write the same rows: jmapc, a JMAP library, and curl.
 
-It starts a server with $OPTIMIST, unless it is told of one: jmap.py --server http://127.0.0.1:8090
-That server must have a type `todo` with the columns content and done. A new account is made for every run.
+It starts a server with $OPTIMIST unless one is given: jmap.py --server http://127.0.0.1:8090
+That server must have a type `todo` with the columns content and done. Each run creates a new account.
 """
 
 import argparse
@@ -32,7 +32,7 @@ ROW_SYNC = "urn:x-optimist:rowsync"
 claims = Claims()
 
 
-# jmapc knows mail. These are the todo type's methods, in the way in which it declares its own. They need no capability.
+# jmapc is made for mail. These are the methods of the todo type, declared in its style. They need no capability.
 
 
 @dataclass
@@ -78,7 +78,7 @@ class TodoChangesResponse(TodoBase, ChangesResponse):
 
 
 class Client(jmapc.Client):
-    """jmapc's client, which knows only https and absolute addresses, on plain HTTP."""
+    """jmapc's client, which supports only https and absolute addresses, on plain HTTP."""
 
     @functools.cached_property
     def jmap_session(self):
@@ -91,7 +91,7 @@ class Client(jmapc.Client):
 
 
 class Site:
-    """A new account on the server, and both clients signed in to it."""
+    """A new account on the server, with both clients signed in."""
 
     def __init__(self, server):
         self.server = server.rstrip("/")
@@ -105,7 +105,7 @@ class Site:
         self.client = Client.create_with_api_token(self.server, self.token)
 
     def curl(self, path, body=None, token=""):
-        """Asks with curl, and returns the JSON of the answer."""
+        """Sends a request with curl, and returns the answer's JSON."""
         command = ["curl", "-sS", "--max-time", str(PATIENCE), self.server + path]
         token = self.token if token == "" else token
         if token:
@@ -120,7 +120,7 @@ class Site:
         return {"using": list(using), "methodCalls": [[name, {"accountId": self.account, **arguments}, "0"]]}
 
     def call(self, name, **arguments):
-        """Carries out one method with curl, and returns the arguments of its answer."""
+        """Calls one method with curl, and returns the arguments of its answer."""
         return self.curl("/jmap/", body=self.request(name, **arguments))["methodResponses"][0][1]
 
     def jmapc(self, method):
@@ -132,12 +132,12 @@ class Site:
 
 @claims
 def discovery(site):
-    """jmapc finds the server's addresses, limits and account by itself"""
+    """jmapc discovers the server's addresses, limits and account."""
     session = site.client.jmap_session
     assert site.client.account_id == site.account
     assert ROW_SYNC in session.capabilities.urns
     assert session.capabilities.core.max_size_request == 10_000_000
-    # Some clients take these as they are, and none is offered an upload that does not exist.
+    # Some clients use these as they are, and none is offered an upload that does not exist.
     assert session.api_url == f"{site.server}/jmap/"
     assert session.event_source_url.startswith(f"{site.server}/jmap/eventsource?"), session.event_source_url
     assert session.capabilities.core.max_size_upload == 0
@@ -146,7 +146,7 @@ def discovery(site):
 
 @claims
 def create_and_fetch(site):
-    """what jmapc creates, curl fetches, and the other way round"""
+    """curl fetches what jmapc creates, and the reverse."""
     created = site.jmapc(TodoSet(create={"k1": {"content": "Tickets"}})).created
     row = created["k1"]["id"]
     assert str(uuid.UUID(row)) == row
@@ -159,7 +159,7 @@ def create_and_fetch(site):
 
 @claims
 def change_and_destroy(site):
-    """each sees what the other changes and destroys"""
+    """each client sees the other's changes and deletions."""
     row = str(uuid.uuid4())
     site.call("todo/set", create={row: {"content": "a"}})
     assert site.jmapc(TodoSet(update={row: {"done": True}})).updated == {row: None}
@@ -173,7 +173,7 @@ def change_and_destroy(site):
 
 @claims
 def whole_rows(site):
-    """curl gets a whole row, changes one property and sends all of it back, with and without the capability"""
+    """curl changes one property of a fetched row and sends all of it back, with and without the capability."""
     row = str(uuid.uuid4())
     site.call("todo/set", create={row: {"content": "a", "@hlc": "019ab3c4d5e60000-device01"}})
     for text, using in ("b", [CORE]), ("c", [CORE, ROW_SYNC]), ("aa", [CORE, ROW_SYNC]):
@@ -186,7 +186,7 @@ def whole_rows(site):
 
 @claims
 def creation_ids(site):
-    """creation ids of an earlier request name its rows, and a row named twice is answered once"""
+    """creation ids of an earlier request name its rows, and a row named twice is answered once."""
     first = site.curl("/jmap/", body=site.request("todo/set", create={"k": {"content": "x"}}) | {"createdIds": {}})
     row = first["createdIds"]["k"]
     calls = site.request("todo/set", update={"#k": {"done": True}}) | {"createdIds": first["createdIds"]}
@@ -200,7 +200,7 @@ def creation_ids(site):
 
 @claims
 def follow_changes(site):
-    """jmapc follows what curl did by /changes, and fetches it by reference in the same request"""
+    """jmapc follows curl's changes with /changes, and fetches them by reference in the same request."""
     since = site.state()
     one, two = str(uuid.uuid4()), str(uuid.uuid4())
     site.call("todo/set", create={one: {"content": "one"}})
@@ -218,7 +218,7 @@ def follow_changes(site):
 
 @claims
 def follow_in_pages(site):
-    """/changes in pages of any size ends with everything, once"""
+    """/changes in pages of any size returns everything once."""
     since = site.state()
     rows = {str(uuid.uuid4()): {"content": str(number)} for number in range(7)}
     site.jmapc(TodoSet(create=rows))
@@ -233,7 +233,7 @@ def follow_in_pages(site):
 
 @claims
 def conflicts(site):
-    """a stale ifInState is stateMismatch, and nothing is changed"""
+    """a stale ifInState is stateMismatch and changes nothing."""
     since = site.state()
     site.call("todo/set", create={"k": {"content": "x"}})
     refused = site.client.request(TodoSet(if_in_state=since, create={"k": {"content": "y"}}))
@@ -243,7 +243,7 @@ def conflicts(site):
 
 @claims
 def refusals(site):
-    """what is refused is refused row by row, in the words of the RFC"""
+    """refusals are per row, with the RFC's error types."""
     answer = site.jmapc(
         TodoSet(
             create={"good": {"content": "x"}, "bad": {"content": 5}, "odd": {"content": "x", "colour": "red"}},
@@ -260,7 +260,7 @@ def refusals(site):
 
 @claims
 def events_to_jmapc(site):
-    """jmapc's event stream says that curl has changed something"""
+    """jmapc's event stream reports curl's changes."""
     events = Client.create_with_api_token(site.server, site.token).events
     assert next(events).id == site.state()
     site.call("todo/set", create={"k": {"content": "poke"}})
@@ -269,7 +269,7 @@ def events_to_jmapc(site):
 
 @claims
 def events_to_curl(site):
-    """curl's event stream says that jmapc has changed something"""
+    """curl's event stream reports jmapc's changes."""
     command = [
         "curl", "-sSN", "--max-time", str(PATIENCE), "-H", f"Authorization: Bearer {site.token}",
         f"{site.server}/jmap/eventsource?types=todo&closeafter=no&ping=30",
@@ -288,7 +288,7 @@ def events_to_curl(site):
 
 @claims
 def devices_and_strangers(site):
-    """what a device wrote with clocks of its own, jmapc reads and changes, and the change wins"""
+    """jmapc can read and change rows that a device wrote with its own clocks, and its change wins."""
     row = str(uuid.uuid4())
     clock = "019ab3c4d5e60000-device01"
     site.call("todo/set", create={row: {"content": "device", "@hlc": clock}})

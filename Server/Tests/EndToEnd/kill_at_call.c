@@ -1,11 +1,11 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// Kills the process that is started with this library in LD_PRELOAD before its n-th call that leaves a trace in a file, a
-// lock or a connection. The calls of all threads are counted together, from the first that opens a named directory.
+// Kills the process that is started with this library in LD_PRELOAD before its n-th call that affects a file, a lock or
+// a connection. The calls of all threads are counted together, from the first that opens a named directory.
 //
 // KILL_FROM   the directory: counting begins when it is opened
-// KILL_AT     the number of the call, from 1; 0 kills at none
-// KILL_COUNT  how many calls there were is written to this file when the process ends
+// KILL_AT     the number of the call, from 1; 0 never kills
+// KILL_COUNT  the number of calls is written to this file when the process ends
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills phones and the server, each in a process of its own: at random moments, and at the n-th change of their files.
+"""Kills phones and the server, each a separate process: at random moments, and at the n-th change of their files.
 
-20 random kills, 500 in a soak and 4 in short; two changes of each kind, every one and one. OPTIMIST_SEED repeats the
-draws of an earlier run, though not the moments at which the machine was busy with what.
+20 random kills, 500 in a soak and 4 in short; of each kind of change two, all in a soak, and one in short.
+OPTIMIST_SEED repeats the draws of an earlier run, though not their exact moments.
 """
 
 import os
@@ -28,7 +28,7 @@ claims = Claims()
 
 
 class Round:
-    """Two phones write until some of the three processes have been killed, and maybe killed again as they start."""
+    """Two phones write until some of the three processes have been killed, and perhaps killed again as they start."""
 
     def __init__(self, chance, server, phones):
         self.server, self.phones = server, phones
@@ -46,7 +46,7 @@ class Round:
         for writer in self.writers.values():
             writer.start()
         eventually("a write is acknowledged", lambda: self.acknowledged or self.problems)
-        time.sleep(self.seconds)  # The moment is what is drawn here; nothing waits for anything.
+        time.sleep(self.seconds)  # A random moment, not a wait for a condition.
         self.kill()
         if self.launch_seconds is not None:
             self.start()
@@ -82,14 +82,14 @@ class Round:
                 assert phone.write(), "a write failed"
                 self.acknowledged += 1
         except Gone:
-            pass  # It was killed, as intended. The write on the way stays unanswered.
+            pass  # Killed, as intended. The write in flight stays unanswered.
         except Exception as problem:
             self.problems.append(problem)
 
 
 @claims
 def random_kills(folder):
-    """W1 S3 S6 whichever side is killed, what was acknowledged is everywhere, once and whole, and sync goes on."""
+    """W1 S3 S6 whichever side is killed, acknowledged writes are everywhere, once and complete, and sync continues."""
     print(f"      seed {SEED}", flush=True)
     chance, totals = random.Random(SEED), Counter()
     with (
@@ -112,7 +112,7 @@ WRITES = 3
 
 
 def phone_dies(folder, fault, record=None):
-    """A new phone dies by the fault; its next launch goes on. Returns whether it came to that."""
+    """A new phone dies by the fault, and its next launch continues. Returns whether the fault occurred."""
     folder.mkdir()
     disk = around(folder / "phone/planner.sqlite", fault, record)
     with Server(folder / "server") as server:
@@ -136,7 +136,8 @@ def phone_dies(folder, fault, record=None):
 
 
 def server_dies(folder, fault, record=None):
-    """A new server dies by the fault; its next start goes on, with the phone that lives. Returns whether it did."""
+    """A new server dies by the fault, and its next start continues with the same phone. Returns whether the fault
+    occurred."""
     folder.mkdir()
     with Server(folder / "server", around(folder / "server/optimist.sqlite", fault, record)) as server:
         with Phone(folder / "phone", server) as phone:
@@ -162,7 +163,7 @@ def at_every_change(folder, scenario):
     scenario(folder / "whole", None, record)
     counts = Counter(call.kind for call in recorded(record))
     for kind, calls in (("kill", "w"), ("tear", "w"), ("kill", "s")):
-        # A run may make fewer calls than the first one, and a sample is of the half that each run makes.
+        # A run may make fewer calls than the first one, so a sample is drawn from the first half.
         every, half = range(1, counts[calls] + 1), range(1, counts[calls] // 2 + 1)
         for n in every if SOAK else sorted(chance.sample(half, SAMPLE)):
             try:
@@ -171,19 +172,19 @@ def at_every_change(folder, scenario):
                 raise AssertionError(f"{kind} at {calls} {n}, seed {SEED}") from problem
             played += 1
     print(f"      {deaths} deaths in {played} runs of {counts['w']} writes and {counts['s']} syncs", flush=True)
-    # The last faults of a soak may not be reached.
+    # A soak may not reach the last faults.
     assert deaths >= played * 0.7, "too few faults were reached"
 
 
 @claims
 def phone_dies_at_every_change(folder):
-    """W1 S3 a phone that dies at the n-th write or sync of its file, or amid it, loses nothing acknowledged."""
+    """W1 S3 a phone that dies at or during the n-th write or sync of its file loses nothing acknowledged."""
     at_every_change(folder / "phones", phone_dies)
 
 
 @claims
 def server_dies_at_every_change(folder):
-    """S3 S5 a server that dies at the n-th write or sync of its file, or amid it, loses nothing acknowledged."""
+    """S3 S5 a server that dies at or during the n-th write or sync of its file loses nothing acknowledged."""
     at_every_change(folder / "servers", server_dies)
 
 

@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills a phone at random points of its first sync, which goes on where it was.
+"""Kills a phone at random points of its first sync, which continues where it was.
 
-20,000 rows and 5 kills; a million rows and 20 kills in a soak, 5,000 and 2 in short. OPTIMIST_SEED repeats the points of an
-earlier run.
+20,000 rows and 5 kills; a million rows and 20 kills in a soak, 5,000 and 2 in short. OPTIMIST_SEED repeats the points
+of an earlier run.
 """
 
 import os
@@ -23,9 +23,10 @@ from phones import Phone, Server  # noqa: E402
 from program import Program, eventually  # noqa: E402
 
 ROWS, KILLS = form((5_000, 2), (20_000, 5), (1_000_000, 20))
-# Bytes a second of the phone's network: a few rows must not be through before anybody looks. A million take their time.
+# The phone's bandwidth in bytes per second: a few rows must not all arrive before the first look. A million take long
+# anyway.
 BANDWIDTH = form(200_000, 400_000, 0)
-# To fill a server and to receive it all; it takes a few minutes.
+# Filling a server and receiving everything takes a few minutes.
 PATIENCE = 1_800
 MEMORY = 150e6
 SEED = int(os.environ.get("OPTIMIST_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -33,7 +34,7 @@ claims = Claims()
 
 
 def filled(phone):
-    """Writes all rows on one phone, and waits until the server has them. Returns them."""
+    """Writes all rows on one phone, waits until the server has them, and returns them."""
     phone.until_open()
     phone.fill(ROWS, PATIENCE)
     eventually(lambda: phone.what("sent"), lambda: phone.has_sent, PATIENCE)
@@ -48,7 +49,7 @@ def contents(phone):
 
 
 def until_received(phone, rows):
-    """Waits until so many rows are here, or all."""
+    """Waits until this many rows have arrived, or all."""
 
     def is_here():
         received = phone.received
@@ -59,16 +60,16 @@ def until_received(phone, rows):
 
 @contextmanager
 def slow_line(server):
-    """The server as a phone finds it behind a narrow network."""
+    """The server behind a narrow network."""
     with Program("proxy", "--upstream", server.address.removeprefix("http://"), "--bandwidth", BANDWIDTH) as proxy:
         yield SimpleNamespace(address="http://" + proxy.find(r"(127\.0\.0\.1:\d+) →"))
 
 
 @claims
 def first_sync_is_killed(folder):
-    """R6 a first sync that is killed at random points goes on where it was, and brings every row"""
+    """R6 a first sync that is killed at random points continues where it was and receives every row."""
     print(f"      seed {SEED}", flush=True)
-    # The last rows may all be here before anybody looks.
+    # The last rows may all have arrived before the first look.
     points = sorted(random.Random(SEED).sample(range(ROWS * 9 // 10), KILLS))
     with Server(folder / "server") as server:
         server.until_up()

@@ -1,7 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills a process at the steps of a refresh, and looks for tokens in everything that was written meanwhile.
+"""Kills a process at the steps of a refresh, and looks for tokens in everything written during the run.
 
-24 kills, 1,000 in a soak and 8 in short: each step once and then any. OPTIMIST_SEED repeats the draws of an earlier run.
+24 kills, 1,000 in a soak and 8 in short: each step once and then any. OPTIMIST_SEED repeats the draws of an earlier
+run.
 """
 
 import json
@@ -30,7 +31,7 @@ claims = Claims()
 
 
 class App:
-    """An app that is started, asks something, and is killed or ends."""
+    """An app that starts, makes requests, and is killed or ends."""
 
     def __init__(self, folder, server):
         self.folder, self.server = Path(folder), server
@@ -39,7 +40,7 @@ class App:
         self.said, self.secrets = b"", {PASSWORD}
 
     def run(self, *commands, environment=None):
-        """Returns what it answered, each answer as a line, and its exit status."""
+        """Returns its answers, a line for each, and its exit status."""
         ended = subprocess.run(
             [PROCESS, self.credentials, self.server.address], input="\n".join(commands).encode() + b"\n",
             capture_output=True, timeout=2 * PATIENCE, env={**os.environ, **(environment or {})})
@@ -54,12 +55,12 @@ class App:
         return record
 
     def let_token_end(self):
-        """Its access token has ended, as far as it can tell: the next request renews it."""
+        """Makes its access token expired as far as it can tell, so that the next request renews it."""
         record = self.note_secrets()
         self.kept.write_text(json.dumps({**record, "expiresAt": 0}))
 
     def check_kept(self):
-        """The kept credentials can be read, by their owner alone."""
+        """The stored credentials are readable, by their owner only."""
         assert stat.S_IMODE(self.credentials.stat().st_mode) == 0o700
         names = {path.name for path in self.credentials.iterdir()}
         assert names <= {"credentials.json", ".credentials.json.new", "install-id", "refresh-lease"}, names
@@ -69,7 +70,7 @@ class App:
 
 
 def library(folder):
-    """The library that kills."""
+    """The library that kills the process."""
     if platform.system() != "Linux":
         raise Skip("processes are killed at their calls on Linux only")
     compiler = shutil.which("clang") or shutil.which("cc")
@@ -82,7 +83,7 @@ def library(folder):
 
 @claims
 def killed_at_every_step(app):
-    """T9 T10: a process killed at any step of a refresh stays signed in, with a whole file of mode 0600"""
+    """T9 T10: a process killed at any step of a refresh stays signed in, with a complete file of mode 0600."""
     killer = library(app.folder)
     counted = app.folder / "count"
 
@@ -107,7 +108,7 @@ def killed_at_every_step(app):
         answers, status, is_renewed = renew(at)
         if status == 0:
             assert answers == ["answered 200"], answers
-            continue  # This time there were fewer calls.
+            continue  # This run made fewer calls.
         assert status == -9, f"{status} at {at}"
         kept["new" if is_renewed else "old"] += 1
         answers, status = app.run("ask")
@@ -119,7 +120,7 @@ def killed_at_every_step(app):
 
 @claims
 def refused(app):
-    """T3: what the server has revoked ends with that reason, and nothing is kept of it"""
+    """T3: a session revoked by the server ends with that reason, and its credentials are erased."""
     record = app.note_secrets()
     body = f"token={record['refresh']}&token_type_hint=refresh_token"
     revoked = subprocess.run(
@@ -134,7 +135,7 @@ def refused(app):
 
 @claims
 def no_token_is_written(app):
-    """T9: no token and no password is in any log, error, description, crash report or file of either side"""
+    """T9: no token or password is in any log, error, description, crash report or file of either side."""
     answers, _ = app.run(f"sign-up grace@example.org {PASSWORD}", "ask", "describe")
     assert answers == ["done", "answered 200", "described"], answers
     answers, status = app.run("describe", "ask", "crash", environment={"SWIFT_BACKTRACE": "enable=yes,color=no"})
@@ -148,7 +149,7 @@ def no_token_is_written(app):
     assert b"session.outcome=renewed" in app.said, "the log was not at its most talkative"
     assert len(app.secrets) > 10 and "optimist.sqlite" in "".join(written)
     for secret in app.secrets:
-        # A part tells as much as the whole; the head of a JWT is the same in all.
+        # A part is as revealing as the whole; the head of a JWT is always the same.
         for part in (secret.encode(), secret[-24:].encode()):
             for place, content in written.items():
                 assert part not in content, f"a secret is in {place}"

@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Kills the whole lab at random moments of writing, pushing and pulling, and looks for lost or double to-dos.
+"""Kills the complete lab at random moments of writing, pushing and pulling, and looks for lost or duplicate to-dos.
 
-10 rounds; 100 in a soak and 2 in short. OPTIMIST_SEED repeats the draws of an earlier run, though not the moments at which
-the machine was busy with what.
+10 rounds; 100 in a soak and 2 in short. OPTIMIST_SEED repeats the draws of an earlier run, though not their exact
+moments.
 """
 
 import http.client
@@ -30,7 +30,7 @@ claims = Claims()
 
 @dataclass
 class Todo:
-    """The values that a to-do may have: one value, or two while a write of it is unanswered. None: it is not there."""
+    """The possible values of a to-do: one, or two while a write is unanswered. None means that it does not exist."""
 
     label: str
     possible: list
@@ -42,7 +42,7 @@ class Todo:
 
 
 class Writer(threading.Thread):
-    """A person at one phone, who writes until the lab is gone or enough is written."""
+    """A person at one phone, who writes until the lab has died or enough is written."""
 
     def __init__(self, phone, todos, plan, lab_process):
         super().__init__()
@@ -60,7 +60,7 @@ class Writer(threading.Thread):
             if self.plan.kills_when_done:
                 self.process.kill()
         except (OSError, http.client.HTTPException):
-            pass  # The lab is gone, as intended. The write on the way stays unanswered.
+            pass  # The lab has died, as intended. The write in flight stays unanswered.
         except Exception as problem:
             self.problem = problem
 
@@ -76,7 +76,7 @@ class Writer(threading.Thread):
         mine = [todo for todo in self.todos if todo.is_there]
         deed = self.random.choice(["add", "add", "edit", "edit", "delete"]) if mine else "add"
         todo = Todo(label, [None]) if deed == "add" else self.random.choice(mine)
-        # The priority is tied to the text, so that half a write would show.
+        # The priority depends on the text, so that a partial write would show.
         value = None if deed == "delete" else [f"{todo.label} {label}", self.random.randrange(1000)]
         if deed == "add":
             self.todos.append(todo)
@@ -92,7 +92,7 @@ class Writer(threading.Thread):
 
 @dataclass
 class Plan:
-    """What a phone does in a round."""
+    """A phone's actions in a round."""
 
     name: str
     seed: int
@@ -129,7 +129,7 @@ class Round:
             writer.start()
         if self.seconds is not None:
             eventually("a write is answered", lambda: any(writer.answered or writer.problem for writer in writers))
-            time.sleep(self.seconds)  # The moment is what is drawn here; nothing waits for anything.
+            time.sleep(self.seconds)  # A random moment, not a wait for a condition.
             process.kill()
         for writer in writers:
             writer.join()
@@ -152,7 +152,7 @@ def relaunch(folder, round):
 
 
 def unsent(folder):
-    """How many rows the dead phones' files have as unsent, and how many of those as sent but unanswered."""
+    """The number of unsent rows in the dead phones' files, and how many of them were sent without an answer."""
     pending = []
     for name in "AB":
         file = Path(folder, "devices", name, "planner.sqlite")
@@ -194,13 +194,13 @@ def compare(rows, todos):
         value = row and [row["content"], row["priority"]]
         assert value in todo.possible, f"{todo} is {row}"
         assert not (row and todo.id) or row["id"] == todo.id, f"{todo} has become {row}"
-        # Whatever became of an unanswered write, it stays so.
+        # The outcome of an unanswered write is now final.
         todo.possible, todo.id = [value], row and row["id"]
 
 
 @claims
 def survives_kills():
-    """W1 S3 every acknowledged write survives kill -9 and is everywhere once; an unanswered one is whole or not there."""
+    """W1 S3 acknowledged writes survive kill -9 and are everywhere once; an unanswered one is complete or missing."""
     print(f"      seed {SEED}, {ROUNDS} rounds", flush=True)
     chance = random.Random(SEED)
     todos = [], []

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The lab's control API, as a test uses it."""
+"""The lab's control API for tests."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from program import PATIENCE, Program, eventually
 
 
 class Refused(Exception):
-    """An answer that is no success."""
+    """An unsuccessful answer."""
 
     def __init__(self, status, body):
         super().__init__(f"{status} {body}")
@@ -25,7 +25,7 @@ class Lab:
         self.host = urlsplit(address).netloc
 
     def call(self, method, path, body=None, seconds=PATIENCE):
-        """Calls the control API. `body` is JSON, or bytes as they are. Returns the answer's JSON, None for none."""
+        """Calls the control API. `body` is JSON, or raw bytes. Returns the answer's JSON, or None if it is empty."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         connection = http.client.HTTPConnection(self.host, timeout=seconds)
         try:
@@ -42,7 +42,7 @@ class Lab:
         return Phone(self, name)
 
     def add_phones(self, count=2):
-        """New phones of a new account, so that what earlier tests wrote is not in the way."""
+        """New phones of a new account, without rows of earlier tests."""
         account = f"e2e-{uuid.uuid4().hex[:8]}"
         for number in range(count):
             self.call("POST", "devices", {"name": f"{account}-{number}", "account": account})
@@ -60,7 +60,7 @@ class Phone:
     def call(self, method, path="", body=None):
         return self.lab.call(method, f"devices/{self.name}/{path}", body)
 
-    # What a person does.
+    # A person's actions.
 
     def add(self, content, **columns):
         return self.call("POST", "todos", {"content": content, **columns})["todo"]
@@ -74,7 +74,7 @@ class Phone:
     def network(self, profile, **more):
         return self.call("PUT", "network", {"profile": profile, **more})
 
-    # What a person, and the page, see.
+    # What a person and the page see.
 
     @property
     def todos(self):
@@ -101,11 +101,11 @@ class Phone:
         return self.lab.server(self.device["account"])
 
     def held(self, row):
-        """What the server holds of a row; None: nothing."""
+        """The server's version of a row, or None."""
         return next((held for held in self.server if held["id"] == row), None)
 
     def shown(self, row):
-        """What this phone shows of a row; None: nothing."""
+        """This phone's version of a row, or None."""
         return next((shown for shown in self.todos if shown["id"] == row), None)
 
     def until_sent(self):
@@ -128,30 +128,30 @@ class Phone:
         return Timeline(self.lab.host, self.name)
 
     def sequence(self):
-        """The number of a transaction made for this only: the server's transactions are counted by two of them."""
+        """The number of a new transaction. The difference of two such numbers counts the server's transactions."""
         row = self.add(f"marker {uuid.uuid4()}")["id"]
         self.until_sent()
         return self.held(row)["seq"]
 
 
 def shared(row):
-    """The columns of a row, without its sync state: equal wherever everything has arrived."""
+    """The columns of a row without its sync state: equal once everything has arrived."""
     return {name: row.get(name) for name in ("id", "content", "date", "priority", "done", "alarm")}
 
 
 def launch_lab(folder, *options):
-    """Starts a lab of the test's own, and does not wait for it."""
+    """Starts a separate lab, without waiting for it."""
     return Program("lab", "--port", "0", "--data", folder, *options)
 
 
 def run_lab(folder, *options):
-    """Starts a lab of the test's own. Returns the program and the lab, which answers."""
+    """Starts a separate lab. Returns the program and the lab once it answers."""
     program = launch_lab(folder, *options)
     return program, Lab(program.find(r"The lab is at (http://127\.0\.0\.1:\d+)"))
 
 
 def refused(status, code, call, *arguments, **more):
-    """Calls, and asserts that the answer is this error with a sentence for people."""
+    """Calls, and asserts that the answer is this error with a message for people."""
     try:
         answer = call(*arguments, **more)
     except Refused as refusal:
@@ -163,7 +163,7 @@ def refused(status, code, call, *arguments, **more):
 
 
 def pair(lab):
-    """Two phones of a new account that have seen each other's rows."""
+    """Two phones of a new account that have each other's rows."""
     a, b = lab.add_phones()
     row = a.add("The first of all")["id"]
     b.until_shows(row)
@@ -171,14 +171,14 @@ def pair(lab):
 
 
 class Timeline:
-    """What a phone tells on its event stream, while the context lasts."""
+    """The events of a phone's stream during the context."""
 
     def __init__(self, host, phone):
         self.events = []
         self._connection = http.client.HTTPConnection(host, timeout=PATIENCE)
         self._connection.request("GET", f"/lab/devices/{phone}/events")
         self._answer = self._connection.getresponse()
-        self._answer.readline()  # The greeting: from here on nothing is missed.
+        self._answer.readline()  # The greeting: from here on no event is missed.
         self._reader = threading.Thread(target=self._read, daemon=True)
 
     def _read(self):

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Requests to the control API that make no sense: lab_requests.py http://127.0.0.1:8080"""
+"""Invalid requests to the control API: lab_requests.py http://127.0.0.1:8080"""
 
 import sys
 import uuid
@@ -14,7 +14,7 @@ claims = Claims()
 
 @claims
 def bad_requests(lab):
-    """Requests that make no sense are refused with a sentence, and the lab goes on."""
+    """Invalid requests are refused with a message, and the lab keeps running."""
     a = lab.phone("A")
     nobody = uuid.uuid4()
     refused(404, "notInLab", lab.call, "GET", "devices/Z/todos")

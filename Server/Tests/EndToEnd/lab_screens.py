@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the lab's screens show, without a browser: a person's own photos, and the five stories in figures."""
+"""The lab's screens without a browser: a person's own photos, and the figures of the five stories."""
 
 import re
 import struct
@@ -16,14 +16,14 @@ claims = Claims()
 
 
 def picture(file, width, height):
-    """A GIF of this size, with its head only: no test decodes it."""
+    """A GIF of this size with only its head: no test decodes it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0;")
 
 
 @claims
 def own_photos(folder):
-    """--photos shows the pictures of a folder, of their own sizes, with their folders' names as tags."""
+    """--photos shows a folder's pictures in their own sizes, tagged with their folders' names."""
     photos = folder / "photos"
     for number in range(10):
         picture(photos / f"{number}.gif", 300 + number, 200)
@@ -49,7 +49,7 @@ def own_photos(folder):
 
 @claims
 def no_photos(folder):
-    """A folder without a picture, and none at all, are refused with a sentence."""
+    """An empty folder and a missing one are refused with a message."""
     (folder / "empty").mkdir()
     for photos in folder / "empty", folder / "nowhere":
         status, said, problem = run("lab", "--port", "0", "--data", folder / "unused", "--photos", photos)
@@ -58,7 +58,7 @@ def no_photos(folder):
 
 @claims
 def stories_in_figures(folder):
-    """bench --stories prints what the stories come to: nothing twice and nothing lost with Optimist. And it plots it."""
+    """bench --stories prints and plots the figures: with Optimist nothing is duplicated or lost."""
     status, said, problem = run("bench", "--stories", "--on", "4g", "--svg", folder / "plot.svg")
     assert status == 0, problem
     rows = {row[0]: row[2:] for row in (re.split(r"\s*\|\s*", line)[1:-1] for line in said.splitlines()[2:])}
@@ -75,7 +75,7 @@ def stories_in_figures(folder):
 
 @claims
 def stories_need_sense(folder):
-    """bench says what it can measure, and on which networks."""
+    """bench reports what it can measure, and on which networks."""
     for arguments in ["bench"], ["bench", "--stories", "--on", "5g"], ["bench", "--stories", "--on", "offline"]:
         status, _, problem = run(*arguments)
         assert status == 64 and "Usage:" in problem, problem

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A lab whose servers share a PostgreSQL, its own or another's: what is there at the next launch, and what it refuses."""
+"""A lab whose servers share its own or an outside PostgreSQL: its state at the next launch, and refusals."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ claims = Claims()
 
 
 class Running:
-    """A lab, which ends in order: a killed one would leave its PostgreSQL behind until its next launch."""
+    """A lab that is ended in order: a killed one would leave its PostgreSQL running until its next launch."""
 
     def __init__(self, folder, database):
         self.folder, self.database = folder, database
@@ -36,7 +36,7 @@ def serving(lab):
 
 @claims
 def own_pair_stays(folder):
-    """N9 the lab's own primary is there at the next launch, after a failover too, with its rows and sessions."""
+    """N9 the lab's own primary returns at the next launch, even after a failover, with rows and sessions."""
     folder.chmod(0o711)
     with Running(folder / "own", "own") as lab:
         a, b = lab.phone("A"), lab.phone("B")
@@ -63,7 +63,7 @@ def own_pair_stays(folder):
 
 @claims
 def other_database(folder):
-    """Three servers share an outside database, which the lab leaves alone; the other screens work through them too."""
+    """Three servers share an outside database, which the lab does not manage; the other screens work through them."""
     with Node() as node, Running(folder / "shared", node.url) as lab:
         a, b = lab.phone("A"), lab.phone("B")
         state = lab.call("GET", "servers")
@@ -87,7 +87,7 @@ def other_database(folder):
 
 @claims
 def needs_sense(folder):
-    """An invalid database is refused with a sentence, and a lab with one server says how to have three."""
+    """An invalid database is refused with a message, and a lab with one server explains how to run three."""
     status, _, problem = run("lab", "--database", "mysql://nowhere")
     assert status == 64 and "postgres://" in problem, problem
     status, _, problem = run(

@@ -1,5 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What a phone's session does when its token or its session ends, in a running lab: lab_session.py http://127.0.0.1:8080"""
+"""What a phone's session does when its token or its session ends, in a running lab: lab_session.py
+http://127.0.0.1:8080"""
 
 import json
 import sys
@@ -12,7 +13,7 @@ from program import eventually  # noqa: E402
 
 claims = Claims()
 
-# What ends a phone's session on the server, and the reason that the phone is given.
+# What ends a phone's session on the server, and the reason the phone receives.
 ENDS = {"revoke": "revoked", "sign-in-elsewhere": "signed_in_elsewhere"}
 
 
@@ -21,7 +22,7 @@ def until_state(phone, state):
 
 
 def until_signed_out(phone, reason):
-    """The phone notes the reason a moment after its session has ended."""
+    """The phone records the reason a moment after its session has ended."""
     until_state(phone, "signedOut")
     eventually(
         lambda: f"{phone.name} says {reason}: {phone.session}",
@@ -42,7 +43,7 @@ def said(timeline):
 
 @claims
 def expired_token_is_renewed(lab):
-    """T1: the server refuses an expired token; the next request fetches one more, and the phone stays signed in."""
+    """T1: the server refuses an expired token; the next request renews it, and the phone stays signed in."""
     a, b = pair(lab)
     before, other = a.session, b.session
     assert before["state"] == "active" and not before["token"]["refused"] and before["refreshes"] == 0, before
@@ -76,7 +77,7 @@ def expired_offline(lab):
 
 @claims
 def told_at_once(lab):
-    """T3: a session's end on the server is told at once and once, with its reason; pending rows wait."""
+    """T3: a session's end on the server is reported immediately and once, with its reason; pending rows wait."""
     for end, reason in ENDS.items():
         a, b = pair(lab)
         with a.follow() as timeline:
@@ -86,7 +87,7 @@ def told_at_once(lab):
             assert "token" not in a.session, a.session
             row = a.add(f"Written after {end}")["id"]
             assert a.shown(row)["sync"] == "pending" and not a.device["signedIn"]
-            # In each case the other phone goes on; and the end of A's session is not told again.
+            # The other phone continues in each case, and the end of A's session is not reported again.
             b.until_shows(b.add("The other phone goes on")["id"])
             assert b.session["state"] == "active" and [entry["id"] for entry in a.outbox] == [row]
             for what in ("expire", *ENDS):
@@ -104,7 +105,7 @@ def told_at_once(lab):
 
 @claims
 def told_late(lab):
-    """T3: a phone that is offline or off meanwhile learns of the end of its session at its next request."""
+    """T3: a phone that was offline or off learns of its session's end at its next request."""
     for end, reason in ENDS.items():
         a, b = pair(lab)
         a.network("offline")
@@ -128,7 +129,7 @@ def devices(phone):
 
 @claims
 def lists_and_ends_sessions(lab):
-    """A phone lists where its account is signed in, and ends the session of another, which hears it at once."""
+    """A phone lists its account's sessions and ends another's, which is notified immediately."""
     a, b = pair(lab)
     assert sorted(devices(a)) == sorted([(f"Phone {a.name}", True), (f"Phone {b.name}", False)]), devices(a)
     other = next(entry["id"] for entry in a.call("GET", "session/devices") if not entry["isCurrent"])
@@ -162,7 +163,7 @@ def another_password(lab):
 
 @claims
 def deleted_account(lab):
-    """T3 S7: after an account's deletion each phone hears why and keeps its rows; a new account gets none."""
+    """T3 S7: after an account's deletion each phone reports why and keeps its rows; a new account gets none."""
     a, b = pair(lab)
     shared_row = a.add("On the server before")["id"]
     b.until_shows(shared_row)
@@ -186,7 +187,7 @@ def deleted_account(lab):
 
 @claims
 def shows_no_token(lab):
-    """T9: what the lab says of a session holds no token."""
+    """T9: the lab's view of a session contains no token."""
     a, _ = pair(lab)
     for answer in (a.session, a.call("POST", "session/expire"), a.call("POST", "session/revoke"), a.device):
         text = json.dumps(answer)

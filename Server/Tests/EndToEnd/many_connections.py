@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""More connections than a server may hold: it waits at rest, and goes on when some have ended."""
+"""More connections than a server may have: it idles at the limit, and continues when some have ended."""
 
 import http.client
 import os
@@ -21,7 +21,7 @@ claims = Claims()
 
 @contextmanager
 def server(folder, *arguments, files=None):
-    """A server, and its port. `files` are the limits of open files that it begins with, as setrlimit takes them."""
+    """A server and its port. `files` are its initial limits of open files, as for setrlimit."""
     around = ["prlimit", f"--nofile={files[0]}:{files[1]}"] if files else []
     with Program("serve", "--port", "0", "--data", folder, *arguments, around=around) as program:
         yield program, int(program.find(r"Optimist serves http://127\.0\.0\.1:(\d+)"))
@@ -64,7 +64,7 @@ def needs_linux():
 
 @claims
 def raises_the_limit(folder):
-    """The server raises its limit of open files as far as it may, and says how many connections that allows."""
+    """The server raises its limit of open files to the maximum, and reports how many connections that allows."""
     needs_linux()
     with server(folder / "raised", files=(256, 4096)) as (program, _):
         limits = Path(f"/proc/{program._process.pid}/limits").read_text()
@@ -74,7 +74,7 @@ def raises_the_limit(folder):
 
 @claims
 def rests_at_the_limit(folder):
-    """At the limit of open files the server uses no processor time, and serves waiting clients when others leave."""
+    """At the limit of open files the server idles, and serves waiting clients when others leave."""
     needs_linux()
     with server(folder / "full", files=(128, 128)) as (program, port), ExitStack() as stack:
         first = [connect(port, stack) for _ in range(200)]
@@ -113,7 +113,7 @@ def rests_when_files_run_out(folder):
 def limits_each_address(folder):
     """An address has a limit of connections; further ones are closed, and new ones replace those that end."""
     with server(folder / "address", "--connections-per-address", "20") as (_, port), ExitStack() as stack:
-        # The connection that asked whether the server runs may still count, so one of the first may be refused as well.
+        # The connection that checked the server may still count, so one of the first may be refused as well.
         connections = [connect(port, stack) for _ in range(24)]
         eventually("some are closed", lambda: sum(map(is_closed, connections)) in (4, 5))
         next(kept for kept in connections if not is_closed(kept)).close()

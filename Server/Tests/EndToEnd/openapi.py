@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Requests drawn from /openapi.json: the server answers each as the document says, and never with an error of its own.
+"""Requests drawn from /openapi.json: the server answers each as documented, never with a server error.
 
 It starts a server with $OPTIMIST. Schemathesis draws the requests.
 """
@@ -24,7 +24,7 @@ from writers import enter  # noqa: E402
 
 claims = Claims()
 EXAMPLES = form(short=10, full=200, soak=2_000)
-# It answers without end, so there is nothing to compare.
+# Its answer is endless, so there is nothing to compare.
 ENDLESS = "/jmap/eventsource"
 
 
@@ -40,7 +40,7 @@ class Site:
         self.token = enter(urlsplit(self.address).port, way, "a@example.org", "e2e")["access_token"]
 
     def headers(self):
-        """Those of the user. A token is valid for 15 minutes, and all requests may take longer."""
+        """The user's headers. A token is valid for 15 minutes, and the requests may take longer."""
         if time.monotonic() - self.entered > 300:
             self.enter("sign-in")
         return {"Authorization": f"Bearer {self.token}"}
@@ -51,7 +51,7 @@ class Site:
 
 
 def problem(document, operation, status, type, body):
-    """The fault of an answer as a sentence. None: it has none."""
+    """The fault of an answer as a sentence, or None."""
     answers = operation["responses"]
     if status >= 500 and status != 503:
         return f"{status}: {body[:200]}"
@@ -67,7 +67,8 @@ def problem(document, operation, status, type, body):
 
 
 def draw(site, has_token):
-    """Sends what Schemathesis draws for each operation. Returns what was wrong, and the number of answers with each status."""
+    """Sends Schemathesis's requests for each operation. Returns the faults, and the number of answers with each
+    status."""
     schema = schemathesis.openapi.from_dict(site.document)
     wrong, statuses = [], {}
     for result in schema.get_all_operations():
@@ -90,14 +91,14 @@ def draw(site, has_token):
             suppress_health_check=list(HealthCheck))(given(case=modes)(send)))
         try:
             test()
-        except Exception as error:  # Each operation is tried.
+        except Exception as error:  # The other operations are still tried.
             wrong.append(str(error))
     return wrong, statuses
 
 
 @claims
 def users(site):
-    """With a token, no request drawn from the document gets a server error or an unknown status."""
+    """With a token, no request drawn from the document gets a server error or an undocumented status."""
     wrong, statuses = draw(site, has_token=True)
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A server and phones, each in a process of its own, and the judge of what became of what the phones wrote."""
+"""A server and phones in separate processes, and the judge of what the phones wrote."""
 
 import http.client
 import json
@@ -23,12 +23,12 @@ class Gone(Exception):
     """The process has ended."""
 
 
-# A UDP socket at each port that this process has drawn, so that no other test draws it while the server there is down.
+# A UDP socket for each drawn port, so that no other test draws the port while the server is down.
 _drawn = []
 
 
 def free_port():
-    """A port that the system gives to no connection by itself, so that it is free again after each kill."""
+    """A port outside the range that the system assigns, so that it is free again after each kill."""
     while True:
         port = random.SystemRandom().randrange(20_000, 30_000)
         mark = socket.socket(type=socket.SOCK_DGRAM)
@@ -48,7 +48,7 @@ def email(account):
 
 
 class Server:
-    """`optimist serve`, which may be killed and started again at the same address."""
+    """`optimist serve`, which may be killed and restarted at the same address."""
 
     def __init__(self, folder, environment=None, log_level="notice"):
         self.folder, self.port, self.log_level = Path(folder), free_port(), log_level
@@ -59,7 +59,7 @@ class Server:
         self.start(environment)
 
     def start(self, environment=None):
-        """Starts it, and does not wait for it."""
+        """Starts it without waiting for it."""
         self.program = Program(
             "serve", "--port", self.port, "--data", self.folder, "--log-level", self.log_level, environment=environment)
 
@@ -76,7 +76,7 @@ class Server:
             return False
 
     def ask(self, method, path, body=None, token=None):
-        """Returns status, head and body of an answer."""
+        """Returns the status, head and body of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             head = {"Content-Type": "application/json"} if body else {}
@@ -89,7 +89,7 @@ class Server:
             connection.close()
 
     def call(self, name, account="phones", **arguments):
-        """Carries out one method for an account. Returns status, head and body."""
+        """Calls one method for an account. Returns the status, head and body."""
         grant = self._grants.get(account) or eventually("signed in", lambda: self.sign_in(account))
         request = {
             "using": ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"],
@@ -102,7 +102,7 @@ class Server:
         return answer
 
     def sign_in(self, account):
-        """Returns the grant for an account, or None if the server cannot sign anyone in at this moment."""
+        """Returns the grant for an account, or None if the server cannot sign anyone in now."""
         entry = {
             "email": email(account), "password": "correct horse battery",
             "device": {"id": str(uuid.uuid4()), "name": "judge"},
@@ -114,7 +114,7 @@ class Server:
         return self._grants.get(account)
 
     def rows(self, account="phones"):
-        """What it holds, as phones say what they show; None if it cannot say at this moment."""
+        """The server's rows in the phones' format, or None if it cannot answer now."""
         try:
             status, _, text = self.call("todo/get", account, ids=None)
         except (OSError, http.client.HTTPException):
@@ -146,7 +146,7 @@ class Pair:
 
 
 class Phone:
-    """A `PhoneProcess`, and what it was asked to write."""
+    """A `PhoneProcess` and its writes."""
 
     PAIRS = 12
 
@@ -162,7 +162,7 @@ class Phone:
     # MARK: its process
 
     def start(self, environment=None):
-        """Starts it, and does not wait for it."""
+        """Starts it without waiting for it."""
         self.said, self._answers, self._status = [], [], None
         self._changed = threading.Condition()
         self._process = subprocess.Popen(
@@ -196,11 +196,11 @@ class Phone:
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
-        except (OSError, ValueError):  # Broken, or closed already.
+        except (OSError, ValueError):  # Broken, or already closed.
             raise Gone from None
 
     def until_open(self):
-        """Waits until it can be written to. Raises Gone if it does not come to that."""
+        """Waits until it accepts writes. Raises Gone if it ends before that."""
         assert self._answer()[0] == "open"
 
     def kill(self):
@@ -213,7 +213,7 @@ class Phone:
         try:
             self._process.stdin.close()
         except OSError:
-            pass  # A line was on its way.
+            pass  # A line was in flight.
         self._process.stdout.close()
 
     def __enter__(self):
@@ -222,7 +222,7 @@ class Phone:
     def __exit__(self, *_):
         self.kill()
 
-    # MARK: its person
+    # MARK: its user
 
     def any_label(self):
         return f"{self.folder.name}-{self.random.randrange(self.PAIRS)}"
@@ -241,7 +241,7 @@ class Phone:
         return answer[0] == "done"
 
     def writes(self, count):
-        """Writes so many times, or until it is gone. Returns how many were acknowledged."""
+        """Writes `count` times, or until it is gone. Returns how many writes were acknowledged."""
         done = 0
         try:
             for _ in range(count):
@@ -251,13 +251,13 @@ class Phone:
         return done
 
     def fill(self, count, seconds=PATIENCE):
-        """Inserts so many rows of no pair."""
+        """Inserts `count` rows outside any pair."""
         self._say(f"fill {count}")
         assert self._answer(seconds)[:3] == ["done", "fill", str(count)]
 
     @property
     def received(self):
-        """How many rows its first sync has received; None when it is through."""
+        """The number of rows its first sync has received, or None once it is complete."""
         self._say("progress")
         answer = self._answer()
         assert answer[0] == "progress", answer
@@ -265,7 +265,7 @@ class Phone:
 
     @property
     def peak_memory(self):
-        """The most memory that its process has had, in bytes; None where the system does not tell."""
+        """The peak memory of its process in bytes, or None where the system does not report it."""
         try:
             status = Path(f"/proc/{self._process.pid}/status").read_text()
         except OSError:
@@ -279,11 +279,11 @@ class Phone:
         assert answer[0] == "rows", answer
         return sorted(json.loads(" ".join(answer[1:])))
 
-    # MARK: what became of it
+    # MARK: the outcome
 
     @property
     def status(self):
-        """How many rows are pending and how many rejected, and the phase; None if it cannot say."""
+        """The numbers of pending and rejected rows, and the phase; None if it cannot answer."""
         self._say("status")
         answer = self._answer()
         self._status = (int(answer[1]), int(answer[2]), answer[3]) if answer[0] == "status" else None
@@ -296,7 +296,7 @@ class Phone:
         return status is not None and status[0] == 0
 
     def until_sent(self):
-        """Waits until it has nothing pending, without anybody doing anything about it."""
+        """Waits until nothing is pending, without intervening."""
         eventually(lambda: self.what("sent"), lambda: self.has_sent, PATIENCE)
 
     def until_says(self, phase):
@@ -307,7 +307,7 @@ class Phone:
 
 
 def settle(server, phones):
-    """Waits until all of an account has arrived everywhere by itself, and compares it with the acknowledged rows."""
+    """Waits until an account's rows have arrived everywhere, and compares them with the acknowledged rows."""
     for phone in phones:
         phone.until_sent()
     seen = {}
@@ -321,7 +321,7 @@ def settle(server, phones):
 
 
 def judge(rows, pairs):
-    """Each pair is there once, whole, and no older than the acknowledged one."""
+    """Each pair exists once, is complete, and is at least as new as acknowledged."""
     found = defaultdict(list)
     for _, label, number in rows:
         found[label].append(number)
@@ -332,5 +332,5 @@ def judge(rows, pairs):
         assert len(numbers) in (0, 2) and len(set(numbers)) <= 1, f"{label} is half or double: {numbers}"
         number = numbers[0] if numbers else None
         assert number in pair.possible, f"{label} is {number}, not one of {pair.possible}"
-        # Whatever became of an unanswered write, it stays so.
+        # The outcome of an unanswered write is now final.
         pair.acknowledged, pair.tried = number, []

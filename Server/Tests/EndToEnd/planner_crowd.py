@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Many writes at once on one phone: every one is answered, and the last ones arrive everywhere."""
+"""Many concurrent writes on one phone: each is answered, and the last ones arrive everywhere."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ def agree(a, b):
 
 @claims
 def one_row(lab):
-    """Many edits of one to-do at once, on both phones, are all answered, and one value is left everywhere."""
+    """Many concurrent edits of one to-do on both phones are all answered, and all sides agree on one value."""
     a, b = pair(lab)
     row = a.add("Wanted by all")["id"]
     b.until_shows(row)
@@ -38,7 +38,7 @@ def one_row(lab):
 
 @claims
 def many_rows(lab):
-    """Many to-dos written at once, on both phones, are all there on both."""
+    """Many to-dos written concurrently on both phones all arrive on both."""
     a, b = pair(lab)
     with ThreadPoolExecutor(8) as crowd:
         list(crowd.map(lambda n: (a, b)[n % 2].add(f"Row {n}"), range(160)))
@@ -48,7 +48,7 @@ def many_rows(lab):
 
 @claims
 def crash_in_the_crowd(lab):
-    """A crash in the middle of many writes answers or refuses each of them, and keeps what it answered."""
+    """A crash during many writes answers or refuses each of them, and keeps those it answered."""
     a, b = pair(lab)
     acknowledged = []
 

@@ -1,10 +1,9 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""How long a write takes without a network, until it is durable and until it is on the screen.
+"""How long an offline write takes until it is durable and until it is on the screen.
 
-Beside each figure stands what this machine needs at least, measured in turn with the writes: to append 4 KB and sync
-them. A machine that is busy with other things needs long for that too; so three runs are tried, and what the floor takes
-beyond a millisecond is not held against the writes. A machine may still be too slow for no fault of the code, so this is left to
-the long campaigns: `make soak`.
+Each figure is compared with this machine's minimum, measured alternately with the writes: appending 4 KB and syncing. A
+busy machine is slow at that as well, so three runs are tried, and the part of the minimum above a millisecond is not
+held against the writes. A machine may still be too slow through no fault of the code, so this runs only in `make soak`.
 """
 
 import os
@@ -25,7 +24,7 @@ claims = Claims()
 
 
 class Figures:
-    """Median, 99th percentile and maximum of as many milliseconds as there are writes."""
+    """Median, 99th percentile and maximum of the writes' times in milliseconds."""
 
     def __init__(self, milliseconds):
         ordered = sorted(milliseconds)

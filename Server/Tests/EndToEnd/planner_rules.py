@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the planner promises, through the control API of a running lab: planner_rules.py http://127.0.0.1:8080"""
+"""The planner's promises, through the control API of a running lab: planner_rules.py http://127.0.0.1:8080"""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ claims = Claims()
 
 @claims
 def columns_merge(lab):
-    """Two phones edit different columns of one to-do offline: both edits survive on both, whichever comes first."""
+    """Two phones edit different columns of one to-do offline: both edits survive on both, whichever arrives first."""
     a, b = pair(lab)
     for first, second in ((a, b), (b, a)):
         row = first.add("Common")["id"]
@@ -35,7 +35,7 @@ def columns_merge(lab):
 
 @claims
 def refusals(lab):
-    """What the server refuses comes back with the server's values; the text is kept, and rows behind it are sent."""
+    """A refused edit returns with the server's values and keeps the text, and rows after it are sent."""
     a, b = pair(lab)
     row = a.add("As the server has it", priority=2)["id"]
     a.until_sent()
@@ -66,7 +66,7 @@ def refusals(lab):
 
 @claims
 def refused_at_once(lab):
-    """A refusal is seen as one change: mine, then the server's, and nothing in between."""
+    """A refusal appears as one change, from the user's value directly to the server's."""
     a, _ = pair(lab)
     row = a.add("Server's")["id"]
     a.until_sent()
@@ -86,7 +86,7 @@ def refused_at_once(lab):
 
 @claims
 def crashes(lab):
-    """A phone that crashes keeps what is pending, and sends it after its restart."""
+    """A phone that crashes keeps pending rows, and sends them after its restart."""
     a, b = pair(lab)
     a.network("offline")
     rows = [a.add(f"Before the crash {number}")["id"] for number in range(20)]
@@ -105,7 +105,7 @@ def crashes(lab):
 
 @claims
 def signing_out(lab):
-    """Signing out pauses sync and keeps what is pending; signing in sends it."""
+    """Signing out pauses sync and keeps pending rows; signing in sends them."""
     a, b = pair(lab)
     a.call("POST", "sign-out")
     eventually("paused", lambda: a.device["status"]["phase"] == "paused")
@@ -122,7 +122,7 @@ def signing_out(lab):
 
 @claims
 def old_way(lab):
-    """The old way waits for the server, and offline it loses what was typed."""
+    """The old way waits for the server, and offline it loses the user's input."""
     a, b = pair(lab)
     assert a.call("PUT", "old-way", {"on": True})["oldWay"]
     row = a.add("Through the server")["id"]

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""What the phones send: no more than the rows as they are, and once, whatever is lost on the way."""
+"""What the phones send: only the final rows, and once, whatever is lost in transit."""
 
 import sys
 from pathlib import Path
@@ -30,16 +30,16 @@ def edits_fold(lab):
 
 @claims
 def nothing_to_say(lab):
-    """A to-do written and deleted offline is never sent, also when sending was tried in between."""
+    """A to-do written and deleted offline is never sent, even if sending was tried in between."""
     a, b = pair(lab)
     before = a.sequence()
     a.network("offline")
     for number in range(10):
         row = a.add(f"Not to be known {number}")["id"]
-        if number % 2:  # The attempt that the write has caused meets the cut network.
+        if number % 2:  # The attempt triggered by the write meets the cut network.
             eventually("noticed that it is offline", lambda: a.device["status"]["phase"] == "offline")
         a.delete(row)
-    a.until_sent()  # Once the last attempt has failed, nothing is left that could be.
+    a.until_sent()  # After the last attempt has failed, nothing is left to send.
     a.network("online")
     assert a.sequence() == before + 1, "something was sent"
     assert not [row for row in a.server + b.todos if row["content"].startswith("Not to")]
@@ -47,7 +47,7 @@ def nothing_to_say(lab):
 
 @claims
 def lost_replies(lab):
-    """A write whose reply is lost is repeated, and neither the row nor its transaction is there twice."""
+    """A write whose reply is lost is repeated, and neither the row nor its transaction is duplicated."""
     a, b = pair(lab)
     before = a.sequence()
     for lose in ({"dropNextResponses": 1}, {"truncateResponsesAfterBytes": 0}):
@@ -66,7 +66,7 @@ def lost_replies(lab):
 
 
 def arrives(phone, condition, lose):
-    """Waits until the server has what was written, then lets its replies through."""
+    """Waits until the server has the write, then lets its replies through."""
     eventually("the server has it", condition)
     if "dropNextResponses" not in lose:
         assert phone.outbox, "the reply was not lost"
@@ -75,10 +75,10 @@ def arrives(phone, condition, lose):
 
 
 def cut_on_the_way_back(phone, write):
-    """Writes, and cuts the network when the server has acted and its answer is still on the way. Returns the row.
+    """Writes, and cuts the network when the server has acted and its answer is still in transit. Returns the row.
 
-    `write` returns the row's id and the text that the server then has. A machine that is slower than the answer gets a
-    slower network, and writes once more.
+    `write` returns the row's id and the text that the server then has. If this machine is slower than the answer, the
+    write is repeated on a slower network.
     """
     for latency in 600, 2_400, 9_600, 38_400:
         phone.network("online", latencyMs=latency)
@@ -94,7 +94,7 @@ def cut_on_the_way_back(phone, write):
 
 @claims
 def stays_deleted(lab):
-    """A to-do whose acknowledgement was cut off, deleted offline, is deleted everywhere and does not come back."""
+    """A to-do deleted offline after its acknowledgement was cut off is deleted everywhere and stays deleted."""
     a, b = pair(lab)
     row = cut_on_the_way_back(a, lambda: (a.add("Not to come back")["id"], "Not to come back"))
     a.delete(row)
@@ -104,7 +104,7 @@ def stays_deleted(lab):
 
 @claims
 def stays_edited(lab):
-    """An edit whose acknowledgement was cut off, taken back offline, is taken back everywhere."""
+    """An edit undone offline after its acknowledgement was cut off is undone everywhere."""
     a, b = pair(lab)
     row = a.add("First thought")["id"]
     b.until_shows(row)
@@ -124,7 +124,7 @@ def stays_edited(lab):
 
 
 def settled(a, b):
-    """Brings the phone online, and waits until both have everything that either has written."""
+    """Brings the phone online, and waits until both have all that either has written."""
     a.network("online")
     a.until_sent()
     for writer, reader in ((a, b), (b, a)):

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Power losses on real files: what a phone and a server do is recorded, and the disk rebuilt as it may be afterwards.
+"""Power losses on real files: the calls of a phone and a server are recorded, and possible disks afterwards rebuilt.
 
 40 losses on either side, 400 in a soak and 8 in short. OPTIMIST_SEED repeats the draws.
 """
@@ -27,7 +27,7 @@ claims = Claims()
 
 
 def rebuild(folder, files):
-    """Puts the files of a rebuilt disk into a folder, and opens the database as a connection."""
+    """Writes a rebuilt disk's files into a folder, and opens the database as a connection."""
     folder.mkdir()
     for part, content in files.items():
         Path(f"{folder}/disk.sqlite{part}").write_bytes(content)
@@ -35,7 +35,7 @@ def rebuild(folder, files):
 
 
 class Loss:
-    """A power loss at some moment of a record: what had been acknowledged, and the files as they may be afterwards."""
+    """A power loss at a random moment of a record: the acknowledged writes, and the possible files afterwards."""
 
     def __init__(self, calls, chance, keeps_syncs=True):
         first = next(at for at, call in enumerate(calls) if call.kind == "a")
@@ -44,17 +44,16 @@ class Loss:
         self.files = after_power_loss(calls, chance, keeps_syncs)
 
     def put(self, database):
-        """Puts the files in the place of the database."""
+        """Writes the files in the database's place."""
         database.parent.mkdir(parents=True)
         for part, content in self.files.items():
             Path(f"{database}{part}").write_bytes(content)
 
 
 def losses(folder, calls, read, keeps_syncs=True):
-    """Rebuilds the disk at many points. Returns at how many something acknowledged was lost, and at how many nothing.
+    """Rebuilds the disk at many points. Counts how often an acknowledged write was lost, and how often not.
 
-    `read` gives the number of each label that a database holds. Everything else that may be wrong is raised, unless the
-    disk ignored the syncs too.
+    `read` returns the number of each label in a database. Any other fault is raised, unless the disk ignored the syncs.
     """
     chance, outcomes = random.Random(SEED), Counter()
     for point in range(POINTS):
@@ -77,7 +76,7 @@ def losses(folder, calls, read, keeps_syncs=True):
 
 
 def whole(rows):
-    """The number of each pair. Both halves of a pair are the same."""
+    """The number of each pair, whose halves must be equal."""
     found = {}
     for label, number in rows:
         found.setdefault(label, []).append(number)
@@ -87,7 +86,7 @@ def whole(rows):
 
 
 def record_phone(folder, durability):
-    """What a phone does to its file while it writes, half of the time syncing. Gives what the server got of it, too."""
+    """Records a phone's file calls while it writes, syncing half of the time. Also returns what the server received."""
     folder.mkdir()
     record = folder / "record"
     acknowledge = Acknowledgements(record)
@@ -111,7 +110,7 @@ def record_phone(folder, durability):
 
 
 def read_phone(arrived):
-    """Reads the rows of a phone, and asserts that those which the server cannot know are pending."""
+    """Reads a phone's rows, and asserts that rows which the server cannot have are pending."""
 
     def read(database):
         rows = database.execute(
@@ -126,7 +125,7 @@ def read_phone(arrived):
 
 @claims
 def phone_loses_power(folder):
-    """W1 a power loss takes nothing from a phone that it had acknowledged, and leaves nothing half."""
+    """W1 a power loss takes no acknowledged write from a phone, and leaves no partial write."""
     calls, arrived = record_phone(folder / "full", "full")
     outcomes = losses(folder / "full", calls, read_phone(arrived))
     syncs = sum(call.kind == "s" for call in calls)
@@ -136,7 +135,7 @@ def phone_loses_power(folder):
 
 @claims
 def phone_goes_on(folder):
-    """W1 L3 after a power loss a phone opens what is left, and all of it arrives, whatever the server had already."""
+    """W1 L3 after a power loss a phone opens its file and sends every row, whatever the server had received."""
     calls, _ = record_phone(folder / "launched", "full")
     chance = random.Random(SEED)
     with Server(folder / "launched/server") as server:
@@ -156,7 +155,7 @@ def phone_goes_on(folder):
 
 @claims
 def normal_loses(folder):
-    """W1 with `.normal` the same losses do take what was acknowledged, so the claim above can fail; nothing is half."""
+    """W1 with `.normal` power losses take acknowledged writes, so the claim above can fail; none is partial."""
     calls, arrived = record_phone(folder / "normal", "normal")
     outcomes = losses(folder / "normal", calls, read_phone(arrived))
     print(f"      {sum(call.kind == 's' for call in calls)} syncs: {dict(outcomes)}", flush=True)
@@ -165,7 +164,7 @@ def normal_loses(folder):
 
 @claims
 def server_loses_power(folder):
-    """S3 a power loss takes nothing from the server that a phone was told it had; without its syncs it would."""
+    """S3 a power loss takes nothing acknowledged from the server; without its syncs it would."""
     (home := folder / "server").mkdir()
     record = home / "record"
     acknowledge = Acknowledgements(record)

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Runs the `optimist` command, and waits for conditions instead of for time."""
+"""Runs the `optimist` command, and waits for conditions instead of time."""
 
 import os
 import re
@@ -9,12 +9,12 @@ import tempfile
 import time
 
 OPTIMIST = os.environ.get("OPTIMIST", "optimist")
-# Against hanging only, in seconds: a busy machine takes its time.
+# Only against hangs, in seconds: a busy machine is slow.
 PATIENCE = 300
 
 
 def eventually(what, condition, seconds=PATIENCE):
-    """Polls until the condition holds, and returns what it gave. `what` may be a function, asked when it never did."""
+    """Polls until the condition holds, and returns its value. `what` may be a function that is called on failure."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > end:
@@ -24,8 +24,7 @@ def eventually(what, condition, seconds=PATIENCE):
 
 
 def run(*arguments, seconds=2 * PATIENCE, environment=None):
-    """Runs a command to its end. Returns its exit status and what it wrote to both outputs. `environment` is what it has
-    besides the test's own."""
+    """Runs a command to its end. Returns its exit status and both outputs. `environment` is added to the test's own."""
     ended = subprocess.run(
         [OPTIMIST, *map(str, arguments)], capture_output=True, text=True, timeout=seconds,
         env={**os.environ, **(environment or {})})
@@ -36,7 +35,8 @@ class Program:
     """A command that runs until it is ended: a server, a lab or a proxy."""
 
     def __init__(self, *arguments, environment=None, around=(), program=OPTIMIST, folder=None):
-        """`environment` is what it has besides the test's own, `around` a command that becomes it, `folder` where it runs."""
+        """`environment` is added to the test's own, `around` is a command that executes it, `folder` is where it
+        runs."""
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [*around, program, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT, cwd=folder,
@@ -44,7 +44,7 @@ class Program:
 
     @property
     def said(self):
-        # The program writes where this process stands in the file: so that must not move.
+        # The program writes at this process's position in the file, so that must not move.
         log = self._log.fileno()
         return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
@@ -53,10 +53,10 @@ class Program:
         return self._process.poll() is None
 
     def find(self, pattern):
-        """Waits until the program has printed something, and returns the first group of it."""
+        """Waits until the program has printed a match, and returns its first group."""
 
         def printed():
-            # Whatever it prints before it ends is there when it has ended.
+            # Read after this, the output of an ended program is complete.
             is_running = self.is_running
             found = re.search(pattern, self.said)
             assert found or is_running, f"ended with {self._process.returncode}:\n{self.said}"
@@ -65,12 +65,12 @@ class Program:
         return eventually(lambda: f"{pattern} in\n{self.said}", printed)[1]
 
     def kill(self):
-        """Ends it as a power switch would: kill -9."""
+        """Kills it like a power switch: kill -9."""
         self._process.kill()
         self._process.wait()
 
     def signal(self, number):
-        """Sends it a signal, such as those that stop it and let it go on."""
+        """Sends it a signal, for example to stop or continue it."""
         self._process.send_signal(number)
 
     def terminate(self, seconds=PATIENCE):

@@ -1,5 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Devices in Python that push whole batches of to-dos as fast as the server takes them, and what a backup must have of them."""
+"""Devices in Python that push batches of to-dos as fast as the server accepts them, and what a backup must have of
+them."""
 
 import http.client
 import threading
@@ -25,7 +26,7 @@ class Push:
 
 
 class Device:
-    """A device of a new account, which asks one method at a time."""
+    """A device of a new account, which calls one method at a time."""
 
     def __init__(self, port, address, name):
         self.grant = enter(port, "sign-up", address, name)
@@ -47,8 +48,7 @@ class Device:
 
 
 class Pusher(threading.Thread):
-    """Pushes one batch after the other to an account of its own, until it is told to stop. A push that is not answered is
-    repeated."""
+    """Pushes batches to its own account until it is stopped. An unanswered push is repeated."""
 
     def __init__(self, port, account, batch=BATCH):
         super().__init__(daemon=True)
@@ -60,7 +60,7 @@ class Pusher(threading.Thread):
 
     @property
     def rows(self):
-        """All that was acknowledged, by id."""
+        """All acknowledged rows, by id."""
         return {row: content for push in self.pushes for row, content in push.rows.items()}
 
     def run(self):
@@ -103,7 +103,7 @@ class Pusher(threading.Thread):
 
 
 class Load:
-    """Devices that push at the same time, each to its account, within a `with` block."""
+    """Devices that push concurrently, each to its account, within a `with` block."""
 
     def __init__(self, server):
         self.pushers = [Pusher(server.port, f"pusher-{number}") for number in range(PUSHERS)]
@@ -121,19 +121,19 @@ class Load:
 
     @property
     def count(self):
-        """How many rows are acknowledged."""
+        """The number of acknowledged rows."""
         for pusher in self.pushers:
             pusher.check()
         return sum(len(pusher.pushes) for pusher in self.pushers) * BATCH
 
     @property
     def rate(self):
-        """How many rows were acknowledged in a second, after the block."""
+        """The acknowledged rows per second, after the block."""
         return self.count / (self._ended - self._begun)
 
     def judge(self, held, begun, ended):
-        """A backup has each push whole or not at all: all that were acknowledged before it began, none that was sent after
-        its end. `held` is what it has, by account and id. Returns how many rows that is."""
+        """Asserts that a backup has each push completely or not at all: all that were acknowledged before it began,
+        none that was sent after its end. `held` has its rows by account and id. Returns the number of those rows."""
         for pusher in self.pushers:
             mine = held[pusher.grant["account_id"]]
             for push in pusher.pushes:

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The commands of Documentation/RunningTheServer.md, as they are there: from nothing to a backup restored elsewhere, and the
+"""The literal commands of Documentation/RunningTheServer.md, from nothing to a backup restored elsewhere, and the
 command of the systemd unit."""
 
 import configparser
@@ -28,7 +28,7 @@ UNIT = ROOT / "Server/Deploy/optimist.service"
 
 @claims
 def page(folder):
-    """O6 O8 O9 the page's commands lead from nothing to a server on a restored backup, and to an account that is gone."""
+    """O6 O8 O9 the page's commands lead from nothing to a server on a restored backup, and to a deleted account."""
     commands = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL))
     for port in "8090", "8091":
         assert port in commands
@@ -56,7 +56,7 @@ def service():
 
 
 def unit_command(unit, folder):
-    """The unit's arguments for the command, with the page's settings, and the directories of a machine in a folder."""
+    """The unit's arguments for the command, with the page's settings, and a machine's directories in a folder."""
     program, *arguments = unit["ExecStart"].split()
     assert program == "/usr/local/bin/optimist" and f"{program}\n" in PAGE.read_text(), program
     settings = re.search(r"settings.json is one object:\n\n```\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
@@ -77,7 +77,7 @@ def is_ready(port):
 
 @claims
 def unit(folder):
-    """O10 the systemd unit's command serves with the page's settings, goes on after kill -9, and stops within the unit's time."""
+    """O10 the systemd unit's command serves with the page's settings, survives kill -9, and stops in time."""
     if sys.platform != "linux":
         raise Skip("it takes prlimit")
     folder, port, unit = folder / "unit", free_port(), service()

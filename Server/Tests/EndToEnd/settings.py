@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Where `optimist serve` takes its settings from, and how it refuses those that are wrong."""
+"""The sources of `optimist serve`'s settings, and how it refuses invalid ones."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def printed(*arguments, **environment):
 
 @claims
 def order(folder):
-    """O10 a flag stands above the environment, the environment above the file, and the file above the default."""
+    """O10 a flag overrides the environment, the environment the file, and the file the default."""
     file = settings_file(folder, {
         "port": 1, "admin-port": 2, "memory": 300, "one-device": True, "behind-proxy": True, "accept": ["drop:Todo"]})
     found, _ = printed(
@@ -47,7 +47,7 @@ def order(folder):
     assert found["accept"] == ("drop:Todo", str(file)), found
     assert found["data"] == (str(folder / "data"), "OPTIMIST_DATA"), found
     assert found["connections-per-address"] == ("512", "default"), found
-    # The environment may name the file too.
+    # The environment may name the file as well.
     assert printed(OPTIMIST_CONFIG=str(file))[0]["port"] == ("1", str(file))
 
 
@@ -56,7 +56,7 @@ DATABASE = "postgres://127.0.0.1:1/nowhere"
 
 @claims
 def place(folder):
-    """O10 the source that is asked first decides where the data is, whether it names a directory or a database."""
+    """O10 the first source that names a directory or a database decides where the data is."""
     directory = str(folder / "place")
     file = settings_file(folder, {"data": directory})
     for arguments, environment, data, database in [
@@ -105,7 +105,7 @@ def two_places(folder):
 
 @claims
 def secrets(folder):
-    """O10 neither a password in the URL of a database nor the servers' secret is printed."""
+    """O10 neither a password in a database URL nor the servers' secret is printed."""
     found, said = printed(OPTIMIST_DATABASE="postgres://ann:hunter2@db/app", OPTIMIST_SECRET="quite-a-secret")
     assert found["database"] == ("postgres://ann@db/app", "OPTIMIST_DATABASE"), found
     assert found["secret"] == ("(hidden)", "OPTIMIST_SECRET"), found
@@ -114,7 +114,7 @@ def secrets(folder):
 
 @claims
 def refused(folder):
-    """O10 an unknown key, an invalid value and a broken file are refused with a sentence that names the place."""
+    """O10 an unknown key, an invalid value and a broken file are refused with a message that names the place."""
     file = folder / "settings.json"
     for content, words in [
         ({"prot": 1}, ['"prot" is not a setting', "port"]),
@@ -148,7 +148,7 @@ def refused(folder):
 
 @claims
 def serves(folder):
-    """O10 a server runs by its file: the port is free to choose, and its data is where the file says."""
+    """O10 a server runs with its file's settings, including the port and the data's place."""
     file = settings_file(folder, {"port": 0, "data": str(folder / "served"), "log-format": "json"})
     program = Program("serve", "--config", file)
     with program:
@@ -157,14 +157,14 @@ def serves(folder):
 
 
 def fails(*arguments, saying):
-    """Runs a command that must end with 1 and a sentence that has these words."""
+    """Runs a command that must end with 1 and a message that contains these words."""
     status, said, problem = run(*arguments)
     assert (status, said) == (1, ""), (status, said, problem)
     assert all(str(word) in problem for word in saying), problem
 
 
 def answers(port):
-    """Whether a server takes connections at a port."""
+    """Whether a server accepts connections at a port."""
     try:
         socket.create_connection(("127.0.0.1", port), PATIENCE).close()
         return True
@@ -174,7 +174,7 @@ def answers(port):
 
 @claims
 def no_address(folder):
-    """serve says that an address is not the machine's, or a port not for its user, and what to name."""
+    """serve reports an address of another machine or a forbidden port, and names the setting."""
     for host in "192.0.2.1", "no-such-machine.invalid":
         fails("serve", "--host", host, "--port", "0", "--data", folder / "no-address",
               saying=[host, "not an address of this machine", "--host"])
@@ -182,7 +182,7 @@ def no_address(folder):
 
 @claims
 def remembers_its_schema(folder):
-    """O13 a start without --schema uses the one of the data, also from a backup, and writes no other."""
+    """O13 a start without --schema uses the data's schema, even from a backup, and writes no other."""
     data, backup, file = folder / "remembers", folder / "remembers-backup", folder / "notes.json"
     schema = {"id": "notes", "version": 1, "types": {"note": {"text": {"type": "string"}}}}
     file.write_text(json.dumps(schema))
@@ -202,7 +202,7 @@ def remembers_its_schema(folder):
     restored = folder / "remembers-restored"
     assert run("restore", backup, "--data", restored)[0] == 0
     assert serves(restored)[0] == 'notes", version 1'
-    # A later version beside the data is served, and one that is out of date is not.
+    # A later version next to the data is served, and an outdated one is not.
     own = restored / "schema.json"
     own.write_text(json.dumps({**schema, "version": 2}))
     assert serves(restored)[0] == 'notes", version 2'
@@ -216,7 +216,7 @@ def remembers_its_schema(folder):
 
 @claims
 def reader_that_leaves(folder):
-    """A command whose reader has left ends without a word, and a server goes on."""
+    """A command whose reader has left ends silently, and a server keeps running."""
 
     def unread(*arguments, handler):
         read, write = os.pipe()

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Three servers on one PostgreSQL with a standby, phones that reach them by a load balancer, and writers that choose."""
+"""Three servers on one PostgreSQL with a standby, phones behind a load balancer, and writers that choose servers."""
 
 import json
 import random
@@ -20,7 +20,7 @@ PHONES = form(6, 6, 50)
 PHONES_OF_AN_ACCOUNT = form(3, 3, 5)
 WRITERS = form(3, 4, 8)
 WRITERS_OF_AN_ACCOUNT = form(3, 2, 2)
-# Between two writes of a person, in seconds: fifty phones share the machine, too.
+# The pause between a person's writes, in seconds: fifty phones also share the machine.
 PAUSE = form(0.1, 0.1, 1)
 SERVERS = 3
 SCHEMA = {
@@ -35,7 +35,7 @@ SCHEMA = {
 
 
 def prepare(folder):
-    """Writes what servers of one database share into a folder. Returns the options that name it."""
+    """Writes the files that servers of one database share into a folder. Returns the options that name them."""
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     (folder / "secret").write_text(run("secret")[1])
     (folder / "secret").chmod(0o600)
@@ -43,7 +43,7 @@ def prepare(folder):
 
 
 class Shared:
-    """One of the servers, which may be killed, stopped, and started again at the same address."""
+    """One of the servers, which may be killed, stopped, and restarted at the same address."""
 
     def __init__(self, url, options):
         self.port = free_port()
@@ -77,12 +77,12 @@ class Entrance(Server):
         self.address = f"http://127.0.0.1:{self.port}"
 
     def admit(self, account, grant):
-        """Asks with these tokens for what the servers have of an account."""
+        """Uses this grant to query the servers for an account."""
         self._grants[account] = grant
 
 
 class Person(threading.Thread):
-    """Writes on a phone until told to stop."""
+    """Writes on a phone until it is stopped."""
 
     def __init__(self, phone):
         super().__init__(daemon=True)
@@ -105,10 +105,10 @@ class Person(threading.Thread):
 
 
 class Site:
-    """Everything that is needed, in the order in which it begins; it ends in the other."""
+    """All parts, started in order and ended in reverse."""
 
     def __init__(self, folder, seed, heals):
-        """`heals`: whether writers send again what the database has lost, as devices do."""
+        """`heals`: whether writers resend what the database has lost, as devices do."""
         self.folder, self.heals = Path(folder), heals
         self.chance = random.Random(seed)
         self.writers, self.persons, self.written_on_phones = [], [], 0
@@ -169,7 +169,7 @@ class Site:
         self.persons = []
 
     def until_all_have_written(self, more=3):
-        """Waits until each writer has had some pushes acknowledged that were begun from now on."""
+        """Waits until each writer has a few acknowledged pushes that were begun from now on."""
         wanted = {writer: len(writer.writes) + more + 1 for writer in self.writers}
         eventually("all writers write", lambda: all(
             writer.problem or len(writer.writes) >= count for writer, count in wanted.items()))
@@ -181,21 +181,21 @@ class Site:
     def counted(self, what):
         return sum(writer.counts[what] for writer in self.writers)
 
-    # MARK: what became of it
+    # MARK: the outcome
 
     def held(self, node):
-        """The living rows of all accounts in a database: account, type and id, and what they are."""
+        """The living rows of all accounts in a database: account, type and id, with their content."""
         return {tuple(row[:3]): tuple(row[3:]) for row in node.sql(
             "SELECT account_id, type, id, content, hidden FROM optimist_rows WHERE generation % 2 = 1")}
 
     def sessions(self, node):
-        """The sessions of phones and writers that have not ended."""
+        """The active sessions of phones and writers."""
         return set(map(tuple, node.sql(
             "SELECT account_id, session_id FROM optimist_sessions WHERE ended IS NULL AND device_name <> 'judge'")))
 
     def settle(self):
-        """Ends all writing, and compares the database with the acknowledged writes. Returns how many to-dos the writers have,
-        and how long the phones took until they had sent and received everything, in seconds."""
+        """Ends all writing, and compares the database with the acknowledged writes. Returns the writers' number of
+        to-dos, and the seconds until the phones had sent and received everything."""
         self.stop_persons()
         for writer in self.writers:
             writer.stop()
@@ -210,7 +210,7 @@ class Site:
             for first in range(0, WRITERS, WRITERS_OF_AN_ACCOUNT)), seconds
 
     def write_again(self):
-        """Lets writers go on that had stopped."""
+        """Restarts stopped writers."""
         self.writers = [writer.next() for writer in self.writers]
         for writer in self.writers:
             writer.start()

@@ -1,6 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Clients that do not read their answers, send large requests or do not send what they announce: the server stays within
-its memory, answers the others, and ends when it is told to."""
+"""Clients that do not read their answers, send large requests or do not send what they announce: the server stays
+within its memory, answers the others, and ends on request."""
 
 import http.client
 import json
@@ -23,20 +23,20 @@ USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
 ROWS, PAGES = 30, 7
 # Fewer bytes than an answer with all rows has.
 LARGE = ROWS * PAGES * 65_000
-# For clients that are to stay although they do not read: longer than a busy machine takes for a claim.
+# For clients that should stay although they do not read: longer than a busy machine needs for a claim.
 UNHURRIED = ["--reader-patience", "3600"]
 claims = Claims()
 
 
 class Server:
-    """A server of its own for each claim, since what one has held the process may keep for later."""
+    """A separate server for each claim, because a process may keep freed memory."""
 
     def __init__(self, folder, *arguments):
         self.program = Program("serve", "--port", "0", "--data", folder / uuid.uuid4().hex, *arguments)
         self.port = int(self.program.find(r"Optimist serves http://127\.0\.0\.1:(\d+)"))
 
     def megabytes(self):
-        """What the process has in memory."""
+        """The memory of the process."""
         done = subprocess.run(
             ["ps", "-o", "rss=", "-p", str(self.program._process.pid)], capture_output=True, text=True, check=True)
         return int(done.stdout) // 1000
@@ -68,13 +68,13 @@ class Account:
         grant = json.loads(text)
         self.token, self.id = grant["access_token"], grant["account_id"]
         for _ in range(0, rows, 10):
-            # A few at a time, for the budget of a request's work.
+            # A few at a time, because of the work budget of a request.
             todos = {str(uuid.uuid4()): {"content": "x" * 65_000} for _ in range(10)}
             status, _, text = self.post(self.calling("todo/set", {"create": todos}))
             assert status == 200, text[:300]
 
     def calling(self, *calls):
-        """A request's body. Each method has its arguments after it."""
+        """A request's body. Each method is followed by its arguments."""
         pairs = zip(calls[::2], calls[1::2])
         methods = [[name, {"accountId": self.id, **given}, str(n)] for n, (name, given) in enumerate(pairs)]
         return json.dumps({"using": USING, "methodCalls": methods})
@@ -83,7 +83,7 @@ class Account:
         return self.server.ask("POST", "/jmap/", body, self.token)
 
     def large(self):
-        """Asks for all to-dos several times, which makes an answer of 14 MB."""
+        """Requests all to-dos several times, which makes an answer of 14 MB."""
         return self.calling(*["todo/changes", {"snapshot": {}}] * PAGES)
 
     def send(self, body, buffer=4096):
@@ -98,9 +98,9 @@ class Account:
         return connection
 
     def send_large(self, buffer):
-        """Asks for 14 MB, and reads only the first bytes of the answer. Returns the connection.
+        """Requests 14 MB, and reads only the first bytes of the answer. Returns the connection.
 
-        On a busy machine a request may exceed its budget of work. Its answer is then short, and this asks again.
+        On a busy machine a request may exceed its work budget. Its answer is then short, and the request is repeated.
         """
         while True:
             connection = self.send(self.large(), buffer)
@@ -118,11 +118,11 @@ def status(connection):
 
 @claims
 def unread_answers_hold_their_slots(folder):
-    """A session with eight unread answers has no slot for another until one is read or given up."""
+    """A session with eight unread answers has no slot for another until one is read or abandoned."""
     with Server(folder, *UNHURRIED) as server:
         account = Account(server)
-        # The one that is read has a large buffer, since a small one makes any reader slow. Without a size of its own, its
-        # buffer may grow until it holds the whole answer.
+        # The one that is read has a large buffer, because a small one makes any reader slow. Without an explicit size,
+        # the buffer may grow until it holds the complete answer.
         unread = [account.send_large(4_096 if number else 1_048_576) for number in range(8)]
         got, head, text = account.post(account.calling("Core/echo", {}))
         assert (got, head["Retry-After"]) == (429, "1"), (got, text)
@@ -139,7 +139,7 @@ def unread_answers_hold_their_slots(folder):
 
 @claims
 def unread_answers_have_a_bound(folder):
-    """Unread answers of four accounts stay within --memory: large requests get 503, and a fifth account is served at once."""
+    """Four accounts' unread answers stay within --memory: large requests get 503, and a fifth account is served."""
     with Server(folder, "--memory", "256", *UNHURRIED) as server:
         accounts = [Account(server) for _ in range(4)]
         idle = server.megabytes()
@@ -164,7 +164,7 @@ def unread_answers_have_a_bound(folder):
 
 @claims
 def slow_readers_are_closed(folder):
-    """A client that reads 2 KB in five seconds loses its connection; one of 20 KB a second keeps it."""
+    """A client that reads 2 KB in five seconds loses its connection; one at 20 KB a second keeps it."""
     if sys.platform != "linux":
         raise Skip("only Linux tells by /proc which connections a server has")
     with Server(folder, "--reader-patience", "10") as server, ExitStack() as open_connections:
@@ -205,7 +205,7 @@ def is_connected(server, connection):
 
 @claims
 def large_bodies_have_a_bound(folder):
-    """Eight legal bodies of one session that parse into thirty times their size are refused or take their turns."""
+    """Eight valid bodies that parse into thirty times their size are refused or processed in turn."""
     with Server(folder) as server:
         account = Account(server, rows=0)
         head, tail = account.calling("Core/echo", {"a": ["#"]}).split('"#"')
@@ -227,7 +227,7 @@ def large_bodies_have_a_bound(folder):
 
 @claims
 def ends_in_time(folder):
-    """SIGTERM ends a server within seconds, though a body does not come and an answer is not read."""
+    """SIGTERM ends a server within seconds, even with a missing body and an unread answer."""
     with Server(folder, *UNHURRIED) as server, ExitStack() as open_connections:
         account = Account(server)
         unread = open_connections.enter_context(account.send(account.large()))
@@ -235,7 +235,7 @@ def ends_in_time(folder):
         silent = open_connections.enter_context(socket.create_connection(("127.0.0.1", server.port)))
         silent.sendall(f"POST /jmap/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {account.token}\r\n"
                        "Content-Length: 5000\r\n\r\n{".encode())
-        # Its slot is taken: so the server reads the body.
+        # Its slot is taken, so the server is reading the body.
         code, seconds = server.program.terminate()
         print(f"      after {seconds:.1f} s", flush=True)
         # While it runs, a body may take 60 s and an answer 120 s.

@@ -1,6 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A small device in Python, after Documentation/Protocol.md: it pushes numbered to-dos and counts, and goes from server to
-server until each push is acknowledged."""
+"""A small device in Python, written from Documentation/Protocol.md: it pushes numbered to-dos and counts, and moves
+from server to server until each push is acknowledged."""
 
 import http.client
 import json
@@ -16,14 +16,14 @@ from program import eventually
 
 PASSWORD = "correct horse battery"
 USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
-# So many counts go to one counter, and the next ones to another. A lost total is then not made good by the next one.
+# The number of counts for one counter before the next is used, so that a lost total is not repaired by the next one.
 COUNTS = 5
-# Between two requests, in seconds.
+# The pause between two requests, in seconds.
 PAUSE = forms.form(0.1, 0.02, 0.02)
 
 
 def ask(port, method, path, body=None, token=None, form=None, patience=5):
-    """Returns the status and the JSON of an answer. A server that is stopped does not answer: OSError."""
+    """Returns the status and the JSON of an answer. Raises OSError if the server is stopped and does not answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     try:
         head = {"Authorization": f"Bearer {token}"} if token else {}
@@ -52,13 +52,13 @@ def enter(port, path, email, name):
 
 
 def tally(account, number):
-    """The row whose counter has the counts of an account's pushes with that number, and how many a device has made there."""
+    """The row whose counter has the counts of an account's pushes with that number, and a device's total there."""
     return str(uuid.uuid5(uuid.UUID(int=0), f"{account}/{(number - 1) // COUNTS}")), (number - 1) % COUNTS + 1
 
 
 @dataclass
 class Write:
-    """An acknowledged push: what it has written, and the state that it was answered with."""
+    """An acknowledged push: what it wrote, and the state in its answer."""
 
     number: int
     row: str
@@ -69,7 +69,7 @@ class Write:
 
 
 class Writer(threading.Thread):
-    """Writes until it is told to stop. Its last push is acknowledged then, too."""
+    """Writes until it is stopped. Its last push is then acknowledged."""
 
     def __init__(self, name, ports, grant, heals):
         super().__init__(daemon=True)
@@ -102,7 +102,7 @@ class Writer(threading.Thread):
             raise self.problem
 
     def next(self):
-        """The same device, which writes on: a thread runs once only."""
+        """The same device, continuing in a new thread, because a thread runs only once."""
         grant = {"account_id": self.account, "access_token": self.access, "refresh_token": self.refresh_token}
         writer = Writer(self.name, self.ports, grant, self.heals)
         writer.device, writer.push, writer.turn = self.device, self.push, self.turn
@@ -120,7 +120,7 @@ class Writer(threading.Thread):
     # MARK: requests
 
     def until_answered(self, method, path, body=None, form=None, may_end=False):
-        """Goes from server to server with the same request until one of them has carried it out."""
+        """Sends the same request to one server after another until one has carried it out."""
         tried = 0
         while True:
             port = self.ports[self.turn % len(self.ports)]
@@ -171,7 +171,7 @@ class Writer(threading.Thread):
         for number, row, clock in writes:
             counter, total = tally(self.account, number)
             todos[row] = {"content": self.label(number), "priority": number, "@hlc": clock}
-            # The later total takes the place of the one before.
+            # The later total replaces the previous one.
             tallies[counter] = {"name": "counts", "count": {"@total": total}, "@hlc": {"*": clock, "name": FIRST}}
         self.push += 1
         answers = self.jmap(
@@ -182,7 +182,7 @@ class Writer(threading.Thread):
         return epoch, int(seq.partition(".")[0])
 
     def heal(self, last):
-        """Sends again what the database may have lost: all that is later than the last state that both have."""
+        """Resends what the database may have lost: everything after the last state that both have."""
         [(name, answer)] = self.jmap([("todo/changes", {
             "sinceState": f"{last.epoch}.{last.seq}", "inline": True, "maxChanges": 1})])
         epochs = answer["epochs"]
@@ -200,7 +200,8 @@ FIRST = f"{1:016x}-device"
 
 
 def judge(writers, node):
-    """Everything that the writers of an account were told is stored is there, once, and no more. Returns how many to-dos."""
+    """Asserts that exactly the rows acknowledged to an account's writers are stored, once. Returns the number of
+    to-dos."""
     account = writers[0].account
     found = node.sql(f"SELECT id, content::json->>'content' FROM optimist_rows "
                      f"WHERE account_id = '{account}' AND type = 'todo' AND generation % 2 = 1")

@@ -34,7 +34,7 @@ struct PlaceTests {
         try await serving { http, token in
             let answer = try await http.get("/places?lat=35.68&lon=139.76&lang=ja,en", token: token)
             #expect(answer.status == 200 && answer.headers["content-type"] == ["application/json"])
-            // The coordinates are in Shibuya, a section of Tokyo.
+            // The distance is to Shibuya, a section of Tokyo.
             #expect(
                 answer.json == [
                     "place": "東京", "area": "東京都", "country": "JP", "language": "ja", "areaLanguage": "ja",
