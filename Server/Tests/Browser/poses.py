@@ -146,14 +146,14 @@ def offline_after_a_restart(page, address):
     expect(new.first_page()).to_have_count(8)
     page.request.put(f"{address}/lab/devices/A/network", data={"profile": "offline"})
     page.request.post(f"{address}/lab/devices/A/restart")
-    expect(new.feed.locator("h3").first).to_contain_text("from before")
+    expect(new.feed.locator("h3").first).to_contain_text("outdated")
     expect(new.first_page()).to_have_count(8)
     again = new.feed.get_by_role("button", name="Try again", exact=True).first
     expect(again).to_be_visible()
     again.click()
     expect(again).to_be_visible()
     new.phone.network("Online")  # Then it retries automatically.
-    expect(new.feed.locator("h3").first).not_to_contain_text("from before")
+    expect(new.feed.locator("h3").first).not_to_contain_text("outdated")
 
 
 @claims.full

@@ -47,7 +47,7 @@ def shows_the_session(page, address):
     age = a.fact("Token").inner_text()
     expect(a.fact("Token")).not_to_have_text(age)  # The age grows.
     a.press("Expire token")
-    expect(a.note).to_have_text("The server refuses this token. The next request fetches another.")
+    expect(a.note).to_have_text("The server refuses this token. The next request refreshes it.")
     text = fresh("Sent with a new token")
     a.phone.write(text)
     b.phone.has(text, "synced")
@@ -86,7 +86,7 @@ def ends(page, address, button, reason):
 @claims
 def revoked(page, address):
     """T3: after a revocation the phone reports it, keeps its rows, and sends them after the next sign-in."""
-    ends(page, address, "Revoke", "The session was ended from elsewhere.")
+    ends(page, address, "Revoke", "The session was revoked.")
 
 
 @claims.full
@@ -105,7 +105,7 @@ def account_devices(page, address):
     expect(mine.get_by_role("button")).to_have_count(0)
     a.account.get_by_role("button", name="End the session of Phone B").click()
     expect(b.state).to_have_text("signed out")
-    expect(b.note).to_have_text("The session was ended from elsewhere.")
+    expect(b.note).to_have_text("The session was revoked.")
     expect(a.account.get_by_role("listitem").filter(has_text="Phone B")).to_have_count(0)
     expect(a.state).to_have_text("signed in")
 
@@ -153,7 +153,7 @@ def told_late(page, address):
     a, _ = open_sessions(page, address)
     a.phone.network("Offline")
     a.press("Revoke")
-    expect(a.note).to_have_text("The server has ended this session. The phone hears of it with its next request.")
+    expect(a.note).to_have_text("The server has ended this session. The phone learns this with its next request.")
     expect(a.state).to_have_text("signed in")
     text = fresh("Written in ignorance")
     a.phone.write(text)

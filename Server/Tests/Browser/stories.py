@@ -39,7 +39,7 @@ def fares_better(page, address):
     health.get_by_role("button", name="Fifty people use v1.0.1 and v1.0.2").click()
     for version in "v1.0.2", "v1.0.1":
         # The phones' own launches are counted before the people's.
-        expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text(re.compile(r"\d\d people met no crash"))
+        expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text(re.compile(r"\d\d people had no crash"))
     # The page of signatures shows the data at its opening.
     expect(health.get_by_role("button", name="Fifty people")).to_be_enabled()
     page.set_viewport_size({"width": 390, "height": 900})
@@ -64,11 +64,12 @@ def ends_are_told_apart(page, address):
     phone.network("Offline")
     texts = [fresh(f"Before end {number}") for number in (1, 2, 3)]
     ends = [
-        ("Crash", "The launch before crashed in LoginViewModel.loginMember(). 1 row was unsent, and none is lost."),
-        ("Kill", "The launch before was killed: there is no report, and memory was not low. "
-         "2 rows were unsent, and none is lost."),
-        ("Run out of memory", "The launch before was killed for memory: the system had warned of it. "
-         "3 rows were unsent, and none is lost."),
+        ("Crash", "The previous launch crashed in LoginViewModel.loginMember(). "
+         "1 row was unsent, and nothing was lost."),
+        ("Kill", "The previous launch was killed, without a report or low memory. "
+         "2 rows were unsent, and nothing was lost."),
+        ("Run out of memory", "The previous launch was killed after a warning of low memory. "
+         "3 rows were unsent, and nothing was lost."),
     ]
     for text, (button, sentence) in zip(texts, ends):
         phone.write(text)
