@@ -7,6 +7,7 @@ struct OptimistCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "optimist",
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
+        version: "0.1.0",
         subcommands: [
             LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, HealthCommand.self,
             InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self, CopyCommand.self,
