@@ -58,7 +58,8 @@ def service():
 def unit_command(unit, folder):
     """The unit's arguments for the command, with the page's settings, and a machine's directories in a folder."""
     program, *arguments = unit["ExecStart"].split()
-    assert program == "/usr/local/bin/optimist" and f"{program}\n" in PAGE.read_text(), program
+    # systemd finds it in /usr/local/bin, where the page puts it, and in /usr/bin, where the Debian package does.
+    assert program == "optimist" and "/usr/local/bin/optimist\n" in PAGE.read_text(), program
     settings = re.search(r"settings.json is one object:\n\n```\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]
     place = f"/var/lib/{unit['StateDirectory']}"
     assert json.loads(settings)["data"] == place, settings
