@@ -1,10 +1,10 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 # Start with `make run` or `make test`: both install missing system packages.
 
-.PHONY: help run quick test ci test-all soak bench docs format install
+.PHONY: help run quick test ci test-all soak bench docs format release release-check install
 
 help:  ## Shows this list.
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
 
 install:  ## Installs the system packages that are missing.
 	@Scripts/install
@@ -38,3 +38,9 @@ docs:  ## Builds the documentation of every library, and lists the tests of each
 
 format:  ## Formats every Swift file.
 	@Scripts/format
+
+release:  ## Makes the archive and the Debian package of a release, in .build/packages.
+	@Scripts/release
+
+release-check:  ## Installs that package into a clean Debian, syncs two devices through it, and removes it.
+	@Scripts/release-check
