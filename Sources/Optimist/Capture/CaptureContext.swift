@@ -34,6 +34,13 @@ final class CaptureContext: Sendable {
         var lastPlace: Int64 = 0
         var unconfirmedPlace: Int64 = 0
         var joins: Set<GroupJoin> = []
+
+        mutating func giveStamp() -> Stamp {
+            if let stamp { return stamp }
+            let given = clock.tick(milliseconds: milliseconds)
+            stamp = given
+            return given
+        }
     }
 
     private let state: Mutex<State>
@@ -58,12 +65,7 @@ final class CaptureContext: Sendable {
 
     /// The running transaction's stamp, made by the first call.
     func stamp() -> Stamp {
-        state.withLock { state in
-            if let stamp = state.stamp { return stamp }
-            let stamp = state.clock.tick(milliseconds: state.milliseconds)
-            state.stamp = stamp
-            return stamp
-        }
+        state.withLock { $0.giveStamp() }
     }
 
     /// Nil if the running transaction has not changed a synced row.
@@ -87,8 +89,8 @@ final class CaptureContext: Sendable {
     ///
     /// - Parameter present: The row's group. Nil if the row is not pending.
     func group(present: Int64?) -> Int64 {
-        let stamp = stamp().rawValue
-        return state.withLock { state in
+        state.withLock { state in
+            let stamp = state.giveStamp().rawValue
             guard let group = state.group else {
                 state.group = present ?? stamp
                 return present ?? stamp
@@ -101,9 +103,8 @@ final class CaptureContext: Sendable {
 
     /// Returns a place for a row that becomes unsent, greater than all earlier places.
     func place() -> Int64 {
-        let stamp = stamp().rawValue
-        return state.withLock { state in
-            state.lastPlace = max(state.lastPlace + 1, stamp)
+        state.withLock { state in
+            state.lastPlace = max(state.lastPlace + 1, state.giveStamp().rawValue)
             return state.lastPlace
         }
     }
@@ -149,10 +150,11 @@ final class CaptureContext: Sendable {
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
     fileprivate func capture(_ row: () -> RowRef?) -> Int64? {
-        if isApplying { return nil }
-        let isCollecting = state.withLock { $0.touched != nil }
-        if isCollecting, let row = row() { state.withLock { $0.touched?.append(row) } }
-        return stamp().rawValue
+        state.withLock { state in
+            if state.author == .server { return nil }
+            if state.touched != nil, let row = row() { state.touched?.append(row) }
+            return state.giveStamp().rawValue
+        }
     }
 }
 
@@ -197,9 +199,8 @@ extension CaptureContext {
             if let stamp = arguments?[0] { context.witness(Stamp(rawValue: sqlite3_value_int64(stamp))) }
             sqlite3_result_null(call)
         }
-        try register("optimist_literal", arguments: 1, on: db) { call, _, arguments in
-            let literal = SQLLiteral.bytes(of: ValueView(arguments?[0]))
-            literal.withUnsafeBytes { bytes in
+        try register("optimist_former", arguments: -1, on: db) { call, count, arguments in
+            FormerValues(arguments: UnsafeBufferPointer(start: arguments, count: Int(count))).json.withUnsafeBytes { bytes in
                 let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
                 sqlite3_result_text(call, start, Int32(bytes.count), RowStatement.transient)
             }

@@ -185,13 +185,13 @@ struct CaptureTriggers {
             "'\($0.name)', CASE WHEN \(isMarked($0)) THEN excluded.stamp ELSE stamps ->> '$.\($0.name)' END"
         }
         let forgotten = each(", ") { "CASE WHEN \(isBack($0, of: isMarked)) THEN '$.\($0.name)' ELSE '$.@' END" }
-        let base = based(on: "base") { "\(isMarked($0)) AND \(isUntouched($0))" }
+        let base = "json_patch(\(former { "\(isMarked($0)) AND \(isUntouched($0))" }), base)"
         return """
             \(adopted("NEW")) AND (dirty | \(mask)) & ~\(self.back(of: changed)) <> 0;
             INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty, base)
             VALUES (\(layout.number), NEW.id,
             coalesce((SELECT generation FROM optimist_remote WHERE \(isKey("NEW"))), 0),
-            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(mask), \(based(on: "'{}'", changed)))
+            optimist_group(NULL), optimist_place(), \(stamp("NEW")), \(mask), \(former(changed)))
             ON CONFLICT(tbl, id) DO UPDATE SET
             stamps = CASE WHEN dirty & ~excluded.dirty = 0 THEN NULL
             WHEN stamps IS NULL AND stamp = excluded.stamp THEN NULL
@@ -204,15 +204,9 @@ struct CaptureTriggers {
             """
     }
 
-    /// Adds the values from before the write to `base`, for the columns that meet a condition.
-    private func based(on base: String, _ condition: (TableLayout.Column) -> String) -> String {
-        let former = each(", ") {
-            """
-            CASE WHEN \(condition($0)) THEN '$.\($0.name)' ELSE '$' END, \
-            CASE WHEN \(condition($0)) THEN optimist_literal(OLD."\($0.name)") END
-            """
-        }
-        return "json_insert(\(base), \(former))"
+    /// The values from before the write, for the columns that meet a condition: see ``FormerValues``.
+    private func former(_ condition: (TableLayout.Column) -> String) -> String {
+        "optimist_former(\(each(", ") { "CASE WHEN \(condition($0)) THEN '\($0.name)' END, OLD.\"\($0.name)\"" }))"
     }
 
     /// Whether a column still has the server's value: it is clean, or dirty only because the server lost the value.

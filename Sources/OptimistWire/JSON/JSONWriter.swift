@@ -64,17 +64,20 @@ extension JSONObject {
 
 /// Appends a quoted string. Escapes only the characters that RFC 8259 requires.
 func writeJSONString(_ text: String, to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "\""))
     var text = text
-    text.withUTF8 { utf8 in
-        var start = 0
-        while true {
-            let end = PlainText(in: utf8, from: start).end
-            output.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
-            if end == utf8.count { break }
-            writeEscape(utf8[end], to: &output)
-            start = end + 1
-        }
+    text.withUTF8 { writeJSONString($0, to: &output) }
+}
+
+/// Appends a quoted string of valid UTF-8.
+package func writeJSONString(_ utf8: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    var start = 0
+    while true {
+        let end = PlainText(in: utf8, from: start).end
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+        if end == utf8.count { break }
+        writeEscape(utf8[end], to: &output)
+        start = end + 1
     }
     output.append(UInt8(ascii: "\""))
 }
