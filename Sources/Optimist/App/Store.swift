@@ -125,6 +125,7 @@ public final class Store: Sendable {
         watch.withLock { $0 }?.cancel()
         // The caller may now move or remove the file.
         checkpoints?.waitUntilIdle()
+        if checkpoints != nil { untilWriterIsIdle() }
     }
 
     /// Closes the file, so that the app can move, replace or delete it, or be suspended without holding a lock.
@@ -248,7 +249,14 @@ public final class Store: Sendable {
     }
 
     /// Checkpoints what is left of the log, and returns when no checkpoint runs or is due.
-    func untilCheckpointed() async { await checkpoints?.settle() }
+    func untilCheckpointed() async {
+        guard let checkpoints else { return }
+        await checkpoints.settle()
+        await worker.run { self.untilWriterIsIdle() }
+    }
+
+    /// Waits for the checkpoints that the writing connection runs. Returns at once on that connection's own queue.
+    private func untilWriterIsIdle() { pool.unsafeReentrantWrite { _ in } }
 
     /// Makes later stamps of this device greater than these clocks. Called within `apply`.
     func witness(_ clocks: ColumnClocks?) {
@@ -335,5 +343,5 @@ private actor DatabaseWorker {
 
     init(executor: any SerialExecutor) { self.executor = executor }
 
-    func run<T: Sendable>(_ work: @Sendable () throws -> T) throws -> T { try work() }
+    func run<T: Sendable>(_ work: @Sendable () throws -> T) rethrows -> T { try work() }
 }

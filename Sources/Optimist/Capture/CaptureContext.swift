@@ -202,7 +202,7 @@ extension CaptureContext {
         try register("optimist_former", arguments: -1, on: db) { call, count, arguments in
             FormerValues(arguments: UnsafeBufferPointer(start: arguments, count: Int(count))).json.withUnsafeBytes { bytes in
                 let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-                sqlite3_result_text(call, start, Int32(bytes.count), RowStatement.transient)
+                sqlite3_result_text64(call, start, UInt64(bytes.count), RowStatement.transient, UInt8(SQLITE_UTF8))
             }
         }
         try register("optimist_is_literal", arguments: 2, on: db) { call, _, arguments in

@@ -51,14 +51,15 @@ final class Checkpoints: Sendable {
         switch log.withLock({ $0.next() }) {
         case .nothing: return
         case .copyMeanwhile: queue.async { [self] in finish(copy()) }
-        case .copyRest: queue.async { [self] in finish(Self.copy(between: writer)) }
-        case .copyNow: finish(Self.copy(between: writer))
+        // The writer runs this before the next commit and before it closes.
+        case .copyRest: writer.asyncWriteWithoutTransaction { [self] db in finish(Self.copy(by: db)) }
+        case .copyNow: writer.writeWithoutTransaction { finish(Self.copy(by: $0)) }
         }
     }
 
-    /// Checkpoints while no commit can come between. Returns the number of copied pages.
-    private static func copy(between writer: some DatabaseWriter) -> Int {
-        (try? writer.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }) ?? 0
+    /// Checkpoints on the writing connection, so that no commit is added meanwhile. Returns the number of copied pages.
+    private static func copy(by writer: Database) -> Int {
+        (try? writer.checkpoint(.passive).checkpointedFrameCount) ?? 0
     }
 
     /// Copies the rest of the log once the writes pause, so that the next write restarts the log.
@@ -107,10 +108,12 @@ final class Checkpoints: Sendable {
         if log.withLock({ $0.endWatch() }) { await copyNow() }
     }
 
-    /// Settles the log, and prevents all later checkpoints.
+    /// Settles the log, and prevents all later checkpoints. The writer may still copy the rest of the log before it
+    /// closes.
     func stop() async {
         await settle()
         log.withLock { $0.isOver = true }
+        await untilIdle()
     }
 
     var isWatching: Bool { log.withLock { $0.isWatched } }
@@ -219,7 +222,7 @@ struct WriteAheadLog: Sendable {
     /// always leaves some pages, and the log would grow: each commit then waits for new blocks of the file.
     private var due: Step {
         let uncopied = length - copied
-        if hasRest, uncopied <= Self.rest { return .copyRest }
+        if hasRest, uncopied > 0, uncopied <= Self.rest { return .copyRest }
         if uncopied < Self.portion { return .nothing }
         return length >= Self.longest ? .copyNow : .copyMeanwhile
     }
