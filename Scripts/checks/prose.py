@@ -54,7 +54,7 @@ def python_prose(text):
             lines += ([""] if last != token.start[0] - 1 else []) + [token.string.lstrip("# ").split("noqa:")[0]]
             last = token.start[0]
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             lines += ["", *(ast.get_docstring(node) or "").splitlines()]
     return paragraphs(lines)
 

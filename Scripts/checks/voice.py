@@ -96,6 +96,8 @@ def lowered(counts, noted):
         before = noted.get(name)
         if before and found.rate > before.rate:
             result[name] = before
-        elif name != SUBJECTS and (before or found.turns <= limit(found, None)):
+        elif before:
+            result[name] = Count(min(found.turns, before.turns), found.words)
+        elif name != SUBJECTS and found.turns <= limit(found, None):
             result[name] = found
     return result
