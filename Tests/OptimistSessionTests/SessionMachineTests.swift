@@ -127,7 +127,7 @@ struct SessionMachineTests {
         }
     }
 
-    @Test func `an end the server orders does not override a sign-in under way, but a sign-out does`() {
+    @Test func `an end ordered by the server does not cancel a sign-in in progress, but the user's sign-out does`() {
         var machine = machine()
         let entering = [machine.reserveEpoch(), machine.reserveEpoch()]
         _ = machine.handle(.ended(machine.stamp, .signedInElsewhere), now: now)

@@ -116,11 +116,11 @@ struct DiskTests {
         return losses
     }
 
-    @Test func `W1 with synchronous FULL no power loss takes an acknowledged row`() throws {
+    @Test func `W1 with synchronous FULL, no power loss takes an acknowledged row`() throws {
         #expect(try losses(synchronous: "FULL") == 0)
     }
 
-    @Test func `with synchronous NORMAL power losses take rows, so the test above can fail`() throws {
+    @Test func `with synchronous NORMAL, power losses do take rows, so the test above can fail`() throws {
         #expect(try losses(synchronous: "NORMAL") > Self.points / 2)
     }
 

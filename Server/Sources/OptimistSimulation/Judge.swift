@@ -163,7 +163,8 @@ struct Judge {
         history.hasServerGoneBack && Tables.columns[row.table]?.contains { $0.kind == .counter } == true
     }
 
-    /// Whether a rejection contains the value, or the value that replaced the reference before it was sent.
+    /// Whether a rejection contains the value, or a reference's later value: the target may have been deleted or merged
+    /// before the row was sent.
     private func isRefused(_ value: String?, _ column: String, _ row: RowName) -> Bool {
         (refused[row] ?? []).compactMap { $0.values[column] }
             .contains { $0 == value || isConsequence($0, in: column, of: row) }

@@ -122,7 +122,7 @@ struct ReportTests {
                 let fails = failing.withLock { $0 == transaction.account }
                 call.yield()
                 if !fails { return }
-                // It fails only after the test has repaired it, so that the next attempt succeeds.
+                // Waits to throw until the test has cleared the failure, so that the next attempt succeeds.
                 for await _ in repairs {}
                 throw Trouble()
             }

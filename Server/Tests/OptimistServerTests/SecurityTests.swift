@@ -59,7 +59,7 @@ struct SecurityTests {
 
     // MARK: - Throttles
 
-    @Test func `the limits treat a /64 as one address, and an IPv4 address alike in any form`() {
+    @Test func `the limits treat a /64 as one address, and all forms of an IPv4 address as one`() {
         func key(_ address: String) -> String { Caller(address: address).throttleKey }
         #expect(key("2001:db8:1:2::1") == key("2001:db8:1:2:ffff:1:2:3"))
         #expect(key("2001:db8:1:2::1") != key("2001:db8:1:3::1"))
@@ -69,7 +69,7 @@ struct SecurityTests {
         #expect(key("unknown") == "unknown")
     }
 
-    @Test func `a client with a complete /64 gets no more attempts than one with a single address`() async throws {
+    @Test func `a client with an entire /64 gets no more attempts than one with a single address`() async throws {
         try await site.serving(change: { ($0.isBehindProxy, $0.signInBurstPerAddress) = (true, 2) }) {
             _, http async throws in
             var statuses: [Int] = []

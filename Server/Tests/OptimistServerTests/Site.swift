@@ -88,7 +88,7 @@ final class Site: Sendable {
 
     /// Opens the server without listening.
     ///
-    /// - Parameter waits: Whether to wait for a former server, which the test has released, to close its data.
+    /// - Parameter waits: Whether to wait until the previous server, which the test has released, has closed its data.
     func open(
         schema: Schema = .planner, waits: Bool = true, change: (inout ServerConfiguration) -> Void = { _ in }
     ) async throws -> OptimistServer {

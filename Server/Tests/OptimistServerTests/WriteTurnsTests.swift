@@ -14,7 +14,8 @@ import Testing
 struct WriteTurnsTests {
     let site = Site()
 
-    /// Takes the writes of one transaction, with each owner's duration.
+    /// Takes the writes of one transaction and returns their owners. A write lasts its owner's duration, by default 1
+    /// ms.
     private func transaction(
         _ queue: inout WriteQueue<Int>, _ lasting: [String: Duration] = [:]
     ) -> [String] {

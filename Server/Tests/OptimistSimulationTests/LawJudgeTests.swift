@@ -50,13 +50,13 @@ struct LawJudgeTests {
         }
     }
 
-    @Test func `a shown value is the server's under the same clock`() throws {
+    @Test func `a shown value must equal the server's value with the same clock`() throws {
         #expect(try findings(name: "Trip").isEmpty)
         #expect(try findings(name: "Tour") == ["list:01.name holds Tour, but the server had Trip"])
         #expect(try findings(name: "Tour", clock: "019b76ddb5400001-Phone").isEmpty, "the server never had the clock")
     }
 
-    @Test func `the base of an edit is the server's value under its clock`() throws {
+    @Test func `the base of an edit must equal the server's value with its clock`() throws {
         #expect(try findings(name: "Mine", edit: "json_object('name', '''Trip'''), NULL").isEmpty)
         #expect(
             try findings(name: "Mine", edit: "json_object('name', '''Tour'''), NULL")

@@ -46,7 +46,7 @@ struct DeletionTiming {
         return end
     }
 
-    /// Whether a lagging table may bring the row again, or move a row that would be deleted with it.
+    /// Whether pages of a lagging table may recreate the row, or move a row that would be deleted with it.
     private func mayMove(below ref: RowRef, by referrer: ReferenceGraph.Referrer) -> Bool {
         context.lagging.contains(ref.table)
             || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty

@@ -19,7 +19,7 @@ struct RowBelow {
     /// - Parameters:
     ///   - seq: The deletion's server transaction. Nil if unknown.
     ///   - isPushUnanswered: Whether the outcome of a push is still unknown.
-    ///   - mayMove: Whether a later page may bring the row above again, or move this one.
+    ///   - mayMove: Whether a later page may recreate the row above, or move this row.
     func holdsBack(deletionAt seq: Int64?, isPushUnanswered: Bool, mayMove: Bool) -> Bool {
         // The server may have accepted the reference after the deletion, so that it refers to the next life of the row
         // above.

@@ -7,7 +7,7 @@ import OptimistWire
 struct FormerValues {
     let arguments: UnsafeBufferPointer<OpaquePointer?>
 
-    /// The replaced values as SQL literals by column: the form of `optimist_edit.base`.
+    /// The replaced values by column, as SQL literals, in the format of `optimist_edit.base`.
     var json: [UInt8] {
         var json = [UInt8(ascii: "{")]
         for place in stride(from: 0, to: arguments.count - 1, by: 2) {

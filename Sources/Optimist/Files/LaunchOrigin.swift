@@ -43,8 +43,8 @@ struct LaunchOrigin {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
         if isAny != true { return }
-        // Totals that the server already has under a launch's id stay there: an older version of this library or a copy
-        // of the file sent them.
+        // Totals that the server already has under a launch's id keep that id. They were sent by an older version of
+        // this library, or from a copy of the file.
         try db.execute(
             sql: """
                 UPDATE optimist_node SET own = 1

@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Applies received rows to the app's tables, within one transaction.
 ///
-/// Puts precede deletions, so that a moved child is not deleted with its former parent. A few rows usually fit as they
-/// come. Otherwise, or if rows are parked already, ``Fitting`` applies all of them together.
+/// Puts precede deletions, so that a moved child is not deleted with its former parent. A few rows usually fit in the
+/// order received. If they do not, or if rows are parked already, ``Fitting`` applies all of them together.
 ///
 /// Invariant: each row that a call counts as received is applied or parked, so the cursor may pass it. Rows of unknown
 /// tables are ignored.
@@ -71,7 +71,7 @@ struct PageApplication {
         try RowApplication(layouts, db, at: milliseconds, context)
     }
 
-    /// Up to this many rows are first tried as they come.
+    /// Up to this many rows are first tried in the order received.
     private static let few = 50
 
     private func fitsAsItComes(_ rows: [ReceivedRow], by oneByOne: inout RowApplication) throws -> Bool {

@@ -90,7 +90,7 @@ extension Store {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Takes back the note of a push that certainly never left. A row created and deleted since is forgotten.
+    /// Undoes the record of a push that was certainly not sent. A row created and deleted since is forgotten.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }

@@ -19,8 +19,8 @@ extension RowEntry {
         return layout.columns.reduce(0) { isEdited($1) ? $0 | $1.mask : $0 }
     }
 
-    /// Marks everything that the server had as unsent. Columns edited since send the edit, with the server's former
-    /// value as base.
+    /// Marks as unsent everything that the server had. A column edited since sends the edit, with the server's former
+    /// value as its base.
     ///
     /// Restored values count as sent and unanswered, because the server and other devices may have them.
     mutating func restore(in layout: TableLayout) {

@@ -78,7 +78,7 @@ struct RowEntry: Equatable, Sendable {
     /// The row as the server has it, without unsent values.
     ///
     /// Counters stay as shown. Columns that never had a server value are left out, because a migration's default is not
-    /// one. For a row that is elsewhere, such columns are unknown and stay.
+    /// one. For a row that the app's table does not show, those columns are unknown, so none is left out.
     ///
     /// - Parameter values: The row as the app's table shows it.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {

@@ -66,7 +66,7 @@ enum EngineSchema {
     /// SQLite does not report changes to WITHOUT ROWID tables.
     static func notifyChanges(by author: CaptureContext.Author, in db: Database) throws {
         try db.notifyChanges(in: Table("optimist_edit"))
-        // User writes never change states through this table.
+        // A user's write changes states only through optimist_edit.
         if author == .server { try db.notifyChanges(in: Table("optimist_remote")) }
     }
 

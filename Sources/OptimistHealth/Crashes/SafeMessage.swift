@@ -7,10 +7,10 @@ import Foundation
 public enum SafeMessage {
     /// Returns a signature that is safe to send.
     ///
-    /// A message of Swift's runtime stays. From any other message, only words of lower-case ASCII letters stay: text in
-    /// quotes or brackets is removed, and so is every word with a capital letter, a digit or a sign such as `@`, `/` or
-    /// `=`. This removes names, ids, paths, addresses and values. A source file's name stays without its folders. Only
-    /// the first five frames are kept, and each text is cut to 200 bytes.
+    /// A message of Swift's runtime is kept. Any other message keeps only its words of lower-case ASCII letters: text
+    /// in quotes or brackets is removed, as is every word with a capital letter, a digit or a sign such as `@`, `/` or
+    /// `=`. This removes names, ids, paths, addresses and values. A source file's path is reduced to the file name.
+    /// Only the first five frames are kept, and each text is cut to 200 bytes.
     public static func cut(_ signature: CrashSignature) -> CrashSignature {
         CrashSignature(
             kind: SafeText.cut(signature.kind, to: HealthReport.Limit.textBytes).nonEmpty ?? "unknown",

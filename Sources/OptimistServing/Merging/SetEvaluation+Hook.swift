@@ -33,7 +33,7 @@ extension SetEvaluation {
         }
     }
 
-    /// An operation and the row it changes: the named row, or the row that this was merged into.
+    /// An operation and the row that it changes: the one that it names, or the successor if that was merged.
     private typealias Changed = (operation: Int, row: RowKey)
 
     private func changedRows(by unit: Int) throws -> [Changed] {

@@ -71,7 +71,7 @@ struct TokenLife {
         return remainingFreshness(at: now, of: .seconds(60)) > .zero
     }
 
-    /// The rest of `time` since the refresh that produced this pair, during which another refresh is too early.
+    /// How much of `time` is left since the refresh that produced this pair. Until then, another refresh is too early.
     func remainingFreshness(at now: Date, of time: Duration) -> Duration {
         guard let renewedAt, renewedAt <= now else { return .zero }
         return max(.zero, time - .seconds(now.timeIntervalSince(renewedAt)))

@@ -34,7 +34,7 @@ public struct ColumnRules: Hashable, Sendable {
     /// Nil if the value is allowed. The value must fit the column's type.
     package func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
 
-    /// The same, with the caller's implementation of pattern matching, such as a cache.
+    /// The same, but calls `matches` to match patterns, so that the caller can cache them.
     package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
         if value.isNull { return nil }
         // A 64-bit number is a string on the wire.

@@ -143,7 +143,7 @@ public struct ColumnSchema: Hashable, Sendable {
     /// Returns why this column cannot hold a value, as a phrase that completes "The column …", or nil if it can.
     package func objection(to value: JSON) -> String? { objection(to: value) { $0.matches($1) } }
 
-    /// The same, with the caller's implementation of pattern matching, such as a cache.
+    /// The same, but calls `matches` to match patterns, so that the caller can cache them.
     package func objection(to value: JSON, matches: (TextPattern, String) -> Bool) -> String? {
         if value.isNull { return isRequired ? "is required" : nil }
         if let objection = type.objection(to: value) { return objection }

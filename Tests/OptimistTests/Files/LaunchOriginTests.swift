@@ -299,7 +299,7 @@ struct LaunchOriginTests {
         try await expect(5, on: [restored])
     }
 
-    @Test func `M3 W3 a count undone in a restored file is undone on the server if it was sent`()
+    @Test func `M3 W3 undoing a sent count in a restored file undoes it on the server`()
         async throws
     {
         try await begin()

@@ -74,7 +74,7 @@ struct EditWinsCratesTests {
         try await device.store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
     }
 
-    @Test func `M1 M2 M7 a row that outlived its deletion by a move is deleted with its new parent`() async throws {
+    @Test func `M1 M2 M7 a row that a move saved from deletion is deleted with its new parent`() async throws {
         try await device.execute("UPDATE disc SET crate = ?", [there.id])
         try await take([gone("disc", disc.id, at: 10_000), gone("crate", there.id, at: 30_000)], from: 1, to: 2)
         #expect(try await device.rows("disc").isEmpty)

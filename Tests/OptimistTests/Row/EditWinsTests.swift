@@ -121,7 +121,7 @@ struct EditWinsTests {
         }
     }
 
-    @Test func `L1 M2 a row that outlived its deletion only by an edit of a removed column is deleted`()
+    @Test func `L1 M2 a row that only an edit of a removed column saved from deletion is deleted`()
         async throws
     {
         phone.advance(10_000)

@@ -114,7 +114,7 @@ struct RowCasesTests {
     /// The outcomes of each state, each with its events.
     private static func cases(editWins: Bool, hasClocks: Bool) -> String {
         var lines = ["# \(editWins ? "An edit" : "A deletion") wins, \(hasClocks ? "with" : "without") clocks"]
-        // Without clocks, a later life that does not fit adds no new case.
+        // Skipped without clocks: a misfit of the next life would add no new case.
         for state in states(above: hasClocks ? words : words.filter { !$0.contains(.misfitOfNextLife) }) {
             guard let start = subject(after: state, editWins, hasClocks) else { continue }
             lines.append("\(name(state)): \(start)")

@@ -133,7 +133,7 @@ final class PostgresChannel: ProcessChannel {
                 do {
                     let (connection, present) = (try open(), epoch())
                     try connection.script("LISTEN optimist")
-                    // Find the changes that were announced while this process did not listen.
+                    // Find the changes that were announced while this process was not listening.
                     Task { await begun() }
                     var looks = 0
                     while goesOn(), epoch() == present {

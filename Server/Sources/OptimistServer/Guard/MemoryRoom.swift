@@ -6,7 +6,7 @@ import Synchronization
 
 /// The memory that bodies, parsed requests and answers share while they may wait for a client.
 ///
-/// Evaluations have separate memory: few run at a time and each ends soon. Slow readers cannot use up their part.
+/// Evaluations have separate memory: few run at a time, and each ends soon. Clients that read slowly cannot exhaust it.
 final class MemoryRoom: Sendable {
     /// A page for each database reader, and the answers to one writing request.
     static let evaluations = 128_000_000

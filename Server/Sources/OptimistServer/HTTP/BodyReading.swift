@@ -32,7 +32,7 @@ extension Hummingbird.Request {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= maxBytes else { throw tooLarge }
                 try take(part.readableBytes)
-                // Reserve the announced size once: a buffer that grows temporarily holds its bytes twice.
+                // Reserve the announced size once: while a buffer grows, it holds its bytes twice.
                 if whole.readableBytes == 0, let announced { whole.reserveCapacity(announced) }
                 whole.writeImmutableBuffer(part)
             }
