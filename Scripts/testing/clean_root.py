@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""A Debian that has nothing but its smallest base, in a directory, with its own processes and its own network."""
+"""A minimal Debian in a directory, with separate processes and a separate network."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ def why_not():
 
 
 def ran(*command):
-    """Runs a command to its end, and returns what it printed. Fails with that if the command fails."""
+    """Runs a command until it exits, and returns its output. If it fails, the error contains the output."""
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}"
     return done.stdout
@@ -56,7 +56,7 @@ class CleanRoot:
             time.sleep(0.1)
 
     def start(self, *words):
-        """Starts a program, the last of the words, in namespaces of its own. The first words are options of `unshare`."""
+        """Starts a program in separate namespaces. The last word is the program, the words before are options of `unshare`."""
         words = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--propagation", "private", *words]
         joining = 'echo $$ >"$0/cgroup.procs"; exec "$@"' if self._group else 'exec "$@"'
         self._unshare = subprocess.Popen(

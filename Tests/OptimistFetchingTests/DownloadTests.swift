@@ -34,7 +34,7 @@ struct DownloadTests {
 
     // MARK: - Requests
 
-    @Test func `C7 a download names its former tag and date until the first bytes arrive`() throws {
+    @Test func `C7 a download names its earlier tag and date until the first bytes arrive`() throws {
         let fields = Download(former: Self.former, limitBytes: 100).fields
         #expect(fields == [.ifNoneMatch: "\"old\"", .ifModifiedSince: "Sun, 06 Nov 1994 08:49:37 GMT"])
         #expect(Download(former: nil, limitBytes: 100).fields.isEmpty)
@@ -58,7 +58,7 @@ struct DownloadTests {
 
     // MARK: - Answers
 
-    @Test func `C7 a 304 counts only for a request that asked about a former value`() throws {
+    @Test func `C7 a 304 counts only for a request that asked about an earlier value`() throws {
         var download = Download(former: Self.former, limitBytes: 100)
         #expect(try download.begin(Self.head(.notModified, [.eTag: "\"old\""])) == .unchanged)
         #expect(download.head?.headerFields[.eTag] == "\"old\"")

@@ -249,7 +249,7 @@ struct HTTPSourceTests {
     ]
 
     @Test(arguments: confirmations, [true, false])
-    func `C7 a confirmation without a lifetime keeps the former lifetime`(
+    func `C7 a confirmation without a lifetime keeps the previous lifetime`(
         _ answers: (first: HTTPFields, second: HTTPFields, seconds: TimeInterval), isRelaunched: Bool
     ) async throws {
         var first = answers.first

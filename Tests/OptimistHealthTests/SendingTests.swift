@@ -32,7 +32,7 @@ struct SendingTests {
         #expect(schedule(NetworkPath(isOnline: true, isExpensive: true), expensive: true).next == .send)
     }
 
-    @Test func `A3 after a failure the next attempt waits for the backoff and the server's Retry-After`() {
+    @Test func `A3 after a failure, the next attempt waits for the backoff and the server's Retry-After`() {
         var failed = schedule()
         failed.answered(.failed(retryAfter: .seconds(90)))
         #expect(failed.next == .wait(.seconds(90)))
@@ -58,7 +58,7 @@ struct SendingTests {
         #expect(failed.next == .wait(.seconds(86_400)))
     }
 
-    @Test func `A2 after a lost answer the same totals are sent once more`() async throws {
+    @Test func `A2 after a lost answer, the same totals are sent once more`() async throws {
         let app = Installation()
         let answers = Mutex(0)
         let transport = InMemoryTransport(dependencies: Dependencies(clock: app.clock)) { _ in

@@ -177,7 +177,7 @@ struct EditWinsTests {
 
     /// Edits of one life and its deletes, from several devices.
     @Test(arguments: 1...200)
-    func `M1 M2 editWins: edits and deletes of one life leave the same row, in any order and however often`(
+    func `M1 M2 editWins: edits and deletes of one life result in the same row, in any order and if repeated`(
         seed: UInt64
     ) {
         var random = SplitMix64(seed: seed)

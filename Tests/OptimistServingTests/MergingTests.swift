@@ -27,7 +27,7 @@ struct MergingTests {
     }
 
     @Test(arguments: 1...200)
-    func `M1 M2: versions of a row leave the same row, in any order of arrival`(seed: UInt64) {
+    func `M1 M2: versions of a row merge into the same row, in any order of arrival`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let versions = Self.versions(using: &random)
         let results = (0..<6).map { _ in

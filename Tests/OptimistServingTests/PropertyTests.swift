@@ -152,7 +152,7 @@ struct PropertyTests {
 
     /// Without unique values and moved rows, the order of arrival does not matter.
     @Test(arguments: 0..<20)
-    func `M1 M2 M3 pushes leave the same rows in any order, even if some are repeated`(campaign: UInt64) {
+    func `M1 M2 M3 pushes result in the same rows in any order, even if some are repeated`(campaign: UInt64) {
         for seed in Self.seeds(of: campaign) {
             var random = SplitMix64(seed: seed)
             let pushes = (0..<12).map { _ in Self.convergentPush(using: &random) }

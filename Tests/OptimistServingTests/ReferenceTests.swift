@@ -94,7 +94,7 @@ struct ReferenceTests {
             .update(.todo(7), ["after": .string(RowKey.todo(7).id)], at: .at(2)),
         ])
         #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
-        // The row that now refers to itself left the chain, and so did the rows behind it.
+        // The row that now refers to itself left the chain, with the rows behind it.
         let living = store.rows.filter(\.value.row.isAlive).keys
         #expect(Set(living) == Set((7...50).map { RowKey.todo($0) }))
         #expect(store.push([.destroy(.todo(7), at: .at(6), generation: 2)])[0].isAcceptedAsSent)

@@ -95,7 +95,7 @@ struct SnapshotTests {
         #expect(try await served.call("Todo/changes", arguments)["type"] == "invalidArguments")
     }
 
-    @Test func `L3: a snapshot of an earlier epoch continues or is reported as forked, and the answer lists the epochs`()
+    @Test func `L3: a snapshot of an earlier epoch continues or is reported as forked, with the epochs`()
         async throws
     {
         try await fill(2)

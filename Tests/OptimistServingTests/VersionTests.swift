@@ -43,7 +43,7 @@ struct VersionTests {
     private var clock: JSON { .string(WriteClock.at(0).description) }
     private var later: JSON { .string(WriteClock.at(5).description) }
 
-    @Test func `L1: rows stored under former names follow the schema, and so do their references`() async throws {
+    @Test func `L1: rows stored under former names, and references to them, follow the schema`() async throws {
         let first = Schema(
             id: "projects", version: 1,
             types: [
@@ -193,7 +193,7 @@ struct VersionTests {
     }
 
     @Test(arguments: [nil, 2, 3, 4])
-    func `L1: a column the server does not know is deferred, whatever version the app names`(version: Int?)
+    func `L1: a column that the server does not know is deferred, whatever version the app names`(version: Int?)
         async throws
     {
         let row: JSON = ["title": "a", "content": "a", "shape": "round", "@hlc": clock]

@@ -216,7 +216,7 @@ struct CredentialStoreTests {
         #expect(store.load() == theirs)
     }
 
-    @Test func `T3 T9: when a former session ends, the session that another process has begun continues`()
+    @Test func `T3 T9: when an earlier session ends, the session that another process has begun continues`()
         async throws
     {
         let store = InMemoryCredentialStore(.first)

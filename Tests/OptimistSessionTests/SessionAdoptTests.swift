@@ -18,7 +18,7 @@ struct SessionAdoptTests {
             accessToken: "access-\(name)", refreshToken: "refresh-\(name)", account: Self.ada, server: server)
     }
 
-    @Test func `adopted tokens sign in, are stored, and replace the former user`() async throws {
+    @Test func `adopted tokens sign in, are stored, and replace the previous user`() async throws {
         let bench = Bench()
         #expect(try await bench.session.send(SessionRequest("/rows")).status == .ok)
         try await bench.session.adopt(tokens("1"))
@@ -26,7 +26,7 @@ struct SessionAdoptTests {
         #expect(try bench.store.load()?.refreshToken.exposed == "refresh-1")
         let answer = try await bench.session.send(SessionRequest("/rows"))
         #expect(answer.status == .ok)
-        // The former session may be revoked at the same time.
+        // The previous session may be revoked at the same time.
         let rows = bench.transport.requests.filter { $0.head.path == "/rows" }
         #expect(rows.last?.head.headerFields[.authorization] == "Bearer access-1")
     }

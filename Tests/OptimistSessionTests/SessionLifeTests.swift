@@ -141,7 +141,7 @@ struct SessionLifeTests {
         #expect(session.account == nil)
     }
 
-    @Test func `a sign-in while signed in survives the end of the former session`() async throws {
+    @Test func `a sign-in while signed in survives the end of the previous session`() async throws {
         let (saying, answering) = (Door(), Door())
         let server = FakeServer()
         let store = WatchedStore(.first)

@@ -148,7 +148,7 @@ struct SessionRequestTests {
         (SessionRequest("/rows"), .responseStarted, 2),
         (SessionRequest("/rows", attempts: 1), .notSent, 1),
     ])
-    func `T7: after a broken connection only safe requests are sent again`(
+    func `T7: after a broken connection, only safe requests are sent again`(
         request: SessionRequest, phase: TransportError.Phase, sends: Int
     ) async throws {
         let bench = Bench()

@@ -12,7 +12,7 @@ import Testing
 /// A session whose account changes while a token is renewed and requests come and go, in random order.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionScheduleTests {
-    @Test func `T3 T8: after a sign-out or account change, no request gets the former account's answer or hangs`() {
+    @Test func `T3 T8: after a sign-out or account change, no request gets the previous account's answer or hangs`() {
         for seed in 1...TestForm.of(short: 200, full: 1_000, soak: 10_000) as ClosedRange<UInt64> {
             let problems = Schedule(seed: seed).play()
             guard !problems.isEmpty else { continue }

@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Judges that no user's text disappears unseen (M7).
 ///
-/// If a text is gone in the end, either a device that showed it replaced or deleted it, or its author's device keeps it
-/// in the journal or a rejection.
+/// If a text is missing at the end, its author's device must have it in the journal or a rejection, unless a device
+/// that showed it has replaced or deleted it.
 struct UnseenJudge {
     let history: History
     let server: [RowName: Values]

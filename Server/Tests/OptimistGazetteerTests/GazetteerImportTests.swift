@@ -64,7 +64,7 @@ struct GazetteerImportTests {
         }
     }
 
-    @Test func `a wrong file is refused with the right one's name, and the former gazetteer stays`() throws {
+    @Test func `a wrong file is refused with the right one's name, and the previous gazetteer is kept`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let before = try Data(contentsOf: folder.gazetteer)
         let zip = try folder.file("cities500.zip", (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
@@ -96,7 +96,7 @@ struct GazetteerImportTests {
         #expect(try GazetteerImport(cities: late).run(to: folder.gazetteer).places == 500)
     }
 
-    @Test func `a cancelled import leaves the former gazetteer and nothing else`() async throws {
+    @Test func `a cancelled import leaves the previous gazetteer and nothing else`() async throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let places = (1...2000).map { TestPlace(id: $0, coordinate: Coordinate(0, 0)) }
         let attempt = GazetteerImport(cities: try folder.file("cities.txt", places.text))

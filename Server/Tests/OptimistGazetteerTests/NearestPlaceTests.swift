@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct NearestPlaceTests {
     @Test(arguments: 1...TestForm.of(short: 1, full: 4) as ClosedRange<UInt64>)
-    func `for 500 random points the nearest place equals the brute-force result`(seed: UInt64) throws {
+    func `for 500 random points, the nearest place equals the brute-force result`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let places = (1...1500).map { TestPlace(id: $0, coordinate: .drawn(using: &random)) }
         let folder = try Folder()
@@ -69,7 +69,7 @@ struct NearestPlaceTests {
 
     @Test(arguments: [0.0, -45, 80, 89])
     func `a place is found at the circle's easternmost and westernmost points`(latitude: Double) throws {
-        // Where a meridian touches the circle, which is nearer to the pole than the centre.
+        // A meridian touches the circle at a point nearer to the pole than the centre is.
         let angle = 0.9 * Double.pi / 180
         let center = latitude * .pi / 180
         let reach = asin(sin(angle) / cos(center)) * 180 / .pi

@@ -24,7 +24,7 @@ struct PairTests {
         #expect(pair.following == .synchronous)
     }
 
-    @Test func `after a failed promotion the newest copy is not replaced: only the promotion may be repeated`() throws {
+    @Test func `after a failed promotion, the newest copy is not replaced; only promotion may be repeated`() throws {
         var pair = PairState(standby: .following(.synchronous))
         try pair.begin(.failOver)
         pair.killed()

@@ -89,7 +89,7 @@ struct AccountExportTests {
         }
     }
 
-    @Test(.embedded) func `O9: after a vacuum only the receipt of a deleted account is left in the directory`()
+    @Test(.embedded) func `O9: after a vacuum, only the receipt of a deleted account is left in the directory`()
         async throws
     {
         let words = ["gone@example.org", "a violet", "00000000-0000-4000-8000-"]

@@ -45,7 +45,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `O1 without a setting the operator's port is closed`() async throws {
+    @Test func `O1 without a setting, the operator's port is closed`() async throws {
         try await site.serving { server, users async throws in
             #expect(try await server.adminPort == nil)
             for path in ["/metrics", "/admin", "/admin/api/overview"] {

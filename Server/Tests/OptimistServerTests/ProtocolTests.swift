@@ -233,7 +233,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
     }
 
-    @Test(.embedded) func `L3: after a restart, states of the former epoch are valid up to its end`() async throws {
+    @Test(.embedded) func `L3: after a restart, states of the previous epoch are valid up to its end`() async throws {
         let (person, first) = try await epochWithOnePush()
         let idle = try await site.open().epoch
         let server = try await site.open()

@@ -120,7 +120,7 @@ struct SchemaConsentTests {
         #expect(try await refusal(second, accepting: [SchemaChange(.unique, "list", "owner")]) == nil)
     }
 
-    /// Two lists of one person have the same name, and so has a list of another person.
+    /// Two lists of one person have the same name as a list of another person.
     private func collide() async throws {
         let server = try await site.open(schema: Self.first)
         let (ann, ben) = (try await server.signUp("a@example.org"), try await server.signUp("b@example.org"))

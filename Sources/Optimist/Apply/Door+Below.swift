@@ -121,13 +121,14 @@ extension Door {
         try entries.save(entry)
     }
 
-    /// Whether the server's version of the row is parked, elsewhere or in a later life. References are then to that.
+    /// Whether the server's version of the row is parked: in another place or in a later life. References then refer to
+    /// that version.
     private func isThereAgain(_ entry: RowEntry) throws -> Bool {
         guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
         return patch.generation ?? 1 >= entry.generation
     }
 
-    /// Gives up a row that is deleted with another one, so that pages bring it as new.
+    /// Gives up a row that is deleted with another one, so that a later page with the row counts as new.
     ///
     /// On the server it may be alive, below a life of its parent that is unsent here or in a later page. If the server
     /// lost it, and a refused row takes it along here, another device may have sent it again.

@@ -64,7 +64,7 @@ extension Door {
 
     // MARK: - Deletions
 
-    /// Parks a deletion. Until it is applied, the row stays without its unsent edits.
+    /// Parks a deletion. Until it is applied, the table shows the row without its unsent edits.
     private mutating func parkDeletion(
         _ passage: Passage, in table: AppTable, _ reason: ParkedReason, device: String
     ) throws -> RowEntry {

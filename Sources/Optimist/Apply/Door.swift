@@ -20,8 +20,8 @@ struct Door {
     /// All ids that this device has had.
     let ownDevices: Set<String>
     var entries: RowEntryTable
-    /// This device's values that the page's deletions end unread, noted because one deletion may cascade to another row
-    /// of the page before that row's turn.
+    /// This device's values that the page's deletions end although the deleting user had not read them. Collected
+    /// first, because one deletion may cascade to another row of the page before that row's turn.
     var endedUnread: [RowRef: UnreadClocks] = [:]
     /// Temporarily replaced values. The journal needs the originals.
     fileprivate(set) var vacancy: Vacancy?

@@ -2,14 +2,14 @@
 
 /// When the server read some rows, and whether it has more to send.
 struct PageContext: Sendable {
-    /// Whether later pages bring changes that the server already has.
+    /// Whether later pages contain changes that the server already has.
     var hasMore = false
     /// The tables that later pages still change. If ``hasMore``, they may change any table.
     var lagging: Set<Int64> = []
     /// The server's last transaction when it read the rows. Nil if unknown.
     var head: Int64?
 
-    /// Whether later pages may bring more of the changes up to a transaction. A page read before a push may arrive
+    /// Whether later pages may contain more of the changes up to a transaction. A page read before a push may arrive
     /// after the push's answer.
     ///
     /// - Parameter seq: Nil if unknown, so that only ``hasMore`` counts.

@@ -22,7 +22,7 @@ struct Passage {
         case byServer
         /// A page reports a merge into another row, which this device has.
         case merged(into: DatabaseValue)
-        /// An answer reports a merge into another row. This row stands in for it until a page brings it.
+        /// An answer reports a merge into another row. This row stands in for it until a page contains it.
         case united(with: DatabaseValue)
         /// The user's own row is taken back, which does not delete the server's rows below it.
         case takenBack

@@ -48,7 +48,7 @@ struct ReceivedRow: Sendable {
 }
 
 extension Tombstone {
-    /// Whether a resync did not bring the row, although the server has not reported its deletion. It may have the row
-    /// again later, in its first life and as of any transaction.
+    /// Whether the row was missing from a resync, although the server has not reported its deletion. It may have the
+    /// row again later, in its first life and as of any transaction.
     var isMissing: Bool { seq == nil && clock == nil }
 }

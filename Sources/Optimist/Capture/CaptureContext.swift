@@ -8,7 +8,7 @@ import OptimistWire
 /// The state of one writing connection's transactions, for the SQL functions that the capture triggers call.
 ///
 /// Invariant: every row that a transaction marks gets the transaction's one stamp, belongs to its group or to a group
-/// joined with it, and counts under the id that was current when the transaction began. Places only increase, and so do
+/// joined with it, and counts under the id that was current when the transaction began. Places only increase, as do
 /// stamps, except after ``restart(at:)``.
 ///
 /// Used only on the thread that holds the write lock, except for ``launchOrigin``.

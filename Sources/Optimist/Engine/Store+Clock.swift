@@ -9,8 +9,8 @@ extension Store {
     /// In milliseconds.
     private static let coarseness: Int64 = 10
 
-    /// Measures the offset of this device's time from the server's (M4). A known offset stays if the server may have
-    /// read its clock between request and answer.
+    /// Measures the offset of this device's time from the server's (M4). The known offset is kept if, by that offset,
+    /// the server may have read its clock between request and answer.
     ///
     /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set since
     ///   the request, so that the offset cannot be measured.

@@ -16,7 +16,7 @@ extension Store {
         }
     }
 
-    /// Stores the row limit of a pull that the end of a run cut off. Nil: a page has arrived since.
+    /// Stores the row limit of a pull that was cut off when its run ended. Nil: a page has arrived since.
     func noteCutPage(_ rows: Int?) async throws {
         if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
         try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }

@@ -43,7 +43,7 @@ extension SyncEngine {
     /// Asks whether the file was restored from an older copy, if this launch counts under its own id until that is
     /// known. Without an answer, the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
-        // Avoids a needless connection. `rewindCheck` decides, because the connection may bring a new device id.
+        // Avoids a needless connection. `rewindCheck` decides, because connecting may lead to a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }
         _ = try await connected()
         guard let check = try await store.rewindCheck() else { return }

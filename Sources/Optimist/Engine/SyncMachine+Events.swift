@@ -23,7 +23,7 @@ extension SyncMachine {
         case nothing(nextDue: Duration?)
         /// The server answered every row. Some verdicts may need a pull.
         case sent(needsPull: Bool)
-        /// - Parameter rows: How many rows the server may have received. Zero: the push certainly never left.
+        /// - Parameter rows: How many rows the server may have received. Zero: the push was certainly not sent.
         case failed(Failure, rows: Int, units: Int)
     }
 

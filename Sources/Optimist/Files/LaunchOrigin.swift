@@ -10,8 +10,8 @@ import OptimistWire
 ///
 /// A restored copy has the same device id, and the device may have counted more since the copy was made. The server
 /// keeps one total per id, so it would lose one of the counts. Each launch therefore counts under a separate id. If the
-/// file was restored, the counts stay there. Otherwise they move to the device's id, and the device sends both totals,
-/// because a copy of the file may still hold the total that is now zero.
+/// file was restored, the counts keep the launch's id. Otherwise they move to the device's id, and the device sends
+/// both totals, because a copy of the file may still hold the total that is now zero.
 ///
 /// In `optimist_node`, `own` is 0 for other devices, 1 for ids that this device has or had, 2 for ids of launches, and
 /// 3 for ids of launches whose totals were moved. Clocks of rows never contain ids of the last two kinds, so these can

@@ -64,8 +64,8 @@ extension Store {
         }
     }
 
-    /// Receives tables from the beginning, because the server has forgotten their cursor (L4). Rows stay usable, and
-    /// pending ones are sent. Rows that the resync does not bring are settled at its end.
+    /// Receives tables from the beginning, because the server has forgotten their cursor (L4). Rows remain usable, and
+    /// pending ones are sent. Rows that are missing from the resync are settled at its end.
     func startResync(of tables: [String]) async throws {
         try await apply { db in
             for table in tables { try Self.startResync(of: table, mayBeForgotten: true, in: db) }

@@ -36,7 +36,7 @@ extension Store {
         try TableProgress.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
     }
 
-    /// Settles the rows that a resync did not bring, children before parents (L4).
+    /// Settles the rows that were missing from a resync, children before parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
     func settleUnseen(_ answer: MassRemoval.Decision, served: Set<String>? = nil) async throws {

@@ -3,10 +3,10 @@
 import GRDB
 import OptimistWire
 
-/// Settles rows that a snapshot was expected to bring and did not.
+/// Settles rows that a snapshot was expected to contain and did not.
 ///
 /// Invariant: it removes only rows without unsent edits that the server had before the snapshot began. A row with
-/// unsent edits stays and is sent again.
+/// unsent edits is kept and sent again.
 struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
@@ -16,8 +16,8 @@ struct UnseenSettling {
     private let milliseconds: Int64
 
     /// - Parameters:
-    ///   - start: The server's transaction when the snapshot began. This device has sent later rows since, and the
-    ///     changes bring them.
+    ///   - start: The server's transaction when the snapshot began. Rows that this device has sent since are not in the
+    ///   snapshot, but in the changes after it.
     ///   - isResync: Whether the server may have forgotten deletions. If not, its answer ends the unsent edits of a
     ///     deleted row (M2).
     ///   - served: The tables that the remote keeps. Nil: all.

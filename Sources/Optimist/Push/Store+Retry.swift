@@ -70,8 +70,8 @@ extension Store {
         return patch.values
     }
 
-    /// Deletes a row that the server has and this device lacks, which no trigger can capture: one whose refused
-    /// deletion was undone, until pages bring it back.
+    /// Deletes a row that the server has and this device lacks: its refused deletion was undone, and no page has
+    /// returned it yet. A trigger cannot capture this.
     private func deleteUnseen(_ ref: RowRef, _ door: inout Door) throws {
         let known = try door.entries.entry(ref)
         guard known?.isAlive != false,

@@ -10,7 +10,7 @@ extension Store {
     /// Ignores the verdicts of a push that is no longer in flight. A later push carries everything.
     ///
     /// - Parameter epoch: The remote database's epoch at the time of the verdicts, if the remote has epochs.
-    /// - Returns: Whether pages are needed, to release held deletions or to bring rows again.
+    /// - Returns: Whether pages are needed, to release held deletions or to receive rows again.
     /// - Throws: `DatabaseError`, with no change, if this device could not apply the verdicts. The push is repeated
     ///   (V4).
     @discardableResult

@@ -108,7 +108,8 @@ extension RemoteRow {
     /// Which of the server's values the app's table has. Masks name columns with a value on the server.
     enum Presence: Equatable, Sendable {
         case shown(Int64)
-        /// The table has an earlier life, and of this one only these columns, which the server took from this device.
+        /// The table has an earlier life. From this one it has only these columns, which the server took from this
+        /// device.
         case partly(Int64)
         /// The table lacks this life, for example because the row is parked.
         case absent
@@ -135,7 +136,7 @@ extension RemoteRow {
         }
     }
 
-    /// The table lacks these server values, so a page that repeats them brings news.
+    /// The table lacks these server values, so a page that repeats them must be applied.
     mutating func withdraw(_ mask: Int64) { presence = Presence(stored: presence.stored & ~(mask & ~1)) }
 
     mutating func withdraw() { presence = .absent }

@@ -27,8 +27,7 @@ extension Rendering {
 extension RowEntry {
     /// Decides the change of the app's table after an event.
     ///
-    /// - A row whose life is over is deleted, and so is a clean row that enters another life without values of that
-    ///   life.
+    /// - A row is deleted if its life is over, or if it is clean and enters another life without values of that life.
     /// - A full row is put, except for unsent columns.
     /// - Single values are set.
     ///

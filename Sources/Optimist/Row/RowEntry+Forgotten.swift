@@ -18,7 +18,7 @@ extension RowEntry {
         isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
 
-    /// Sends a pending row in full, because a snapshot did not bring it.
+    /// Sends a pending row in full, because it is missing from a snapshot.
     ///
     /// - Parameter isResync: Whether the server may have forgotten the row's deletion. If not, its answer ends the
     ///   edits (M2).
@@ -37,8 +37,8 @@ extension RowEntry {
 
     /// Marks the full row as unsent, because the server may have forgotten even its deletion.
     ///
-    /// Confirmed values are restored along with the edits. Without clocks, or if the row was elsewhere, all of the
-    /// table's values are sent.
+    /// Confirmed values are restored along with the edits. If there are no clocks, or if the app's table does not show
+    /// the server's row, all of the table's values are sent.
     mutating func sendWhole(in layout: TableLayout) {
         local?.stopWaiting()
         guard isKnownToServer else { return }

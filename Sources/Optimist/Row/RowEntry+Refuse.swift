@@ -49,7 +49,7 @@ extension RowEntry {
 
     mutating func reject(_ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout) -> Outcome {
         local?.answer(sentRow.mask)
-        // Other devices may have the lost life, so it stays sent.
+        // Other devices may have the lost life, so it still counts as sent.
         if isRestored { local?.keepLifeSent() }
         // A cascade may have deleted the row since.
         guard generation == sentRow.generation, isPending else { return Outcome() }

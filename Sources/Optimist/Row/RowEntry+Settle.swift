@@ -89,8 +89,8 @@ extension RowEntry {
 
     /// Moves the user's deletion to the server's life, because the deleted life never left the device.
     ///
-    /// If the server's life is over, nothing stays unsent. But a deletion of that life itself stays: an edit between
-    /// both deletions may revive the row (M2).
+    /// If the server's life is over, nothing remains unsent, except the user's deletion of that very life: an edit
+    /// between the two deletions may have revived the row (M2).
     mutating func endUnsentLife() {
         guard !isAlive, sent == 0, generation != remote.generation || dirty == 0 else { return }
         generation = remote.generation + remote.generation % 2
@@ -99,7 +99,7 @@ extension RowEntry {
 
     // MARK: - Accepted and merged
 
-    /// Confirms the sent values, except where the server's value won. Later values from pages stay.
+    /// Confirms the sent values, except where the server's value won. Later values from pages are kept.
     private mutating func accept(
         _ sentRow: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, device: String, in layout: TableLayout
     ) -> Outcome {

@@ -61,7 +61,7 @@ extension RowEntry {
     }
 
     /// Takes back the user's deletion without the server's row, which the device must receive again. A new life then
-    /// follows the server's. A row that the server also deleted stays deleted.
+    /// follows the server's. If the server also deleted the row, it remains deleted.
     mutating func takeBackDeletion() {
         if isKnownToServer { becomeClean() } else { giveUpUnsentLife() }
     }
@@ -83,9 +83,9 @@ extension RowEntry {
 
     /// Gives up a life that the server never had, because a deletion takes it.
     ///
-    /// If the table had an earlier life of the server's, the user's deletion of that life stays unsent. Otherwise the
-    /// user has not deleted it, and it waits or a page brings it. If none of its values was confirmed, for example
-    /// while they wait, its deletion is undone as well, without a loss.
+    /// If the table had an earlier life from the server, the user's deletion of that life remains unsent. Otherwise the
+    /// user has not deleted that life, and it is parked here or in a later page. If none of its values was confirmed,
+    /// for example while they wait, its deletion is undone as well, without a loss.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]
@@ -93,8 +93,8 @@ extension RowEntry {
         local?.end()
     }
 
-    /// The server had an unsent life and ended it. Its writes count as confirmed, so the device can send them again if
-    /// the server loses the end.
+    /// The server received a life that counted as unsent here, and ended it. The life's writes become confirmed, so
+    /// that the device can send them again if the server loses the deletion.
     mutating func confirmEndedLife(of before: RowEntry, device: String, until seq: Int64, in layout: TableLayout) {
         if before.isKnownToServer || before.isRestored { return }
         remote.accept(lifeAt: WriteClock(stamp: before.lifeStamp, device: device), until: seq)

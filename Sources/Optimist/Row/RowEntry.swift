@@ -92,7 +92,7 @@ struct RowEntry: Equatable, Sendable {
     }
 
     /// Withdraws the confirmation of server values that the app's table could not take, so that a page that repeats
-    /// them brings news. Their clocks stay, so later values still win.
+    /// them is applied. Their clocks are kept, so later values still win.
     ///
     /// - Parameters:
     ///   - values: The values as the app's table should show them.

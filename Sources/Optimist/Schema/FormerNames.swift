@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Updates the engine's tables after a migration renamed a table or a column (L1).
 ///
-/// The engine identifies tables by number and columns by bit, so most entries stay. It rewrites the records that
-/// contain column names: clocks and base values, parked rows, rejections and the journal.
+/// The engine identifies tables by number and columns by bit, so most entries do not change. It rewrites the records
+/// that contain column names: clocks and base values, parked rows, rejections and the journal.
 struct FormerNames {
     private let db: Database
     private var numbers: [String: Int64]

@@ -63,7 +63,7 @@ public final class DiskCache: Sendable {
     /// Stores an entry, replacing the key's former one.
     ///
     /// - Returns: False if the entry was not stored: it exceeds the limits, writing failed or is paused after a
-    ///   failure, or another call stored a newer entry or removed everything at the same time. The former entry is
+    ///   failure, or another call stored a newer entry or removed everything at the same time. The previous entry is
     ///   removed in any case.
     @discardableResult
     @_spi(Internals) public func store(_ entry: DiskEntry, for key: String) -> Bool {
@@ -76,11 +76,11 @@ public final class DiskCache: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key of the entry.
-    ///   - expiresAt: Replaces the former date, even if nil.
-    ///   - etag: Replaces the former tag. Default: nil, keep it.
-    ///   - lastModified: Replaces the former date of the last change. Default: nil, keep it.
+    ///   - expiresAt: Replaces the entry's date, even if nil.
+    ///   - etag: Replaces the entry's tag. Default: nil, keep it.
+    ///   - lastModified: Replaces the date of the last change. Default: nil, keep it.
     /// - Returns: False if there is no such entry, if it was replaced at the same time, or if it could not be written.
-    ///   The former entry then stays.
+    ///   The previous entry is then kept.
     @discardableResult
     package func refresh(_ key: String, expiresAt: Date?, etag: String? = nil, lastModified: String? = nil) -> Bool {
         refresh(key, to: Validity(expiresAt: expiresAt, etag: etag, lastModified: lastModified)) { _ in true }

@@ -100,7 +100,8 @@ public final class Feed<
 
     func begin() { update { if !$0.hasBegun { $0.refresh() } } }
 
-    /// Shows another filter's items. The former items are removed immediately, and late responses for them are ignored.
+    /// Shows another filter's items. The previous items are removed immediately, and late responses for them are
+    /// ignored.
     ///
     /// Without effect if the filter is the same. Loads the first pages if the feed has been refreshed before.
     public func setFilter(_ filter: Filter) { update { $0.setFilter(filter) } }

@@ -50,7 +50,7 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
 
     var generation: Int { removals.withLock { $0 } }
 
-    /// Stores a page asynchronously. If it cannot be encoded, the former page is removed.
+    /// Stores a page asynchronously. If it cannot be encoded, the previous page is removed.
     ///
     /// - Parameter generation: The generation before the decision to store the page.
     func keep(_ page: FeedPage<Item>, of section: Section, _ filter: Filter, generation: Int) {

@@ -45,7 +45,8 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return former
     }
 
-    /// Whether a page has already led to this cursor. Pages from before a refresh do not count: their order may differ.
+    /// Whether a page has already led to this cursor. Pages requested before a refresh do not count, because their
+    /// order may differ.
     func hasBeen(at cursor: String) -> Bool { joint == nil && marks.contains { $0.next == cursor } }
 
     /// The index in the former list of the first item after this list.

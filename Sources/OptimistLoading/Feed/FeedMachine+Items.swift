@@ -79,7 +79,7 @@ extension FeedMachine {
     }
 
     /// The items near the screen, nearest first. Without a visible item, these are the first items: either the app has
-    /// not reported any, or its ids belong to a former list and it has not drawn this one yet.
+    /// not reported any, or its ids belong to an earlier list and it has not drawn this one yet.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
         if let visible, visible.isEmpty { return [] }
         let (first, last) = (places.first, places.last)

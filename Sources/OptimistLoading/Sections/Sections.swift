@@ -78,8 +78,8 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
 
     // MARK: - Requests
 
-    /// Requests every source, even if it has responded before. Current values stay until then. Each response is then
-    /// reported separately.
+    /// Requests every source, even if it has responded before. Current values are kept until the source responds, and
+    /// each response is reported separately.
     public func refresh() {
         let isFirst = beginning()
         for source in sources.indices { ask(source) }

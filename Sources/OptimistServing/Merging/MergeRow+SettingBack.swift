@@ -10,7 +10,7 @@ import OptimistWire
 /// > Source: Documentation/Promises.md, M4.
 extension MergeRow {
     /// Sets back every clock that is far ahead of the server's time. `memory` records them, so that a repeated write is
-    /// recognised and stays earlier.
+    /// recognised and still counts as earlier.
     ///
     /// - Parameter incoming: The version that is merged into the row next. Its clocks are not far ahead.
     mutating func setBack(before incoming: MergeRow, _ memory: inout RowMemory, _ clock: ServerClock) {

@@ -112,7 +112,7 @@ struct Stamping {
             }
             // The device has since corrected its clock, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
-            // An earlier write of the same device stays earlier.
+            // An earlier write of the same device must remain earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)
             return WriteClock(stamp: min(given.stamp, before), device: given.device)
         }

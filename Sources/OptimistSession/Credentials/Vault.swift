@@ -78,7 +78,8 @@ actor Vault {
         try store.erase()
     }
 
-    /// Erases the ended credentials, unless a later epoch has begun. Other or unreadable credentials stay.
+    /// Erases the ended credentials, unless a later epoch has begun. Other credentials are kept, as are unreadable
+    /// ones.
     func erase(_ ended: Credentials, upTo epoch: Int) throws {
         guard close(upTo: epoch) else { return }
         if try store.load()?.refreshToken == ended.refreshToken { try store.erase() }

@@ -175,8 +175,8 @@ extension SessionMachine {
         life.pause(for: max(leastPause, delay), from: now)
     }
 
-    /// The minimum interval between refreshes after one did not help, whatever the backoff draws. Default: one second.
-    /// It limits each device's load on a server that refuses every token or is unreachable.
+    /// The minimum interval until the next refresh if one did not help, even if the backoff draws less. Default: one
+    /// second. It limits each device's load on a server that refuses every token or is unreachable.
     private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 
     /// Keeps the user signed in and schedules another refresh. Requests that cannot be sent without a new token fail.

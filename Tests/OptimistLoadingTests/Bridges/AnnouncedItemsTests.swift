@@ -38,7 +38,7 @@ struct AnnouncedItemsTests {
         #expect(held == 0)
     }
 
-    @Test func `with a limit of zero nothing is held`() {
+    @Test func `with a limit of zero, no value is held`() {
         var items = AnnouncedItems<Int, String, LoadSubscription>(limit: 0)
         announce("a", at: 0, &items)
         #expect(held == 0)

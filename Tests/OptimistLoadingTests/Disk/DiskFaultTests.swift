@@ -41,7 +41,7 @@ struct DiskFaultTests {
         #expect(cache.counts.lastFailure?.remedy == .freeSpace)
     }
 
-    @Test func `C6 after a failure writes pause for ten seconds and are then retried`() {
+    @Test func `C6 after a failure, writes pause for ten seconds and are then retried`() {
         let fault = Fault()
         let cache = place.cache(fault: { fault() })
         cache.store(.sample(size: 10, seed: 1), for: "key")

@@ -78,7 +78,7 @@ struct FeedLayoutTests {
         #expect(layout.pages[0].isRefreshing)
     }
 
-    @Test func `F7 the layout for another filter starts without the former items and versions`() {
+    @Test func `F7 the layout for another filter starts without the previous items and versions`() {
         let former = Self.layout([1], [2])
         var layout = Layout(replacing: former)
         #expect((0...1).map { Self.ids($0, of: &layout) } == [[], []])

@@ -44,7 +44,7 @@ struct FeedPagingTests {
         #expect(wall.pages.asked.count == 3)
     }
 
-    @Test func `F4 after a page of known items only the next page is requested`() async throws {
+    @Test func `F4 after a page of known items, only the next page is requested`() async throws {
         let wall = await Wall.showing(0..<8, next: "b")
         wall.feed.loadMore(in: .chosen)
         for (cursor, next) in [("b", "c"), ("c", "d")] {
@@ -155,7 +155,7 @@ struct FeedPagingTests {
         #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
     }
 
-    @Test func `F6 an item that moved up far does not count as the meeting point, so items it passed stay`()
+    @Test func `F6 an item that moved up far does not count as the meeting point, so items that it passed are kept`()
         async throws
     {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
@@ -172,7 +172,7 @@ struct FeedPagingTests {
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
 
-    @Test func `F6 if two items that moved up are met, the new pages bring the items they passed`() async throws {
+    @Test func `F6 if a refresh meets two items that moved up, the pages contain the items they passed`() async throws {
         let wall = await Wall.showing(0..<40, limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         let moved = [5, 12, 3, 20, 8, 33, 29, 30]
         let rest = (0..<40).filter { !moved.contains($0) }
@@ -306,7 +306,7 @@ struct FeedArchiveTests {
         #expect(await wall.until { $0.state == "failed(broken)" }?.ids == [])
     }
 
-    @Test func `F7 archived pages of a former filter never appear, even if read late`() {
+    @Test func `F7 archived pages of an earlier filter never appear, even if read late`() {
         var machine = FeedMachine<Kind, String, Photo, Int>(
             sections: [.chosen], filter: "all", limits: FeedLimits(), archiveLimit: 8)
         machine.refresh()

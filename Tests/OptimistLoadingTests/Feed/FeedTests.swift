@@ -210,7 +210,7 @@ struct FeedTests {
         #expect(last?.section(.recommended)?.items.map(\.id) == [1, 2, 3], "it comes back where it also is")
     }
 
-    @Test func `F7 late answers for a former filter never appear`() async throws {
+    @Test func `F7 late answers for an earlier filter never appear`() async throws {
         let wall = Wall()
         wall.feed.refresh()
         await wall.pages.request()

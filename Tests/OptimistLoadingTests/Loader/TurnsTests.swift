@@ -47,7 +47,7 @@ struct TurnsTests {
         #expect(desk.loader.counts.waits[.visible]?.count == 2)
     }
 
-    @Test func `C2 a view raises the prefetch it joins, which makes room for another`()
+    @Test func `C2 a view raises the priority of the prefetch that it joins, so another prefetch can start`()
         async throws
     {
         let desk = Desk()

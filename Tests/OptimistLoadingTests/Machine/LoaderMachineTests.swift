@@ -58,7 +58,7 @@ struct LoaderMachineTests {
         #expect(desk.begun == [1, 5, 4, 3, 2])
     }
 
-    @Test func `C2 a view raises the prefetch that it joins, which frees a slot for another prefetch`() {
+    @Test func `C2 a view raises the priority of the prefetch that it joins, so another prefetch can start`() {
         let desk = MachineDesk(Self.limits(3, unseen: 1))
         desk.ask(1, .prefetch)
         desk.ask(2, .prefetch)

@@ -140,7 +140,7 @@ struct SectionsMachineTests {
         #expect(machine.shown.chapel == chapel)
     }
 
-    @Test func `H3 a section whose answer drops the hours stays, without a timer`() {
+    @Test func `H3 a section whose new answer has no hours is still shown, without a timer`() {
         var machine = Self.filled(Home(chapel: Home.Chapel(preacher: "Kim", hours: Self.hours)))
         let evening = Self.noon + 5 * 3_600
         machine.look(at: evening)
@@ -151,7 +151,7 @@ struct SectionsMachineTests {
     }
 
     @Test(arguments: 1...200)
-    func `H2 H3 H4 under random events exactly the changed sections are reported`(seed: UInt64) {
+    func `H2 H3 H4 under random events, exactly the changed sections are reported`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var machine = Self.filled()
         var (said, runs) = (Home(notices: ["a"], weather: "sun"), [1, 1])

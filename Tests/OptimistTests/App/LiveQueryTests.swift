@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct LiveQueryTests {
-    @Test func `W7 during a burst states may be skipped, none is partial, and the last one arrives`() async throws {
+    @Test func `W7 during a burst, states may be skipped, none is partial, and the last one arrives`() async throws {
         let phone = try Phone()
         let store = phone.store
         let writes = 200

@@ -16,7 +16,7 @@ struct NetworkPolicyTests {
     private let mobile = NetworkPath(isOnline: true, isExpensive: true)
     private let home = NetworkPath(isOnline: true)
 
-    @Test func `S10 by default every table syncs on every network`() async throws {
+    @Test func `S10 by default, every table syncs on every network`() async throws {
         let server = InMemoryServer(schema: .planner)
         let phone = try SyncedPhone(server)
         phone.start()

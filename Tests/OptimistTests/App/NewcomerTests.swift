@@ -63,7 +63,7 @@ struct NewcomerTests {
     private var mistakes: [(String, () async throws -> String)] {
         [
             (
-                "a write by a connection of one's own",
+                "a write through your own connection",
                 {
                     _ = try open()
                     try DatabaseQueue(path: file.path).write { try Todo().insert($0) }
@@ -98,7 +98,7 @@ struct NewcomerTests {
                     return try problems([Step.self], "\(Self.table); \(step)")
                 }
             ),
-            ("a counter that is a text", { try problems([Counted.self], Self.table) }),
+            ("a counter declared as text", { try problems([Counted.self], Self.table) }),
             (
                 "a unique index over an expression",
                 { try opening([Todo.self], "\(Self.table); CREATE UNIQUE INDEX one ON todo(lower(content))") }
@@ -106,7 +106,7 @@ struct NewcomerTests {
             ("plain http to another machine", { try await requesting("http://sync.example.org") }),
             ("a request before a user has signed in", { try await requesting("https://sync.example.org") }),
             (
-                "a file that is no database",
+                "a file that is not a database",
                 {
                     try Data(repeating: 0x41, count: 8192).write(to: file)
                     return try opening([Todo.self], Self.table)

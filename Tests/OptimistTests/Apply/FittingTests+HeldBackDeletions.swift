@@ -120,7 +120,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 with the last page a deletion cascades to the rows still below it`() async throws {
+    @Test func `R2 with the last page, a deletion cascades to the rows still below it`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.take([.gone("project", trip.id)], from: 1, to: 2, hasMore: true)
         try await store.take([], from: 2, to: 2, hasMore: true)
@@ -225,7 +225,7 @@ extension FittingTests {
         #expect(try #require(patch.clocks?["project"]) > #require(try clock(second)), "the user's next edit is later")
     }
 
-    @Test func `R2 M7 a deleted row stays without its edits until a page settles the rows below it`() async throws {
+    @Test func `R2 M7 a deleted row is shown without its edits until a page settles the rows below it`() async throws {
         try await store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await store.nextPush(PushLimit()))

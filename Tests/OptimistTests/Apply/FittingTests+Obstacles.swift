@@ -28,7 +28,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [true, false])
-    func `R4 S8 a row whose parent no page can bring does not split a cycle`(isInSamePage: Bool) async throws {
+    func `R4 S8 a row whose parent can never arrive does not split a cycle`(isInSamePage: Bool) async throws {
         let device = try stops()
         let (north, south, stuck) = (Stop(), Stop(), Stop())
         let cycle = [stop(north, line: south), stop(south, line: north)]

@@ -217,7 +217,7 @@ struct FittingTests {
         #expect(try await store.projects() == ["Later", "Trip"])
     }
 
-    @Test func `R4 S4 an answer that a row is gone leaves its waiting next life from a later page`() async throws {
+    @Test func `R4 S4 an answer that a row is gone keeps its next life, parked from a later page`() async throws {
         try await store.take([.project(tour), .step(tickets, in: tour)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let edit = try #require(try await store.nextPush(PushLimit()))

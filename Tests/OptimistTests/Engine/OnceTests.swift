@@ -109,7 +109,7 @@ struct OnceTests {
         #expect(backend.rows("todo").count == 3)
     }
 
-    @Test func `S11 on a slow network, calls that time out send fewer rows until each makes progress`()
+    @Test func `S11 on a slow network, each call that times out sends fewer rows, until calls make progress`()
         async throws
     {
         let phone = try SyncedPhone(server)
@@ -120,7 +120,7 @@ struct OnceTests {
         #expect(!sent.dropFirst(2).contains(0), "\(sent)")
     }
 
-    @Test func `S11 on a slow network, calls that time out request smaller pages until everything is received`()
+    @Test func `S11 on a slow network, each call that times out requests smaller pages, until all is received`()
         async throws
     {
         let (full, phone) = (try SyncedPhone(server), try SyncedPhone(server))

@@ -158,7 +158,7 @@ struct RetryScheduleTests {
         #expect(!run.waited(), "the attempt is under way")
     }
 
-    @Test func `after a success the next failures get three prompt attempts again`() {
+    @Test func `after a success, the next failures get three prompt attempts again`() {
         let run = Run()
         _ = run.failUntilWait()
         #expect(run.waitUntilEnd())
@@ -178,7 +178,7 @@ struct RetryScheduleTests {
         #expect(run.attempts.failures == 1)
     }
 
-    @Test func `an abandoned attempt stays wanted, and a demanded wait still applies`() {
+    @Test func `an abandoned attempt is still wanted, and a demanded wait still applies`() {
         let run = Run()
         #expect(run.want())
         _ = run.fail(retryAfter: .seconds(30))

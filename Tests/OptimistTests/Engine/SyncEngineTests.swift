@@ -322,7 +322,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `S5 coming online sends at once`() async throws {
+    @Test func `S5 a device that comes online sends immediately`() async throws {
         let phone = try SyncedPhone(server)
         phone.remote.isOnline = false
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
@@ -371,7 +371,7 @@ struct SyncEngineTests {
         await phone.stop()
     }
 
-    @Test func `R1 many pages bring every row exactly as it was written`() async throws {
+    @Test func `R1 many pages deliver every row exactly as it was written`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         let count = TestForm.of(short: 3_000, full: 12_000)
         a.start()

@@ -47,7 +47,7 @@ extension SyncMachineTests {
         #expect(run.attempts[.pull]?.count == before + 1)
     }
 
-    @Test func `R7 without an open stream the device polls every minute and keeps the stream's backoff`() {
+    @Test func `R7 without an open stream, the device polls every minute and keeps the stream's backoff`() {
         var run = MachineRun(seed: 10)
         run.handle(.started([:]))
         repeat {

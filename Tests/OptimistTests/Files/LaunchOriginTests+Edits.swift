@@ -10,7 +10,7 @@ import Testing
 /// Edits that the user undoes in a restored file, although the server may have them.
 extension LaunchOriginTests {
     @Test(arguments: [true, false])
-    func `L3 W3 an edit undone in a restored file is undone on the server`(isAsked: Bool)
+    func `L3 W3 undoing an edit in a restored file undoes it on the server`(isAsked: Bool)
         async throws
     {
         try await begin()

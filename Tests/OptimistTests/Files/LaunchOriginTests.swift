@@ -242,7 +242,7 @@ struct LaunchOriginTests {
 
     /// An older version of this library, or a copy of the file, sends a launch's counts under the launch's id.
     @Test(arguments: [false, true])
-    func `M3 L5 totals that the server has under a launch's id stay there`(fromCopy: Bool) async throws {
+    func `M3 L5 totals that the server has under a launch's id keep that id`(fromCopy: Bool) async throws {
         try await begin()
         try relaunch(phone)
         try await count(3, on: phone)

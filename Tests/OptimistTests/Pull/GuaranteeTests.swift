@@ -118,7 +118,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: [true, false])
-    func `L4 with opaque cursors a snapshot shows deletions, and rows pushed during it stay`(
+    func `L4 with opaque cursors, a snapshot shows deletions, and rows pushed during it stay`(
         pagesHaveOwnChanges: Bool
     ) async throws {
         promise(

@@ -34,7 +34,7 @@ struct ResyncTests {
         backend.write("book", [id(16)], nil)
     }
 
-    @Test func `L4 rows that a resync does not bring are removed, and not sent`() async throws {
+    @Test func `L4 rows that are missing from a resync are removed, and not sent`() async throws {
         goOn()
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
@@ -103,7 +103,7 @@ struct ResyncTests {
         #expect(entry.isRestored)
     }
 
-    /// A resync does not bring a project whose removal must wait, because a row below it is being sent.
+    /// A project is missing from a resync, but its removal must wait, because a row below it is being sent.
     private func removeLater(_ trip: Project, _ store: Store) async throws -> PushBatch {
         try await store.take([.project(trip)], to: 1)
         try await store.write { try Step(text: "Tickets", project: trip.id).insert($0) }
@@ -112,7 +112,7 @@ struct ResyncTests {
         return batch
     }
 
-    /// A resync does not bring a project, which stays for now.
+    /// A project is missing from a resync, and is not removed yet.
     private func miss(_ trip: Project, _ store: Store) async throws {
         let projects = try #require(store.layout(named: "project"))
         try await store.apply { db in

@@ -82,7 +82,7 @@ struct OutboxTests {
         #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM optimist_state") } == 0)
     }
 
-    @Test func `S1 S5 a new life that was deleted and certainly never sent leaves the row as before`()
+    @Test func `S1 S5 deleting a new life that was certainly not sent leaves the row as before`()
         async throws
     {
         let (todo, create) = try await begunAnew()

@@ -56,7 +56,7 @@ enum RowStep: CaseIterable {
     private func isPossibleAnswer(to subject: RowSubject) -> Bool {
         guard let sent = subject.sent else { return false }
         switch self {
-        // A server with this later value would not have deleted the row for an earlier reason.
+        // A server with this value, which is later than the deletion, would not have deleted the row.
         case .titleWonEarlier: return sent.kind != .delete && !subject.entry.hasOutlivedItsEnd
         case .titleWon, .bothWon, .reined, .earlierWon, .sumTold, .mergedInto: return sent.kind != .delete
         case .lifeUnknown: return sent.kind == .update

@@ -75,7 +75,7 @@ struct TakingBackTests {
     }
 
     @Test(arguments: [MassRemoval.Decision.remove, .keep])
-    func `L4 a refused deletion leaves no trace if the pages do not bring the row`(
+    func `L4 a refused deletion leaves no trace if the pages do not contain the row`(
         answer: MassRemoval.Decision
     ) async throws {
         let (store, trip) = (try Desk().store, Project(title: "Trip"))

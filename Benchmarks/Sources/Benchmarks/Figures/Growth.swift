@@ -13,7 +13,7 @@ struct Growth: Benchmark {
     func run(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         for rows in [1_000, 10_000, 100_000, 1_000_000].map({ effort.rows($0) }) {
             let store = try await filled(with: rows, in: folder)
-            // First, because the rows that are written and observed stay pending.
+            // Push first: the next two figures leave rows pending.
             report(figure("push", rows, per: Self.pushed, try await push(store)))
             report(figure("write", rows, per: 1, try await write(store)))
             report(figure("observe", rows, per: 1, try await observe(store)))

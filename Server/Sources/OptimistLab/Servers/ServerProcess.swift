@@ -30,7 +30,7 @@ actor ServerProcess {
 
     var isRunning: Bool { process != nil }
 
-    /// Returns when the process serves.
+    /// Returns once the process accepts requests.
     ///
     /// - Throws: `OptimistError` with code `badLabData` if it ends before. Its standard error has the reason.
     func start() async throws {

@@ -142,7 +142,7 @@ final class PostgresChannel: ProcessChannel {
                             for announcement in text.announcements(in: payload) { hear(announcement) }
                         }
                         looks = payloads.isEmpty ? looks + 1 : 0
-                        // A frozen database does not close its connections, and neither does one that was replaced.
+                        // A database that is frozen or was replaced does not close its connections.
                         if looks.isMultiple(of: Self.silence) { _ = try connection.query(SharedStatement.backend) }
                     }
                 } catch {

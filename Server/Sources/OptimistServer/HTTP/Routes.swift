@@ -96,7 +96,7 @@ struct Routes: Sendable {
         }
     }
 
-    /// Reads the body, and carries it out if there is room for its parsed form and the client stays.
+    /// Reads the body, and carries it out if there is room for its parsed form and the client stays connected.
     private func answer(
         _ request: Hummingbird.Request, _ share: MemoryShare, account: String, _ context: ServerContext
     ) async throws -> [UInt8] {

@@ -23,7 +23,7 @@ struct PendingEvents: Hashable, Sendable {
 
     mutating func noteRested() { isResting = false }
 
-    /// Returns the event to send now, if any. After a state the listener rests until `noteRested()`.
+    /// Returns the event to send now, if any. After a state event, the listener gets no event until `noteRested()`.
     mutating func take(account: String, pingSeconds: Int) -> ServerEvent? {
         if let endReason { return .sessionEnded(reason: endReason) }
         if isResting { return nil }

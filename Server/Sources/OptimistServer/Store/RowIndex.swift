@@ -30,7 +30,7 @@ enum RowIndex {
 
     /// Rebuilds the table if it has an earlier form or was made for other indexes.
     ///
-    /// Existing rows may violate a new unique constraint. They stay; only later writes are checked.
+    /// Existing rows may violate a new unique constraint. They are kept; only later writes are checked.
     static func keepUp(with schema: Schema, _ db: Database) throws {
         if try isPresent(for: schema, db) { return }
         try db.execute(sql: "DELETE FROM optimist_index")

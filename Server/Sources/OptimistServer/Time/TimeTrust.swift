@@ -21,8 +21,8 @@ struct TimeTrust: Sendable {
     private(set) var isHeld = false
 
     /// - Parameters:
-    ///   - highest: The highest time in the data. If nil, because there is none or an operator confirmed the clock, the
-    ///     clock is trusted.
+    ///   - highest: The highest time in the data. Nil, if there is none or an operator has confirmed the clock, means
+    ///   that the clock is trusted.
     ///   - now: The time of day.
     ///   - elapsed: How long the process has run, by a monotonic clock.
     init(highest: Double?, now: Double, elapsed: Double) { anchor = (highest ?? now, elapsed) }
