@@ -117,8 +117,8 @@ struct SessionSilenceTests {
 extension Bench {
     /// Does something, and advances the clock to the next sleeper whenever `count` tasks are asleep.
     ///
-    /// - Parameter count: How many tasks sleep when the work is blocked. The timer of an earlier request with a
-    ///   deadline still counts as one.
+    /// - Parameter count: How many tasks sleep when the work is blocked. Count the timer of an earlier request with a
+    ///   deadline as one of them.
     func whileTimePasses<Result: Sendable>(
         asleep count: Int, _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

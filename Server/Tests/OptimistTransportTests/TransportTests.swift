@@ -195,7 +195,7 @@
         }
 
         @Test(arguments: Carrier.patient)
-        func `of five hundred requests cancelled together, none hangs`(carrier: Carrier) async throws {
+        func `none of five hundred requests that are cancelled together hangs`(carrier: Carrier) async throws {
             let peer = Peer { _ in [.silence] }
             try await carrier.withTransport(to: peer) { transport, authority in
                 let tasks = (0..<500).map { _ in

@@ -3,7 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// Rows that a snapshot lacks although, as a late answer reports, the server had them before.
+/// Rows that are missing from a snapshot although the server had them before it, according to an answer that arrives
+/// later.
 ///
 /// Another device deleted them in between. Snapshots omit deleted rows, so the device would never learn of the
 /// deletion.

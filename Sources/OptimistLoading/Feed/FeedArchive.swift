@@ -16,13 +16,13 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     /// Serial, so that the later of two lists wins. Blocking disk calls must not run on Swift's cooperative thread
     /// pool.
     private let queue = DispatchQueue(label: "optimist.loading.feed")
-    /// The number of removals. A page decided on before the last one is not stored.
+    /// The number of removals. A page that was waiting to be stored when the last removal happened is not stored.
     private let removals = Mutex(0)
 
     /// Creates an archive.
     ///
     /// - Parameters:
-    ///   - cache: Stores the pages. It may be shared if the names differ. Its limits decide how long pages stay.
+    ///   - cache: Stores the pages. It may be shared if the names differ. Its limits decide how long pages are kept.
     ///   - limit: The most items of a section that are kept: complete pages, and always the first page. Default: 64.
     ///   - now: The time of day.
     ///   - name: Returns the unique name of a section with a filter, the same in every launch.

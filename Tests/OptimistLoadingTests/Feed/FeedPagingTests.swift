@@ -110,7 +110,7 @@ struct FeedPagingTests {
         #expect(wall.feed.snapshot.state == "ended")
     }
 
-    @Test func `F6 the last pages stay, stale, during a refresh and after a failure, and change by difference`()
+    @Test func `F6 the last pages are shown as stale during a refresh and after a failure, and change by difference`()
         async throws
     {
         let wall = await Wall.showing(0..<8)
