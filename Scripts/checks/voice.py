@@ -97,7 +97,7 @@ def lowered(counts, noted):
         if before and found.rate > before.rate:
             result[name] = before
         elif before:
-            result[name] = Count(min(found.turns, before.turns), found.words)
+            result[name] = Count(found.words, min(found.turns, before.turns))
         elif name != SUBJECTS and found.turns <= limit(found, None):
             result[name] = found
     return result

@@ -200,7 +200,8 @@ extension CaptureContext {
             sqlite3_result_null(call)
         }
         try register("optimist_former", arguments: -1, on: db) { call, count, arguments in
-            FormerValues(arguments: UnsafeBufferPointer(start: arguments, count: Int(count))).json.withUnsafeBytes { bytes in
+            FormerValues(arguments: UnsafeBufferPointer(start: arguments, count: Int(count))).json.withUnsafeBytes {
+                bytes in
                 let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
                 sqlite3_result_text64(call, start, UInt64(bytes.count), RowStatement.transient, UInt8(SQLITE_UTF8))
             }
