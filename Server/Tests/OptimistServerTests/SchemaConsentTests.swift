@@ -114,7 +114,7 @@ struct SchemaConsentTests {
         second.version = 2
         second.types["list"]?.uniqueIndexes = [UniqueIndex(["name"]), UniqueIndex(["owner"])]
         let refused = try #require(try await refusal(second))
-        #expect(refused.contains("list.name is now unique, but 2 rows collide in it."))
+        #expect(refused.contains("list.name is now unique, but 2 rows collide."))
         #expect(refused.hasSuffix("\n  --accept unique:list.name"))
         #expect(try await refusal(second, accepting: [SchemaChange(.unique, "list", "name")]) == nil)
         #expect(try await refusal(second, accepting: [SchemaChange(.unique, "list", "owner")]) == nil)

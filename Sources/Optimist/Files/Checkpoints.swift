@@ -57,7 +57,7 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Checkpoints on the writing connection, so that no commit is added meanwhile. Returns the number of copied pages.
+    /// Checkpoints on the writing connection, so no commit can follow during the copy. Returns the number of copied pages.
     private static func copy(by writer: Database) -> Int {
         (try? writer.checkpoint(.passive).checkpointedFrameCount) ?? 0
     }
@@ -144,7 +144,7 @@ final class Checkpoints: Sendable {
 struct WriteAheadLog: Sendable {
     enum Step: Sendable {
         case nothing
-        /// Copies the log in the background, while commits go on.
+        /// Copies the log in the background, during commits.
         case copyMeanwhile
         /// Copies the few pages that were added during such a copy, between two commits. The next commit then restarts
         /// the log.
@@ -165,7 +165,7 @@ struct WriteAheadLog: Sendable {
     static let rest = 1_000
     /// The log length at which the engine waits for the checkpoint: a log under constant writes never restarts.
     static let long = 16_000
-    /// The log length at which the checkpoint runs between two commits, so that the app's writes wait too.
+    /// The log length at which the checkpoint runs between two commits, so that the app's writes also wait.
     static let longest = 64_000
 
     private var length = 0
