@@ -53,6 +53,16 @@ struct GroupTests {
         try await store.apply(batch.sent.map { _ in .accepted(seq: 1) }, of: try await next())
     }
 
+    @Test func `S2 two groups stay joined when the one between them is answered`() async throws {
+        for text in ["A", "B", "C"] { try await store.write { try Step(text: text).insert($0) } }
+        let first = try await next(1)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = text || '!'") }
+        try await store.apply([.accepted(seq: 1)], of: first)
+        try await store.write { try $0.execute(sql: "UPDATE step SET text = 'A' WHERE text = 'A!'") }
+        try await store.take([.step(step("D"))])
+        #expect(sizes(try await next()) == [2])
+    }
+
     @Test func `S2 a new row joins the group of a pending row that its transaction touches`() async throws {
         let (trip, tickets) = (trip, step("Tickets", in: trip))
         try await store.write { try trip.insert($0) }

@@ -67,7 +67,7 @@ struct GroupJoins {
 
     func forgetSettled() throws {
         func isGone(_ group: String) -> String { "\(group) NOT IN (SELECT grp FROM optimist_edit)" }
-        try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) OR \(isGone("b"))").execute()
+        try db.cachedStatement(sql: "DELETE FROM optimist_join WHERE \(isGone("a")) AND \(isGone("b"))").execute()
         try db.cachedStatement(sql: "DELETE FROM optimist_whole WHERE \(isGone("grp"))").execute()
     }
 }
