@@ -17,27 +17,42 @@ struct RowName: Hashable, Comparable, CustomStringConvertible {
 /// Values by column, as text. Nil is null.
 typealias Values = [String: String?]
 
+/// A value that a column of a row had.
+struct Cell: Hashable {
+    let row: RowName
+    let column: String
+    let value: String?
+
+    /// Whether the value is a text, which only one write has.
+    var isText: Bool { value != nil && Tables.column(column, of: row.table)?.kind == .text }
+}
+
+extension Cell: CustomStringConvertible {
+    var description: String { "\(row).\(column) = \(value ?? "null")" }
+}
+
 struct ServedRow {
     let name: RowName
     let seq: Int64
+    var generation = 1
     /// Nil if the row is deleted.
     var values: Values?
+    /// If the row is deleted, the deletion's clock.
     var clocks: ColumnClocks?
+    var mergedInto: RowName?
 }
 
 extension ServedRow {
     init(_ table: String, _ id: String, _ generation: Int, _ content: [UInt8], _ seq: Int64) throws {
         let name = RowName(table: table, id: id.replacing("-", with: ""))
-        if generation % 2 == 0 {
-            self.init(name: name, seq: seq)
-            return
-        }
         let json = try JSON(parsing: content)
-        var values: Values = [:]
+        self.init(name: name, seq: seq, generation: generation, clocks: json["@hlc"].flatMap(ColumnClocks.init))
+        mergedInto = Rows.text(json["@mergedInto"]).map { RowName(table: table, id: $0) }
+        if generation % 2 == 0 { return }
+        values = [:]
         for column in Tables.columns[table] ?? [] {
-            values[column.name] = .some(Rows.text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
+            values?[column.name] = .some(Rows.text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
         }
-        self.init(name: name, seq: seq, values: values, clocks: json["@hlc"].flatMap(ColumnClocks.init))
     }
 }
 
@@ -59,6 +74,11 @@ enum Rows {
             }
         }
         return rows
+    }
+
+    /// Reads names of rows from columns with the table and the id.
+    static func names(_ db: Database, _ sql: String) throws -> Set<RowName> {
+        Set(try Row.fetchAll(db, sql: sql).compactMap { row in text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 
     static func text(_ value: DatabaseValue) -> String? {

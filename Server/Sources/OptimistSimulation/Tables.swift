@@ -62,7 +62,11 @@ enum Tables {
 
     static func column(_ name: String, of table: String) -> Column? { columns[table]?.first { $0.name == name } }
 
+    static func counter(of table: String) -> String? { columns[table]?.first { $0.kind == .counter }?.name }
+
     static let latestVersion = 2
+
+    static func editWins(in table: String) -> Bool { table == "memo" }
 
     // MARK: - The app
 
@@ -123,13 +127,17 @@ enum Tables {
                 TypeSchema(
                     columns: Dictionary(uniqueKeysWithValues: known),
                     uniqueIndexes: table == "tag" ? [UniqueIndex(["name"], onCollision: .mergeInto)] : [],
-                    editWins: table == "memo")
+                    editWins: editWins(in: table))
             )
         }
         return Schema(id: "simulation", version: version, types: Dictionary(uniqueKeysWithValues: types))
     }
 
     // MARK: - Rows
+
+    static func isReference(_ column: String, of table: String) -> Bool {
+        if case .reference? = self.column(column, of: table)?.kind { true } else { false }
+    }
 
     /// Few ids, so that devices edit the same rows.
     static let idsPerTable = 10

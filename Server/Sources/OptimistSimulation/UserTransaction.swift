@@ -14,8 +14,6 @@ struct UserTransaction {
     private var removed: Set<RowName> = []
     /// Rows that were deleted and inserted again, which a comparison of the tables cannot show.
     private(set) var reborn: Set<RowName> = []
-    /// Rows that were inserted and deleted again.
-    private(set) var shortLived: Set<RowName> = []
 
     struct Undo: Error {}
 
@@ -36,10 +34,8 @@ struct UserTransaction {
             let after = try Self.ids(db)
             removed.formUnion(before.subtracting(after))
             reborn.formUnion(after.intersection(removed))
-            shortLived.formUnion(after.subtracting(before))
             before = after
         }
-        shortLived = shortLived.union(reborn).subtracting(before)
         if chance(0.05) { throw Undo() }
     }
 

@@ -99,7 +99,7 @@ extension World {
     private func restore(_ number: Int, after seconds: Int) {
         let device = devices[number]
         let copy = device.disk.copy(SimulatedDevice.fileName)
-        let at = Int64(scheduler.now / .milliseconds(1))
+        let at = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
         scheduler.after(.seconds(seconds)) { [self] in
             if isHealed || copy.isEmpty { return }
             device.kill()
@@ -179,15 +179,15 @@ extension World {
     ) throws -> Int {
         var transaction = UserTransaction(
             device: event.device, number: number, statements: event.amount, draw: event.draw)
-        let before = try Rows.all(db)
+        let (before, reading) = (try Rows.all(db), try Reading(of: db))
         try transaction.run(in: db)
         let after = try Rows.all(db)
-        let (reborn, shortLived) = (transaction.reborn, transaction.shortLived)
-        let now = Int64(scheduler.now / .milliseconds(1))
+        let reborn = transaction.reborn
+        let now = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
         let (attempt, write) = withState { state in
             let attempt = state.history.attempt(
-                device: event.device, at: now, tag: "d\(event.device)w\(number)", before: before, after: after,
-                reborn: reborn, shortLived: shortLived)
+                device: event.device, at: now, tag: "d\(event.device)w\(number)", reading: reading, before: before,
+                after: after, reborn: reborn)
             return (attempt, state.history.writes[attempt])
         }
         log("write \(number) of device \(event.device): \(write)")

@@ -51,44 +51,30 @@ extension World {
     }
 
     private func judgeRows(of device: SimulatedDevice, _ db: Database) throws {
-        let rows = try Rows.all(db)
-        try judgeSynced(rows, device, db, unsettled: try Self.unsettled(db))
-        try judgeLaw(of: device, rows, db)
+        let shown = try Oracle.Shown(db)
+        try judgeLaw(of: device, shown)
         try checkReferences(db, device.name)
-        if try isCaughtUp(db) { try compare(device, rows, withState(\.history.present), db) }
+        if try isCaughtUp(db) { try compare(device, shown) }
     }
 
-    private func judgeSynced(
-        _ rows: [RowName: Values], _ device: SimulatedDevice, _ db: Database, unsettled: Set<RowName>
-    ) throws {
-        let history = withState(\.history)
-        // The former target may exist again as an unsent row.
-        func isGone(_ row: RowName) -> Bool { rows[row] == nil || unsettled.contains(row) }
-        let unheard = try Self.unheard(db)
-        for (name, values) in rows.sorted(by: { $0.key < $1.key }) where !unsettled.contains(name) {
-            for (column, value) in values
-            where Tables.column(column, of: name.table)?.kind != .counter
-                && history.served[name]?[column]?.contains(value) != true
-                && !history.isLeftBehind(value, column, name, isGone: isGone) && unheard[name]?.contains(column) != true
-            {
-                find(
-                    "untrue: \(name).\(column) on \(device.name) is reported as synced, but the server never had "
-                        + (value ?? "null"))
-                try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
-            }
+    private func judgeLaw(of device: SimulatedDevice, _ shown: Oracle.Shown) throws {
+        for finding in try oracle().findings(on: shown) {
+            find("\(finding.text), on \(device.name)")
+            try log("entry of \(finding.row) on \(device.name): \(Self.entry(of: finding.row, in: shown.db))")
         }
     }
 
-    private func judgeLaw(of device: SimulatedDevice, _ rows: [RowName: Values], _ db: Database) throws {
-        for finding in try LawJudge(history: withState(\.history), db: db, rows: rows).findings() {
-            find("unlawful: on \(device.name) \(finding.text)")
-            try log("entry of \(finding.row) on \(device.name): \(Self.entry(of: finding.row, in: db))")
+    func oracle(_ kept: Kept? = nil) -> Oracle {
+        withState { state in
+            Oracle(
+                history: state.history, clocksAreRight: plan.clocksAreRight, hasForgotten: state.hasForgotten,
+                kept: kept)
         }
     }
 
     /// Whether a device has received everything and reports every row as synced.
     private func isCaughtUp(_ db: Database) throws -> Bool {
-        let here = SyncState(epoch: data.epoch, seq: withState(\.history.servedSeq)).description
+        let here = SyncState(epoch: data.epoch, seq: withState(\.history.log.seq)).description
         return try Bool.fetchOne(
             db,
             sql: """
@@ -110,35 +96,10 @@ extension World {
         return entry + ", " + tables
     }
 
-    /// The rows that are reported as different from the server's.
-    private static func unsettled(_ db: Database) throws -> Set<RowName> {
-        Set(
-            try Row.fetchAll(
-                db, sql: "SELECT tableName, id FROM optimist_state WHERE state NOT IN ('synced')"
-            ).compactMap { row in Rows.text(row[1]).map { RowName(table: row[0], id: $0) } })
-    }
-
-    /// The columns without a value from the server: it did not have one, or the device dropped it with a parked row
-    /// when the server was restored.
-    private static func unheard(_ db: Database) throws -> [RowName: Set<String>] {
-        let columns = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT t.name, r.id, c.name FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
-                JOIN optimist_column c ON c.tbl = r.tbl AND c.bit > 0
-                LEFT JOIN optimist_edit e ON e.tbl = r.tbl AND e.id = r.id
-                WHERE r.known & (1 << c.bit) = 0 AND coalesce(e.generation, r.generation) & 1
-                """)
-        return columns.reduce(into: [:]) { found, column in
-            guard let id = Rows.text(column[1]) else { return }
-            found[RowName(table: column[0], id: id), default: []].insert(column[2])
-        }
-    }
-
     /// Whether everything is sent and all devices equal the server.
     func isQuiet() -> Bool {
         do {
-            let server = withState { $0.history.present }
+            let server = withState { $0.history.log.present }
             return try devices.allSatisfy { device in
                 guard device.launch != nil else { return false }
                 return try read(device) { db in
@@ -180,76 +141,36 @@ extension World {
     }
 
     func judge() {
-        let (history, server) = withState { ($0.history, $0.history.present) }
-        var refused: [RowName: [Refused]] = [:]
-        var journaled: [RowName: Int64] = [:]
-        var kept: [Int: [RowName: Set<String>]] = [:]
+        var kept = Kept()
         for (number, device) in devices.enumerated() {
             look(into: device) { db in
-                let rows = try Rows.all(db)
-                try compare(device, rows, server, db)
-                try judgeLaw(of: device, rows, db)
+                let shown = try Oracle.Shown(db)
+                try compare(device, shown)
+                try judgeLaw(of: device, shown)
                 if let status = try judgeStatus(of: device, db), !status.phase.isWorking {
                     find("untrue: \(device.name) reports \(status)")
                 }
                 try checkFile(db, device.name)
-                for (row, refusal) in try Self.rejections(db) { refused[row, default: []].append(refusal) }
-                for (row, count) in try Self.journaledCounts(db) { journaled[row, default: 0] += count }
-                for (row, text) in try Self.keptTexts(db) { kept[number, default: [:]][row, default: []].insert(text) }
+                try kept.read(db, of: number)
             }
         }
         do { try data.inspect(while: self.server.process) { try checkFile($0, "server") } } catch {
             find("the judges cannot read the server: \(error)")
         }
-        let judge = Judge(
-            history: history, server: server, clocksAreRight: plan.clocksAreRight,
-            hasForgotten: withState(\.hasForgotten), refused: refused, journaled: journaled)
-        for finding in judge.findings() { find(finding) }
-        if withState(\.hasForgotten) { return }
-        for finding in UnseenJudge(history: history, server: server, kept: kept).findings() { find(finding) }
+        for finding in oracle(kept).findings() { find(finding) }
     }
 
-    private func compare(
-        _ device: SimulatedDevice, _ rows: [RowName: Values], _ server: [RowName: Values], _ db: Database
-    ) throws {
-        for name in Set(rows.keys).union(server.keys).sorted() {
-            let mine = rows[name]
+    private func compare(_ device: SimulatedDevice, _ shown: Oracle.Shown) throws {
+        let server = withState { $0.history.log.present }
+        for name in Set(shown.rows.keys).union(server.keys).sorted() {
+            let mine = shown.rows[name]
             // The app's first version does not have every column.
             let theirs = server[name].map { values in
                 values.filter { column, _ in mine?[column] != nil || mine == nil }
             }
             if mine == theirs { continue }
             find("diverged: \(name) on \(device.name) is \(Self.text(mine)), on the server \(Self.text(theirs))")
-            try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: db))")
-        }
-    }
-
-    private static func journaledCounts(_ db: Database) throws -> [(RowName, Int64)] {
-        try Row.fetchAll(
-            db, sql: "SELECT t.name, j.id, j.mine FROM optimist_journal j JOIN optimist_table t ON t.number = j.tbl"
-        ).compactMap { row -> (RowName, Int64)? in
-            guard let id = Rows.text(row[1]), let mine = try JSON(parsing: (row[2] as String).utf8).object else {
-                return nil
-            }
-            let added = mine.members.compactMap { $0.value["@add"]?.int }.reduce(0, +)
-            return (RowName(table: row[0], id: id), added)
-        }
-    }
-
-    private static func rejections(_ db: Database) throws -> [(RowName, Refused)] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT t.name, r.id, r.kind, r.mine FROM optimist_rejection r JOIN optimist_table t ON t.number = r.tbl
-                """
-        ).compactMap { row -> (RowName, Refused)? in
-            guard let id = Rows.text(row[1]) else { return nil }
-            let mine = try JSON(parsing: (row[3] as String).utf8).object
-            let values = (mine?.members ?? []).map { ($0.key, Rows.text($0.value)) }
-            return (
-                RowName(table: row[0], id: id),
-                Refused(kind: row[2], values: Dictionary(values, uniquingKeysWith: { $1 }))
-            )
+            try log("entry of \(name) on \(device.name): \(Self.entry(of: name, in: shown.db))")
         }
     }
 }

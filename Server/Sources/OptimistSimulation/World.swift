@@ -113,14 +113,11 @@ final class World: Sendable {
     /// has started: no device has seen it, and a power loss may still undo it.
     private func lookAtServer() {
         if server.process == nil { return }
-        let seq = state.withLock { $0.history.servedSeq }
+        let seq = state.withLock { $0.history.log.seq }
         do {
             let rows = try data.rows(after: seq, while: server.process)
-            let torn = state.withLock { state in
-                let news = state.history.serve(rows)
-                return WholenessJudge(history: state.history).findings(news)
-            }
-            for finding in torn { find(finding) }
+            let news = withState { $0.history.serve(rows) }
+            for finding in oracle().findings(on: news) { find(finding) }
             for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
     }

@@ -37,9 +37,9 @@ struct JudgeFilesTests {
                     """)
         }
         world.commits.happened()
-        #expect(world.withState(\.history.servedSeq) == 0)
+        #expect(world.withState(\.history.log.seq) == 0)
         try world.server.start()
         world.commits.happened()
-        #expect(world.withState(\.history.servedSeq) == 1)
+        #expect(world.withState(\.history.log.seq) == 1)
     }
 }

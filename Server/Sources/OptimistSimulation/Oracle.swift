@@ -1,0 +1,140 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Decides by the published rules which outcomes of a write are allowed, from the server's order and from the versions that
+/// each device had read.
+///
+/// The rules allow the server not to hold a written value only if
+/// - its device wrote or deleted it later itself (S1),
+/// - the server refused it (V2, V5),
+/// - the server had a later value that the device had not read (M1), or
+/// - the row's life ended unread, or the row above it or the row it refers to did (M2, M6).
+struct Oracle {
+    let history: History
+    let clocksAreRight: Bool
+    /// Whether the server has purged tombstones.
+    var hasForgotten = false
+    /// Nil while the world runs. Then every row that the server may refuse counts as refused.
+    var kept: Kept?
+
+    private var log: ServerLog { history.log }
+
+    func mayLack(_ cell: Cell, of number: Int) -> Bool {
+        let target = Tables.target(of: cell.value, in: cell.column, of: cell.row.table)
+        return isReplaced(cell, of: number) || kept?.refuses(cell) == true || isOvertaken(cell, of: number)
+            || mayBeGone(cell.row, for: number) || target.map { mayBeGone($0, for: number) } == true
+    }
+
+    // MARK: - Sending
+
+    /// Whether the device itself replaced or deleted the value later (S1). If it is not known whether that write
+    /// happened, its value must be accounted for.
+    private func isReplaced(_ cell: Cell, of number: Int) -> Bool {
+        if wasDeletedLater(cell.row, than: number) { return true }
+        return history.laterWrites(of: cell.row, than: number).contains { later, write in
+            guard let value = write.cells[cell.row]?[cell.column] else { return false }
+            return write.hasReturned || accounts(for: Cell(row: cell.row, column: cell.column, value: value), of: later)
+        }
+    }
+
+    /// Whether the device itself deleted the row later. A deletion of unknown outcome counts only if the server may
+    /// never have heard of the row.
+    private func wasDeletedLater(_ row: RowName, than number: Int) -> Bool {
+        history.laterWrites(of: row, than: number).contains { _, write in
+            write.deleted.contains(row) && (write.hasReturned || log.hasGoneBack || log.versions(of: row).isEmpty)
+        }
+    }
+
+    func accounts(for cell: Cell, of number: Int) -> Bool {
+        log.present[cell.row]?[cell.column] == .some(cell.value) || mayLack(cell, of: number)
+    }
+
+    // MARK: - Merging
+
+    /// Whether the server had a later value that the device had not read (M1).
+    ///
+    /// Only texts show which was later: the device does not send a value that the server has (W3).
+    private func isOvertaken(_ cell: Cell, of number: Int) -> Bool {
+        let write = history.writes[number]
+        return log.versions(of: cell.row, after: write.reading.position(of: cell.row, in: log)).contains { version in
+            guard version.changed.contains(cell.column), let value = version.row.values?[cell.column],
+                value != cell.value
+            else { return false }
+            guard clocksAreRight, cell.isText, let clock = version.row.clocks?[cell.column] else {
+                return !isEarlier(Cell(row: cell.row, column: cell.column, value: value), than: number)
+            }
+            return clock.stamp.milliseconds + 1 >= write.at
+        }
+    }
+
+    /// Whether only the write's device had written a value, and before this write.
+    private func isEarlier(_ cell: Cell, than number: Int) -> Bool {
+        let writers = history.writers(of: cell)
+        return !writers.isEmpty
+            && writers.allSatisfy { $0.number < number && !$0.write.isApart(from: history.writes[number]) }
+    }
+
+    /// Whether a row may be gone though a device wrote it: its life ended unread, the device deleted it later, or both
+    /// hold for a row above it (M2, M6). While the world runs, any row that it refers to may hold it up, and so may a text
+    /// that the server refuses (V5).
+    func mayBeGone(_ row: RowName, for number: Int) -> Bool {
+        var met: Set<RowName> = []
+        return mayBeGone(row, for: number, &met)
+    }
+
+    private func mayBeGone(_ row: RowName, for number: Int, _ met: inout Set<RowName>) -> Bool {
+        guard met.insert(row).inserted else { return false }
+        if hasEndedUnread(row, for: number) || wasDeletedLater(row, than: number) { return true }
+        return history.writes(of: row).contains { other, write in
+            (write.cells[row] ?? [:]).contains { column, value in
+                if kept == nil, value?.hasPrefix(Refusals.prefix) == true { return true }
+                let above = Tables.target(of: value, in: column, of: row.table, on: kept == nil ? nil : .cascade)
+                return above.map { mayBeGone($0, for: other, &met) } == true
+            }
+        }
+    }
+
+    private func hasEndedUnread(_ row: RowName, for number: Int) -> Bool {
+        let write = history.writes[number]
+        let position = write.reading.position(of: row, in: log)
+        return log.versions(of: row, after: position).contains { version in
+            version.endsLife && !isOutlived(version, by: write, in: log.version(of: row, at: position))
+        }
+    }
+
+    /// Whether an edit is later than the deletion of the life that it edits, and keeps the row (M2).
+    private func isOutlived(_ end: ServerLog.Version, by write: History.Write, in life: ServerLog.Version?) -> Bool {
+        guard Tables.editWins(in: end.row.name.table), clocksAreRight, let life, let deletion = end.row.clocks?.common
+        else { return false }
+        return !write.inserted.contains(end.row.name) && life.row.generation + 1 == end.row.generation
+            && deletion.stamp.milliseconds + 1 < write.at
+    }
+
+    // MARK: - Deletions
+
+    /// Whether a row that a device deleted still has the life that the device showed.
+    func isBack(_ row: RowName, of number: Int) -> Bool {
+        guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
+        let write = history.writes[number]
+        let position = write.reading.position(of: row, in: log)
+        let hasEnded = log.versions(of: row, after: position).contains { $0.endsLife && !$0.isLost }
+        if hasEnded { return false }
+        return log.version(of: row, at: position)?.row.values != nil
+    }
+
+    // MARK: - Origins
+
+    /// Whether a served value is null, a count, written by a user, or the row that a reference's target was merged into.
+    func isWritten(_ cell: Cell) -> Bool {
+        guard let kind = Tables.column(cell.column, of: cell.row.table)?.kind, kind != .counter, cell.value != nil
+        else {
+            return true
+        }
+        // The server applies edits of a merged row to the row it was merged into.
+        let rows = kind == .uniqueName ? history.byRow.keys.filter { $0.table == cell.row.table } : [cell.row]
+        let target = Tables.target(of: cell.value, in: cell.column, of: cell.row.table)
+        return rows.contains { !history.writers(of: Cell(row: $0, column: cell.column, value: cell.value)).isEmpty }
+            || target.map { log.merged(with: $0).count > 1 } == true
+    }
+}
