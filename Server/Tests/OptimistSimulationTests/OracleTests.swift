@@ -79,7 +79,7 @@ struct OracleTests {
 
     /// The second device wrote at 15 ms, after reading the first transaction.
     @Test(arguments: [(20, 1, []), (12, 1, ["lost"]), (20, 2, ["lost"])] as [(Int64, Int64, [String])])
-    func `a value is overtaken only by a later one that its device had not read`(
+    func `only a later value that the device had not read replaces a value`(
         at: Int64, read: Int64, found: [String]
     ) {
         var story = Story()
@@ -138,7 +138,7 @@ struct OracleTests {
         }
     }
 
-    @Test func `a deleted row is back if its life goes on`() {
+    @Test func `a deleted row is back if the server still has its life`() {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         story.serve(Self.lists("d0w0.1"))
@@ -165,7 +165,7 @@ struct OracleTests {
 
     // MARK: - S2
 
-    @Test func `the server has all or nothing of a transaction, except refused rows`() {
+    @Test func `the server has all rows of a transaction or none, except refused rows`() {
         let part = Self.lists("d0w0.1")
         let parts = part.merging([Self.memo: ["body": "d0w0.2", "views": "0"]]) { $1 }
         var whole = Story()
@@ -182,7 +182,7 @@ struct OracleTests {
 
     // MARK: - M3, M7
 
-    @Test func `counts are what was added, each once`() {
+    @Test func `a counter is the sum of all additions, each once`() {
         for (views, found) in [(3, []), (2, ["miscounted"]), (4, ["miscounted"])] {
             var story = Story()
             story.write(0, Self.memos(0))
@@ -203,7 +203,7 @@ struct OracleTests {
         }
     }
 
-    @Test func `a text that vanishes unseen is in a journal`() {
+    @Test func `a journal keeps a text that vanishes unseen`() {
         let texts = ["d0w0.1", "d0w1.1", "d1w2.1"].map(Self.lists)
         func kinds(seen: [RowName: Values], to end: [RowName: Values], kept: Set<String> = []) -> [String] {
             var story = Story()

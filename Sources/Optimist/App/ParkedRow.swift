@@ -36,7 +36,9 @@ public struct ParkedRow: Hashable, Sendable {
     /// Returns the parked rows of a store's database, in the order of the server's transactions. Can be used in
     /// ``Store/observe(_:)``.
     ///
-    /// - Parameter limit: The maximum number of rows. Default: all.
+    /// - Parameters:
+    ///   - db: A connection of the store, for example in ``Store/read(_:)``.
+    ///   - limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [ParkedRow] {
         try fetch(db, limit: limit)

@@ -41,7 +41,9 @@ public struct PendingRow: Hashable, Sendable {
 
     /// Returns the pending rows of a store's database, oldest first.
     ///
-    /// - Parameter limit: The maximum number of rows. Default: all.
+    /// - Parameters:
+    ///   - db: A connection of the store, for example in ``Store/read(_:)``.
+    ///   - limit: The maximum number of rows. Default: all.
     /// - Throws: `DatabaseError`.
     public static func fetchAll(_ db: Database, limit: Int = .max) throws -> [PendingRow] {
         try fetch(db, limit: limit)

@@ -56,7 +56,9 @@ extension Store {
     /// Columns that the server changed after the app read the record thus keep the server's values, if the refusal
     /// included them. Dependents keep their own values. Counters ignore the record: the refused counts are added again.
     ///
-    /// - Parameter record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
+    /// - Parameters:
+    ///   - rejection: The rejection to retry.
+    ///   - record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
     /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion
     ///   (``retry(_:with:)-(_,JSONObject)`` deletes the row again; to keep the row, discard the rejection and write the
     ///   record), `invalidTable` if the record is a different row; otherwise as ``retry(_:with:)-(_,JSONObject)``. The
