@@ -70,7 +70,7 @@ struct ValueTests {
         }
         let error = await #expect(throws: OptimistError.self) { try await device.set(column, sql, in: specimen) }
         #expect(error?.code == .unfitValue)
-        #expect(error?.message.hasPrefix("specimen.\(column) takes ") == true, "\(error?.message ?? "")")
+        #expect(error?.message.hasPrefix("specimen.\(column) accepts ") == true, "\(error?.message ?? "")")
         await #expect(throws: OptimistError.self) {
             try await device.execute("INSERT INTO specimen(id, \"\(column)\") VALUES (?, \(sql))", [UUID()])
         }
