@@ -62,10 +62,8 @@ struct History {
         }
     }
 
-    /// Records the rows that the server has stored since the last call.
-    ///
-    /// - Returns: The values that are new to their columns.
-    mutating func serve(_ rows: [ServedRow]) -> [Cell] { log.serve(rows) }
+    /// Records the rows that the server has stored since the last call, and returns their versions.
+    mutating func serve(_ rows: [ServedRow]) -> [ServerLog.Version] { log.serve(rows) }
 
     mutating func serverWentBack(to rows: [ServedRow]) { log.goBack(to: rows) }
 

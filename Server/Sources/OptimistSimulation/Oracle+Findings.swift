@@ -2,14 +2,14 @@
 
 /// Compares the server with the oracle. Each finding names the rule that is broken.
 extension Oracle {
-    /// Judges a transaction of the server: values come from users (W10, M1), and a user's transaction arrives completely
-    /// (S2, V5).
-    ///
-    /// - Parameter news: The values that the transaction brought to their columns for the first time.
-    func findings(on news: [Cell]) -> [String] {
-        let invented = news.filter { !isWritten($0) }.map { "invented: \($0) (M1)" }
-        let arrived = Set(news.compactMap(history.author)).sorted()
-        return invented + arrived.compactMap(findTorn)
+    /// Judges a transaction of the server: values come from users (M1), deleted rows stay deleted (M2), and a user's
+    /// transaction arrives completely (S2, V5).
+    func findings(on versions: [ServerLog.Version]) -> [String] {
+        let cells = versions.flatMap(\.changed).sorted { ($0.row, $0.column) < ($1.row, $1.column) }
+        let back = versions.filter { $0.row.values != nil && $0.endsLife && !mayLiveAgain($0) }
+        return cells.filter { !isWritten($0) }.map { "invented: \($0) (M1)" }
+            + back.map { "back again: \($0.row.name), which a device deleted (M2)" }
+            + Set(cells.compactMap(history.author)).sorted().compactMap(findTorn)
     }
 
     private func findTorn(_ number: Int) -> String? {

@@ -58,11 +58,10 @@ struct Oracle {
     private func isOvertaken(_ cell: Cell, of number: Int) -> Bool {
         let write = history.writes[number]
         return log.versions(of: cell.row, after: write.reading.position(of: cell.row, in: log)).contains { version in
-            guard version.changed.contains(cell.column), let value = version.row.values?[cell.column],
-                value != cell.value
+            guard let other = version.changed.first(where: { $0.column == cell.column }), other.value != cell.value
             else { return false }
             guard clocksAreRight, cell.isText, let clock = version.row.clocks?[cell.column] else {
-                return !isEarlier(Cell(row: cell.row, column: cell.column, value: value), than: number)
+                return !isEarlier(other, than: number)
             }
             return clock.stamp.milliseconds + 1 >= write.at
         }
@@ -116,11 +115,25 @@ struct Oracle {
     /// Whether a row that a device deleted still has the life that the device showed.
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
-        let write = history.writes[number]
-        let position = write.reading.position(of: row, in: log)
+        let position = history.writes[number].reading.position(of: row, in: log)
         let hasEnded = log.versions(of: row, after: position).contains { $0.endsLife && !$0.isLost }
-        if hasEnded { return false }
-        return log.version(of: row, at: position)?.row.values != nil
+        return !hasEnded && log.version(of: row, at: position)?.row.values != nil
+    }
+
+    /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or has
+    /// forgotten deletions also takes rows from devices (L3, L4).
+    func mayLiveAgain(_ version: ServerLog.Version) -> Bool {
+        let row = version.row.name
+        if log.hasGoneBack || !clocksAreRight || hasForgotten && version.former?.values == nil { return true }
+        let ends = log.versions(of: row).filter { $0.row.values == nil }.map {
+            $0.row.clocks?.common?.stamp.milliseconds ?? 0
+        }
+        let writes = history.writes(of: row).map(\.write)
+        let deletions = writes.filter { $0.deleted.contains(row) }.map(\.at) + ends
+        return writes.contains { write in
+            let isEdit = Tables.editWins(in: row.table) && (write.cells[row] != nil || write.counts[row] != nil)
+            return (isEdit || write.inserted.contains(row)) && deletions.contains { $0 <= write.at + 1 }
+        }
     }
 
     // MARK: - Origins

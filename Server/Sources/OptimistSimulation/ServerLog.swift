@@ -6,14 +6,15 @@ import OptimistWire
 struct ServerLog {
     struct Version {
         let row: ServedRow
+        /// The version before. Nil if the server had none.
+        let former: ServedRow?
         /// The server's transaction. Positions continue when the server is restored.
         let position: Int64
-        /// Whether a life of the row ended here (M2).
-        let endsLife: Bool
-        /// The columns that changed.
-        let changed: Set<String>
         /// Whether the server was restored to a copy without this version.
         var isLost = false
+
+        /// Whether a life of the row ended here (M2).
+        var endsLife: Bool { row.generation > max(former?.generation ?? 0, 1) }
     }
 
     private(set) var present: [RowName: Values] = [:]
@@ -23,10 +24,8 @@ struct ServerLog {
     /// The position before the first transaction since the last restore.
     private var start: Int64 = 0
 
-    /// Records the rows that the server has stored since the last call.
-    ///
-    /// - Returns: The values that are new to their columns.
-    mutating func serve(_ rows: [ServedRow]) -> [Cell] { rows.flatMap { append($0) } }
+    /// Records the rows that the server has stored since the last call, and returns their versions.
+    mutating func serve(_ rows: [ServedRow]) -> [Version] { rows.compactMap { append($0) } }
 
     mutating func goBack(to rows: [ServedRow]) {
         let last = start + (rows.map(\.seq).max() ?? 0)
@@ -39,20 +38,14 @@ struct ServerLog {
         _ = serve(rows)
     }
 
-    private mutating func append(_ row: ServedRow) -> [Cell] {
+    private mutating func append(_ row: ServedRow) -> Version? {
         present[row.name] = row.values
         seq = max(seq, row.seq)
         let former = versions[row.name]?.last { !$0.isLost }?.row
-        if former?.seq == row.seq { return [] }
-        let generation = former?.generation ?? 0
-        let endsLife = row.generation > generation && row.generation > 1
-        let changed = (row.values ?? [:]).filter { column, value in
-            former?.values?[column] != .some(value) || former?.clocks?[column] != row.clocks?[column]
-        }
-        let news = changed.map { Cell(row: row.name, column: $0.key, value: $0.value) }.filter { !had($0) }
-        versions[row.name, default: []].append(
-            Version(row: row, position: start + row.seq, endsLife: endsLife, changed: Set(changed.keys)))
-        return news
+        if former?.seq == row.seq { return nil }
+        let version = Version(row: row, former: former, position: start + row.seq)
+        versions[row.name, default: []].append(version)
+        return version
     }
 
     // MARK: - Questions
@@ -85,5 +78,13 @@ struct ServerLog {
             next += (winners + losers).filter { all.insert($0).inserted }
         }
         return all
+    }
+}
+
+extension ServerLog.Version {
+    var changed: [Cell] {
+        (row.values ?? [:]).filter { column, value in
+            former?.values?[column] != .some(value) || former?.clocks?[column] != row.clocks?[column]
+        }.map { Cell(row: row.name, column: $0.key, value: $0.value) }
     }
 }

@@ -116,8 +116,8 @@ final class World: Sendable {
         let seq = state.withLock { $0.history.log.seq }
         do {
             let rows = try data.rows(after: seq, while: server.process)
-            let news = withState { $0.history.serve(rows) }
-            for finding in oracle().findings(on: news) { find(finding) }
+            let versions = withState { $0.history.serve(rows) }
+            for finding in oracle().findings(on: versions) { find(finding) }
             for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
         } catch { find("the judges cannot read the server: \(error)") }
     }
