@@ -96,6 +96,13 @@ extension History.Write {
     /// Whether the other write's device may not have known of this write.
     func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
 
+    /// Whether this write replaced or deleted a text of a served row.
+    func showed(_ served: ServedRow) -> Bool {
+        (replaced[served.name] ?? [:]).contains { column, value in
+            Cell(row: served.name, column: column, value: value).isText && served.values?[column] == .some(value)
+        }
+    }
+
     fileprivate mutating func note(_ new: Values, of row: RowName, instead old: Values?) {
         var changed = old.map { old in new.filter { old[$0.key] != .some($0.value) } } ?? new
         if let counter = Tables.counter(of: row.table) {

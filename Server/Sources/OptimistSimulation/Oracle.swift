@@ -46,7 +46,7 @@ struct Oracle {
         }
     }
 
-    func accounts(for cell: Cell, of number: Int) -> Bool {
+    private func accounts(for cell: Cell, of number: Int) -> Bool {
         log.present[cell.row]?[cell.column] == .some(cell.value) || mayLack(cell, of: number)
     }
 
@@ -77,7 +77,7 @@ struct Oracle {
     /// Whether a row may be gone though a device wrote it: its life ended unread, the device deleted it later, or both
     /// hold for a row above it (M2, M6). While the world runs, any row that it refers to may hold it up, and so may a text
     /// that the server refuses (V5).
-    func mayBeGone(_ row: RowName, for number: Int) -> Bool {
+    private func mayBeGone(_ row: RowName, for number: Int) -> Bool {
         var met: Set<RowName> = []
         return mayBeGone(row, for: number, &met)
     }
@@ -112,12 +112,18 @@ struct Oracle {
 
     // MARK: - Deletions
 
-    /// Whether a row that a device deleted still has the life that the device showed.
+    /// Whether a row that a device deleted still has the life that the device showed. If the device was restored, it may not
+    /// know that the server has that life, and then its deletion sends nothing (S1).
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
-        let position = history.writes[number].reading.position(of: row, in: log)
-        let hasEnded = log.versions(of: row, after: position).contains { $0.endsLife && !$0.isLost }
-        return !hasEnded && log.version(of: row, at: position)?.row.values != nil
+        let write = history.writes[number]
+        let position = write.reading.position(of: row, in: log)
+        let shown = log.versions(of: row).last { version in
+            let isShown = !history.restored.contains(write.device) && write.showed(version.row)
+            return !version.isLost && version.row.values != nil && (version.position <= position || isShown)
+        }
+        guard let shown else { return false }
+        return !log.versions(of: row, after: shown.position).contains { $0.endsLife && !$0.isLost }
     }
 
     /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or has

@@ -28,10 +28,12 @@ struct ServerLog {
     mutating func serve(_ rows: [ServedRow]) -> [Version] { rows.compactMap { append($0) } }
 
     mutating func goBack(to rows: [ServedRow]) {
-        let last = start + (rows.map(\.seq).max() ?? 0)
-        for name in versions.keys {
-            for index in versions[name, default: []].indices where versions[name]?[index].position ?? 0 > last {
-                versions[name]?[index].isLost = true
+        let last = rows.map(\.seq).max() ?? 0
+        versions = versions.mapValues { versions in
+            versions.map { version in
+                var version = version
+                if version.row.seq > last { version.isLost = true }
+                return version
             }
         }
         (hasGoneBack, start, seq, present) = (true, start + seq, 0, [:])

@@ -60,9 +60,9 @@ struct OracleTests {
     private static func lists(_ name: String) -> [RowName: Values] { [list: ["name": name]] }
     private static func memos(_ views: Int) -> [RowName: Values] { [memo: ["body": "d0w0.1", "views": "\(views)"]] }
 
-    private static func kept(_ values: Values, of row: RowName, refused kind: String) -> Kept {
+    private static func kept(_ values: Values, of row: RowName, isRefused: Bool) -> Kept {
         var kept = Kept()
-        kept.keep(values, of: row, refused: kind, on: 0)
+        kept.keep(values, of: row, isRefused: isRefused, on: 0)
         return kept
     }
 
@@ -72,7 +72,7 @@ struct OracleTests {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         #expect(story.findings() == ["lost: list:01.name = d0w0.1 of device 0: the server has deleted (M1)"])
-        #expect(story.findings(Self.kept(["name": "d0w0.1"], of: Self.list, refused: "create")) == [])
+        #expect(story.findings(Self.kept(["name": "d0w0.1"], of: Self.list, isRefused: true)) == [])
         story.serve(Self.lists("d0w0.1"))
         #expect(story.findings() == [])
     }
@@ -138,11 +138,13 @@ struct OracleTests {
         }
     }
 
-    @Test func `a deleted row is back if the server still has its life`() {
+    /// The device may know its own row from a page or only from its push.
+    @Test(arguments: [1, 0] as [Int64])
+    func `a deleted row is back if its life goes on`(read: Int64) {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         story.serve(Self.lists("d0w0.1"))
-        story.write(0, [:], from: Self.lists("d0w0.1"), read: 1)
+        story.write(0, [:], from: Self.lists("d0w0.1"), read: read)
         #expect(story.findings() == ["back again: list:01, which device 0 deleted at 15 ms (M2)"])
         story.serve([:], gone: [Self.list])
         #expect(story.findings() == [])
