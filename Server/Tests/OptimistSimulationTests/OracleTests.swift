@@ -140,7 +140,7 @@ struct OracleTests {
 
     /// The device may know its own row from a page or only from its push.
     @Test(arguments: [1, 0] as [Int64])
-    func `a deleted row is back if its life goes on`(read: Int64) {
+    func `a deleted row is back if the server still has its life`(read: Int64) {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         story.serve(Self.lists("d0w0.1"))
