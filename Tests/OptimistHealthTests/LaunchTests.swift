@@ -89,7 +89,7 @@ struct LaunchTests {
             _ = try app.launch(version, boot: boot)
         }
         try await app.launch("1.0.2", boot: "b").countEarlierLaunches()
-        // The first was killed, the second ended by a restart, the third killed.
+        // The first and third launches were killed. The second ended because the device restarted.
         #expect(app.totals.map(\.launches) == [2, 2])
         #expect(app.totals.map(\.abruptEnds) == [1, 1])
     }

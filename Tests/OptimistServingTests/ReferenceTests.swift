@@ -26,7 +26,7 @@ struct ReferenceTests {
     private static let deletion = RowOperation.destroy(.list, at: .at(5), generation: 2)
 
     @Test(arguments: [true, false])
-    func `M2 cascade: a delete also deletes the rows that refer to it, earlier and later ones, in its transaction`(
+    func `M2 a cascade deletes earlier rows in the delete's transaction, and later ones when they arrive`(
         childFirst: Bool
     ) {
         var store = Self.store(.cascade)

@@ -25,7 +25,7 @@ struct SessionMachineTests {
         }
     }
 
-    @Test func `slots are granted in order of arrival, and again when one is free`() {
+    @Test func `slots are granted in order of arrival, and a freed slot goes to the next request that still waits`() {
         var machine = machine(slots: 1)
         let granted = enter(1...3, &machine) + machine.handle(.left(2), now: now) + machine.handle(.left(1), now: now)
         #expect(granted.map(\.grantedID) == [1, 3])

@@ -59,7 +59,7 @@ struct ConformanceTests {
         try await Self.expect(.lostRow, breaks: .keepsRows)
     }
 
-    @Test func `B1 counting a repeated push twice is found`() async throws {
+    @Test func `B1 a remote that counts a repeated push twice is found`() async throws {
         try await Self.expect(.doubledCounter, breaks: .countsOnce)
     }
 
@@ -120,7 +120,7 @@ struct ConformanceTests {
     }
 
     @Test(arguments: [ClocklessBoard.Fault.appliesRepetitions, .sendsClocks])
-    func `B1 a remote without clocks that applies a repeated push or sends clocks is found`(
+    func `B1 a remote that merges by transaction fails if it applies a repeated push or sends clocks`(
         fault: ClocklessBoard.Fault
     ) async throws {
         let report = try await Self.clockless(fault)

@@ -112,8 +112,8 @@ struct Oracle {
 
     // MARK: - Deletions
 
-    /// Whether a row that a device deleted still has the life that the device showed. If the device was restored, it may not
-    /// know that the server has that life, and then its deletion sends nothing (S1).
+    /// Whether a row that a device deleted still has the life that the device showed. If the device was restored, it may
+    /// not know that the server has that life, and then it does not send the deletion (S1).
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
         let write = history.writes[number]
@@ -126,8 +126,8 @@ struct Oracle {
         return !log.versions(of: row, after: shown.position).contains { $0.endsLife && !$0.isLost }
     }
 
-    /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or has
-    /// forgotten deletions also takes rows from devices (L3, L4).
+    /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or
+    /// has forgotten deletions also takes rows from devices (L3, L4).
     func mayLiveAgain(_ version: ServerLog.Version) -> Bool {
         let row = version.row.name
         if log.hasGoneBack || !clocksAreRight || hasForgotten && version.former?.values == nil { return true }

@@ -17,7 +17,7 @@ struct InspectCommand: AsyncParsableCommand {
     @Argument(help: "The database file of an app.")
     var file: String
 
-    @Option(help: "The most pending rows to list.")
+    @Option(help: "The maximum number of pending rows to list.")
     var limit = 100
 
     @Flag(help: "Print JSON.")

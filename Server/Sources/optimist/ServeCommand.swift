@@ -44,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The URL clients use, such as https://sync.example.org. Default: from each request.")
     var publicOrigin: String?
 
-    @Option(help: "The most simultaneous connections per client address. Not limited behind a proxy.")
+    @Option(help: "The maximum number of connections per client address. Not limited behind a proxy.")
     var connectionsPerAddress = 512
 
     @Option(

@@ -30,7 +30,7 @@ struct BackendTests {
         }
     }
 
-    @Test func `the server reports to the metrics backend that the process bootstrapped`() async {
+    @Test func `the server's metrics reach the backend that the process bootstrapped`() async {
         await #expect(processExitsWith: .success) {
             let backend = PrometheusMetrics()
             MetricsSystem.bootstrap(backend)

@@ -264,7 +264,7 @@ struct ShareTests {
         #expect(abs(interval.lowerBound - low) < 0.000_1 && abs(interval.upperBound - high) < 0.000_1)
     }
 
-    @Test func `A7 a share of nobody is nil, and a share below 100 % is never rounded up to it`() {
+    @Test func `A7 an empty group's share is nil, and a share below 100 % is never rounded up to 100 %`() {
         #expect(Share(0, of: 0).value == nil && Share(0, of: 0).interval == 0...1)
         #expect(Share(9_999, of: 10_000).text == "99.9 % (9999 of 10000)")
         #expect(Share(3, of: 3).text == "100.0 % (3 of 3)")

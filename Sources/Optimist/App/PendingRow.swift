@@ -36,7 +36,7 @@ public struct PendingRow: Hashable, Sendable {
     /// Why the row waits: the server's reason or the device's, for this row or another row of its group. Nil if
     /// unknown.
     public let waitReason: DeferralReason?
-    /// When the device sends the row again, by its clock. Nil if as soon as the server is reachable.
+    /// When the device sends the row again, by its clock. Nil: as soon as the server is reachable.
     public let nextAttempt: Date?
 
     /// Returns the pending rows of a store's database, oldest first.

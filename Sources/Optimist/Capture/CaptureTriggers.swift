@@ -230,8 +230,8 @@ struct CaptureTriggers {
         """
     }
 
-    /// Whether a column gets the server's value back, for a row in the server's life. The column must have been dirty:
-    /// a change to a clean column leaves the server's value.
+    /// Whether a write sets a dirty column back to the server's value, assuming that the row is in the server's life.
+    /// False for a clean column, because any change to it differs from the server's value.
     private func isBack(_ column: TableLayout.Column, of isChanged: (TableLayout.Column) -> String) -> String {
         "CASE WHEN \(isChanged(column)) AND dirty & ~\(maybeSent) & \(column.mask) <> 0 "
             + "THEN optimist_is_literal(base ->> '$.\(column.name)', NEW.\"\(column.name)\") "

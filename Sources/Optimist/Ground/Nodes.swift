@@ -3,7 +3,7 @@
 import GRDB
 import OptimistCore
 
-/// The devices in the clocks of rows, by number. A number makes a clock take 9 bytes instead of 30.
+/// The devices in the clocks of rows, by number. A clock with a number takes 9 bytes instead of 30.
 ///
 /// Looks devices up on demand: an account may have thousands, but a page names a few. This is a value type, so that an
 /// attempt that is rolled back drops the devices that it added.

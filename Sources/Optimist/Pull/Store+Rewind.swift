@@ -42,8 +42,8 @@ extension Store {
             let hasDropped = try restoration.restore(layout, after: common)
             try Self.rememberDeletedRows(after: common, in: db)
             guard let state = progress.state else { continue }
-            // While more pages are due, the table is in a state that the server never had. It lacks forgotten parked
-            // rows, and the earlier versions of rows whose later changes the server lost.
+            // While more pages are due, the table is in a state that the server never had. It does not contain
+            // the parked rows that were forgotten, or the earlier version of a row whose later changes the server lost.
             let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 try progress.move(to: state.moved(to: present.name), in: db)

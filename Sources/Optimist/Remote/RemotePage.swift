@@ -43,8 +43,8 @@ extension RemotePage {
         public var cursor: String
         /// The maximum number of rows, at least 1. The remote may send fewer, or more to keep a transaction complete.
         public var limit: Int
-        /// The ids under which the device counts or has counted. `RowPatch.mine` in the page contains the device's
-        /// share of each sum under them. Default: none, if no table has counters.
+        /// The ids under which the device counts or has counted. In the page, `RowPatch.mine` contains each id's share
+        /// of the sums. Default: none, if no table has counters.
         public var origins: [String]
 
         /// Creates a request.

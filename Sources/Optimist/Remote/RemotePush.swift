@@ -12,8 +12,8 @@ public struct RemotePush: Sendable, Hashable {
     public var rows: [Row]
     /// Ranges of ``rows`` that the server applies atomically. Default: none, each row is applied individually.
     public var groups: [Range<Int>]
-    /// The ids under which the device counts or has counted. The answer contains the device's share of each sum under
-    /// them. Default: none, if no table has counters.
+    /// The ids under which the device counts or has counted. The answer contains each id's share of the sums. Default:
+    /// none, if no table has counters.
     public var origins: [String]
     /// The age of the oldest pending row in whole seconds, for the server's operator. Default: nil, not reported.
     public var oldestPendingSeconds: Int64?

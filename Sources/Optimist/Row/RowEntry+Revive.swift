@@ -37,7 +37,7 @@ extension RowEntry {
             && (life == generation + 2 || (isRestored && life > generation))
     }
 
-    /// Enters the revived row's life. Columns that are later than the server's stay unsent.
+    /// Continues the row in its revived life. Unsent columns that are later than the server's stay unsent.
     mutating func rejoin(_ life: Int, _ patch: RowPatch, device: String, in layout: TableLayout) -> News {
         guard let former = local else { return begin(life, patch, in: layout) }
         let (counters, told) = (counters, remote)

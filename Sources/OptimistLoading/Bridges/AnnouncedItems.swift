@@ -14,7 +14,7 @@ struct AnnouncedItems<Path: Hashable, Key: Hashable, Hold> {
     /// The oldest first. A limit is needed, because views do not report when they have shown an announced item.
     private var items: [Item] = []
 
-    /// - Parameter limit: The most items. The oldest are released first.
+    /// - Parameter limit: The maximum number of items. The oldest are released first.
     init(limit: Int) {
         precondition(limit >= 0, "A limit must not be negative.")
         self.limit = limit

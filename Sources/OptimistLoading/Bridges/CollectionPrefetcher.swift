@@ -30,7 +30,7 @@
         ///
         /// - Parameters:
         ///   - loader: Loads the values.
-        ///   - limit: The most items that are prefetched. The oldest are released first. Default: 32.
+        ///   - limit: The maximum number of items to prefetch. The oldest are released first. Default: 32.
         ///   - key: Returns the key of an item. Nil: nothing is prefetched, for example because the path is outdated.
         /// - Precondition: The limit is not negative.
         public init(_ loader: Loader<Key, Value>, limit: Int = 32, key: @escaping (IndexPath) -> Key?) {

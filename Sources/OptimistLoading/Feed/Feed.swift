@@ -93,8 +93,8 @@ public final class Feed<
     ///
     /// Each section requests new pages until one of these holds: the last two new items are adjacent in the old list,
     /// the new pages cover the visible items, or ``FeedLimits/refreshPages`` pages are loaded. In the first case, the
-    /// old items that follow the two stay, so that visible items keep their place. Old items above that are missing
-    /// from the new pages are removed. If the server still has such an item, it returns at its new place: as the screen
+    /// old items after these two stay, so that visible items keep their place. Earlier old items are removed unless
+    /// the new pages contain them. If the server still has such an item, it returns at its new place: as the screen
     /// comes near, the feed requests further new pages, and the section ends with the last of them.
     public func refresh() { update { $0.refresh() } }
 

@@ -6,7 +6,7 @@ import OptimistCore
 
 /// Keeps the first pages of a feed's sections between launches, so that a launch can show items immediately.
 public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & Sendable, Item: Sendable>: Sendable {
-    /// The most items of a section that are kept.
+    /// The maximum number of items to keep for each section.
     public let limit: Int
     private let cache: DiskCache
     private let name: @Sendable (Section, Filter) -> String
@@ -23,7 +23,8 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
     ///
     /// - Parameters:
     ///   - cache: Stores the pages. It may be shared if the names differ. Its limits decide how long pages are kept.
-    ///   - limit: The most items of a section that are kept: complete pages, and always the first page. Default: 64.
+    ///   - limit: The maximum number of items to keep for each section. Only complete pages are kept, and the first
+    ///     page even if it is larger. Default: 64.
     ///   - now: The time of day.
     ///   - name: Returns the unique name of a section with a filter, the same in every launch.
     public init(

@@ -49,7 +49,7 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
     /// order may differ.
     func hasBeen(at cursor: String) -> Bool { joint == nil && marks.contains { $0.next == cursor } }
 
-    /// The index in the former list of the first item after this list.
+    /// The index at which `former` continues after the last item of this list.
     ///
     /// - Returns: Nil unless the last two items of this list are adjacent in `former`, in this order. One item is not
     ///   enough: it may have moved up from far below, past items that are still missing here.

@@ -66,7 +66,7 @@ struct FeedMachine<
     private(set) var actions: [Action] = []
     private(set) var news = News()
 
-    /// - Parameter archiveLimit: The most items of a section to archive. Nil: there is no archive.
+    /// - Parameter archiveLimit: The maximum number of items to archive for each section. Nil: there is no archive.
     init(sections: [Section], filter: Filter, limits: FeedLimits, archiveLimit: Int?) {
         self.sections = sections
         self.filter = filter

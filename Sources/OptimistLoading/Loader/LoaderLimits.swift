@@ -2,10 +2,11 @@
 
 /// Limits of a loader's concurrency and memory.
 public struct LoaderLimits: Sendable {
-    /// The most concurrent fetches in one group of keys. At least 1. By default, all keys are in one group. Default: 6.
+    /// The maximum number of concurrent fetches in one group of keys. At least 1. By default, all keys are in one
+    /// group. Default: 6.
     public let fetches: Int
-    /// The most concurrent fetches for values that are not on screen, from 1 to ``fetches``. Default: 3, which leaves
-    /// room for values that appear on screen.
+    /// The maximum number of concurrent fetches for values that are not on screen, from 1 to ``fetches``. Default: 3,
+    /// which leaves room for values that appear on screen.
     public let unseenFetches: Int
     /// The minimum time between the starts of two fetches, for a source that throttles. Default: nil, no minimum.
     public let interval: Duration?

@@ -42,7 +42,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// one.
     ///
     /// - Parameters:
-    ///   - mostValues: The most values that wait.
+    ///   - mostValues: The maximum number of values that wait.
     ///   - mostBytes: The most bytes that waiting values cost together. A single value may exceed it.
     init(mostValues: Int, mostBytes: Int) {
         self.mostValues = mostValues

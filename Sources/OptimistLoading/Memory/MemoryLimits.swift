@@ -4,7 +4,7 @@
 public struct MemoryLimits: Sendable, Equatable {
     /// The most that all values together may cost, in bytes. Default: 64 MiB. Capped at 2⁶⁰.
     public let costBytes: Int
-    /// The most values, and also the most seeds. Default: 10,000.
+    /// The maximum number of values, and also of seeds. Default: 10,000.
     public let count: Int
     /// The longest time that a value stays after it was stored. Default: nil, no limit.
     public let age: Duration?

@@ -3,7 +3,7 @@
 import OptimistWire
 
 extension MergeRow {
-    /// The most zero totals that a counter keeps.
+    /// The maximum number of zero totals in a counter.
     private static let maxEmptyTotals = 500
 
     /// Drops the oldest zero totals if there are too many.

@@ -55,6 +55,6 @@ struct KnownState {
 extension SyncState {
     fileprivate var isInitial: Bool { seq == 0 && offset == 0 && begun == nil }
 
-    /// Whether this state is beyond another state that lies between two transactions. Ignores epochs.
+    /// Whether `a` is later than `b`, which must lie between two transactions. Ignores epochs.
     fileprivate static func > (a: Self, b: Self) -> Bool { a.seq > b.seq || a.seq == b.seq && a.offset > 0 }
 }

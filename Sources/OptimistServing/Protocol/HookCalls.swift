@@ -4,7 +4,7 @@ import Dispatch
 import OptimistCore
 import OptimistWire
 
-/// Calls a ``GroupHook`` for one request. Only the transaction's thread uses it, and it blocks during each call.
+/// Calls a ``GroupHook`` for one request. Only the transaction's thread uses it, and each call blocks that thread.
 final class HookCalls {
     enum Answer {
         case amended([RowAmendment])

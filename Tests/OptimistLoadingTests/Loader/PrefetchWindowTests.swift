@@ -122,7 +122,7 @@ struct PrefetchWindowTests {
 
     @Test func `F8 of two concurrent calls the later one wins and leaves no ticket of the other`() async throws {
         let window = Mutex<PrefetchWindow<String, Int>?>(nil)
-        // The loader asks for a lane during the first call, where the test makes the second.
+        // During the first call the loader asks for a group, and the test then makes the second call.
         let loader = Loader<String, Int>(group: { key in
             if key == "1" { window.withLock { $0 }?.setVisible(["2", "3"]) }
             return ""

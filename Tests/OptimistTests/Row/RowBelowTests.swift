@@ -77,8 +77,8 @@ struct RowBelowTests {
         #expect(Self.below(step, .restrict).fate == .stays)
     }
 
-    /// Whether a cascading deletion waits: when everything is received, while the row may move, if the deletion is
-    /// earlier than the row below, and while a push is unanswered.
+    /// `waits` lists whether a cascading deletion waits in each of four cases: everything is received, the row may
+    /// still move, the deletion is earlier than the row below, and a push is unanswered.
     @Test(arguments: [
         (Step.clean, [false, true, true, false]), (.edited, [false, true, true, false]),
         (.moved, [false, false, false, false]), (.movedAndSent, [false, false, false, true]),

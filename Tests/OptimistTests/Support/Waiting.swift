@@ -16,8 +16,8 @@ extension AsyncSequence where Failure == Never {
 }
 
 extension ManualClock {
-    /// Advances the clock until a condition holds: by one step, or to the next sleeper, whenever a task sleeps. First
-    /// lets the tasks that woke run. Also ends when its task is cancelled.
+    /// Advances the clock until a condition holds: by one step, or to the next sleeper, whenever a task sleeps. Before
+    /// each advance, tasks that woke up can run. Also ends when its task is cancelled.
     ///
     /// - Parameter engine: The clock stops while this engine has a push or pull under way, so that a slow machine does
     ///   not cause a timeout. Nil: the clock always advances.

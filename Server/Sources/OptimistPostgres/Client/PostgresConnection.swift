@@ -23,8 +23,8 @@ final class PostgresConnection: @unchecked Sendable {
     private var prepared: Set<String> = []
     /// Statements with unread answers, in order.
     private var sent: [Sent] = []
-    /// The most unread answers. Beyond it, ``enqueue(_:_:)`` reads them first: if neither side read, both could wait
-    /// forever.
+    /// The maximum number of unread answers. Beyond it, ``enqueue(_:_:)`` reads them first: if neither side read, both
+    /// could wait forever.
     private static let maxSent = 64
     /// How long to wait for data from the server, in milliseconds. A frozen server does not close its connections.
     private let patience: Int32
