@@ -112,17 +112,17 @@ struct Oracle {
 
     // MARK: - Deletions
 
-    /// Whether a row that a device deleted still has the life that the device showed. If the device was restored, it may
-    /// not know that the server has that life, and then it does not send the deletion (S1).
+    /// Whether a row that a device deleted still has the life that the device showed: it had read it, or sent it. After a
+    /// restore of the device or the server, only the read life counts.
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
         let write = history.writes[number]
-        let position = write.reading.position(of: row, in: log)
-        let shown = log.versions(of: row).last { version in
-            let isShown = !history.restored.contains(write.device) && write.showed(version.row)
-            return !version.isLost && version.row.values != nil && (version.position <= position || isShown)
-        }
-        guard let shown else { return false }
+        let read = log.version(of: row, at: write.reading.position(of: row, in: log))
+        let isKnown = !log.hasGoneBack && !history.restored.contains(write.device)
+        let sent = isKnown ? log.versions(of: row).first { write.showed($0.row) } : nil
+        guard let shown = [read, sent].compactMap(\.self).max(by: { $0.position < $1.position }),
+            shown.row.values != nil
+        else { return false }
         return !log.versions(of: row, after: shown.position).contains { $0.endsLife && !$0.isLost }
     }
 

@@ -6,7 +6,7 @@ import OptimistWire
 struct ServerLog {
     struct Version {
         let row: ServedRow
-        /// The version that this one replaced on the server, if any.
+        /// The version before, if any.
         let former: ServedRow?
         /// The server's transaction. Positions continue when the server is restored.
         let position: Int64
