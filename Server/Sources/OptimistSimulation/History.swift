@@ -6,8 +6,8 @@ struct History {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// The server's versions that the device had read.
-        var reading = Reading()
+        /// The server's last transaction on each row that the device had read.
+        var read: [RowName: Int64] = [:]
         /// Whether the write succeeded and the device still has it. If false, its outcome is unknown.
         var hasReturned = false
         /// Whether the device was restored to a file from before this write, which then counts like another device's.
@@ -33,11 +33,10 @@ struct History {
     ///
     /// - Returns: The number of the write.
     mutating func attempt(
-        device: Int, at milliseconds: Int64, tag: String, reading: Reading, before: [RowName: Values],
+        device: Int, at milliseconds: Int64, tag: String, read: [RowName: Int64], before: [RowName: Values],
         after: [RowName: Values], reborn: Set<RowName>
     ) -> Int {
-        var write = Write(device: device, at: milliseconds, reading: reading)
-        write.reading.positions = reading.positions.mapValues(log.position)
+        var write = Write(device: device, at: milliseconds, read: read.mapValues(log.position))
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
         for name in write.deleted { write.replaced[name] = before[name] }
         for (name, values) in after {

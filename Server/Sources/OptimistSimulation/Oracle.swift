@@ -8,7 +8,7 @@ import OptimistWire
 /// The rules allow the server not to hold a written value only if
 /// - its device wrote or deleted it later itself (S1),
 /// - the server refused it (V2, V5),
-/// - the server had a later value that the device had not read (M1), or
+/// - the server had a later value (M1), or
 /// - the row's life ended unread, or the row above it or the row it refers to did (M2, M6).
 struct Oracle {
     let history: History
@@ -52,18 +52,17 @@ struct Oracle {
 
     // MARK: - Merging
 
-    /// Whether the server had a later value that the device had not read (M1).
+    /// Whether the server had a later value (M1).
     ///
     /// Only texts show which was later: the device does not send a value that the server has (W3).
     private func isOvertaken(_ cell: Cell, of number: Int) -> Bool {
-        let write = history.writes[number]
-        return log.versions(of: cell.row, after: write.reading.position(of: cell.row, in: log)).contains { version in
+        log.versions(of: cell.row).contains { version in
             guard let other = version.changed.first(where: { $0.column == cell.column }), other.value != cell.value
             else { return false }
             guard clocksAreRight, cell.isText, let clock = version.row.clocks?[cell.column] else {
                 return !isEarlier(other, than: number)
             }
-            return clock.stamp.milliseconds + 1 >= write.at
+            return clock.stamp.milliseconds + 1 >= history.writes[number].at
         }
     }
 
@@ -96,7 +95,7 @@ struct Oracle {
 
     private func hasEndedUnread(_ row: RowName, for number: Int) -> Bool {
         let write = history.writes[number]
-        let position = write.reading.position(of: row, in: log)
+        let position = write.read[row] ?? 0
         return log.versions(of: row, after: position).contains { version in
             version.endsLife && !isOutlived(version, by: write, in: log.version(of: row, at: position))
         }
@@ -117,7 +116,7 @@ struct Oracle {
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
         let write = history.writes[number]
-        let read = log.version(of: row, at: write.reading.position(of: row, in: log))
+        let read = log.version(of: row, at: write.read[row] ?? 0)
         let isKnown = !log.hasGoneBack && !history.restored.contains(write.device)
         let sent = isKnown ? log.versions(of: row).first { write.showed($0.row) } : nil
         guard let shown = [read, sent].compactMap(\.self).max(by: { $0.position < $1.position }),

@@ -81,6 +81,17 @@ enum Rows {
         Set(try Row.fetchAll(db, sql: sql).compactMap { row in text(row[1]).map { RowName(table: row[0], id: $0) } })
     }
 
+    /// Returns the server's last transaction on each row whose version a device has received and shows.
+    static func read(_ db: Database) throws -> [RowName: Int64] {
+        let sql = """
+            SELECT t.name, r.id, r.seq FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
+            WHERE r.generation > 0 AND (r.tbl, r.id) NOT IN (SELECT tbl, id FROM optimist_parked)
+            """
+        return try Row.fetchAll(db, sql: sql).reduce(into: [:]) { read, row in
+            if let id = text(row[1]) { read[RowName(table: row[0], id: id)] = row[2] }
+        }
+    }
+
     static func text(_ value: DatabaseValue) -> String? {
         switch value.storage {
         case .null: nil

@@ -52,7 +52,7 @@ struct ServerLog {
 
     // MARK: - Questions
 
-    /// The position up to which a device has read a table. After a restore, its cursor may belong to a lost order.
+    /// The position of a transaction that a device knows. After a restore, its number may belong to a lost order.
     func position(_ seq: Int64) -> Int64 { hasGoneBack ? 0 : seq }
 
     func versions(of row: RowName, after position: Int64 = 0) -> [Version] {

@@ -179,14 +179,14 @@ extension World {
     ) throws -> Int {
         var transaction = UserTransaction(
             device: event.device, number: number, statements: event.amount, draw: event.draw)
-        let (before, reading) = (try Rows.all(db), try Reading(of: db))
+        let (before, read) = (try Rows.all(db), try Rows.read(db))
         try transaction.run(in: db)
         let after = try Rows.all(db)
         let reborn = transaction.reborn
         let now = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
         let (attempt, write) = withState { state in
             let attempt = state.history.attempt(
-                device: event.device, at: now, tag: "d\(event.device)w\(number)", reading: reading, before: before,
+                device: event.device, at: now, tag: "d\(event.device)w\(number)", read: read, before: before,
                 after: after, reborn: reborn)
             return (attempt, state.history.writes[attempt])
         }
