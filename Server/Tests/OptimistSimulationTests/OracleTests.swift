@@ -132,7 +132,7 @@ struct OracleTests {
 
     /// The device may know its own row from a page or only from its push.
     @Test(arguments: [1, 0] as [Int64])
-    func `a deleted row is back if the server still has its life`(read: Int64) {
+    func `a deleted row is back if it keeps its life`(read: Int64) {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         story.serve(Self.lists("d0w0.1"))
@@ -190,7 +190,7 @@ struct OracleTests {
 
     // MARK: - M3, M7
 
-    @Test func `a counter is the sum of all additions, each once`() {
+    @Test func `a counter is the sum of additions`() {
         for (views, found) in [(3, []), (2, ["miscounted"]), (4, ["miscounted"])] {
             var story = Story()
             story.write(0, Self.memos(0))
