@@ -6,7 +6,7 @@ struct History {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// The server's last transaction on each row that the device had read.
+        /// The server's last transaction on each row that the device had read or, before it deleted the row, had caused.
         var read: [RowName: Int64] = [:]
         /// Whether the write succeeded and the device still has it. If false, its outcome is unknown.
         var hasReturned = false
@@ -38,7 +38,12 @@ struct History {
     ) -> Int {
         var write = Write(device: device, at: milliseconds, read: read.mapValues(log.position))
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
-        for name in write.deleted { write.replaced[name] = before[name] }
+        for name in write.deleted {
+            write.replaced[name] = before[name]
+            let sent = log.versions(of: name).first { write.showed($0.row) }?.position ?? 0
+            // After a restore, the device or the server may not know this life.
+            if !log.hasGoneBack, !restored.contains(device) { write.read[name] = max(write.read[name] ?? 0, sent) }
+        }
         for (name, values) in after {
             write.note(values, of: name, instead: reborn.contains(name) ? nil : before[name])
         }

@@ -111,18 +111,12 @@ struct Oracle {
 
     // MARK: - Deletions
 
-    /// Whether a row that a device deleted still has the life that the device showed: it had read it, or sent it. After a
-    /// restore of the device or the server, only the read life counts.
+    /// Whether a row that a device deleted still has the life that the device knew.
     func isBack(_ row: RowName, of number: Int) -> Bool {
         guard log.present[row] != nil, kept?.refused[row] == nil else { return false }
-        let write = history.writes[number]
-        let read = log.version(of: row, at: write.read[row] ?? 0)
-        let isKnown = !log.hasGoneBack && !history.restored.contains(write.device)
-        let sent = isKnown ? log.versions(of: row).first { write.showed($0.row) } : nil
-        guard let shown = [read, sent].compactMap(\.self).max(by: { $0.position < $1.position }),
-            shown.row.values != nil
-        else { return false }
-        return !log.versions(of: row, after: shown.position).contains { $0.endsLife && !$0.isLost }
+        let position = history.writes[number].read[row] ?? 0
+        let hasEnded = log.versions(of: row, after: position).contains { $0.endsLife && !$0.isLost }
+        return !hasEnded && log.version(of: row, at: position)?.row.values != nil
     }
 
     /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or
