@@ -83,7 +83,7 @@ actor LabDevice {
             if self.dropping == dropping { self.dropping = nil }
         }
         guard running == nil else { return }
-        // The marker comes first, as in an app.
+        // Like an app, writes the launch marker before it opens the store.
         let health = await openHealth()
         let running = try RunningPhone(
             folder: folder, server: serverAddress, credentials: credentials,
