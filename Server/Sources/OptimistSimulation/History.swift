@@ -57,10 +57,10 @@ struct History {
 
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
 
-    /// Records that a device was restored, so its later writes may be lost.
-    mutating func forgive(device: Int, since milliseconds: Int64) {
+    /// Records that a device was restored to its file from before a write, so it may have lost this write and later ones.
+    mutating func forgive(device: Int, since number: Int) {
         restored.insert(device)
-        for index in writes.indices where writes[index].device == device && writes[index].at >= milliseconds {
+        for index in writes.indices where writes[index].device == device && index >= number {
             writes[index].hasReturned = false
             writes[index].isForgotten = true
         }

@@ -66,9 +66,12 @@ struct Oracle {
         }
     }
 
-    /// Whether only the write's device had written a value, and before this write.
+    /// Whether only the write's device had written a value, to this row or to one that was merged with it, and before
+    /// this write.
     private func isEarlier(_ cell: Cell, than number: Int) -> Bool {
-        let writers = history.writers(of: cell)
+        let writers = log.merged(with: cell.row).flatMap {
+            history.writers(of: Cell(row: $0, column: cell.column, value: cell.value))
+        }
         return !writers.isEmpty
             && writers.allSatisfy { $0.number < number && !$0.write.isApart(from: history.writes[number]) }
     }
@@ -101,9 +104,11 @@ struct Oracle {
         }
     }
 
-    /// Whether an edit is later than the deletion of the life that it edits, and keeps the row (M2).
+    /// Whether an edit is later than the deletion of the life that it edits, and keeps the row (M2). The server cannot
+    /// compare an edit with a deletion that it has forgotten (M6).
     private func isOutlived(_ end: ServerLog.Version, by write: History.Write, in life: ServerLog.Version?) -> Bool {
-        guard Tables.editWins(in: end.row.name.table), clocksAreRight, let life, let deletion = end.row.clocks?.common
+        guard Tables.editWins(in: end.row.name.table), clocksAreRight, !hasForgotten, let life,
+            let deletion = end.row.clocks?.common
         else { return false }
         return !write.inserted.contains(end.row.name) && life.row.generation + 1 == end.row.generation
             && deletion.stamp.milliseconds + 1 < write.at

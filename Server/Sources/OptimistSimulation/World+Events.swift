@@ -99,15 +99,15 @@ extension World {
     private func restore(_ number: Int, after seconds: Int) {
         let device = devices[number]
         let copy = device.disk.copy(SimulatedDevice.fileName)
-        let at = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
+        let next = withState(\.history.writes.count)
         scheduler.after(.seconds(seconds)) { [self] in
             if isHealed || copy.isEmpty { return }
             device.kill()
             device.disk.remove(SimulatedDevice.fileName)
             device.disk.restore(copy)
             reach(.deviceRestore)
-            withState { $0.history.forgive(device: number, since: at) }
-            log("\(device.name) restored its file from \(at) ms")
+            withState { $0.history.forgive(device: number, since: next) }
+            log("\(device.name) restored its file from \(seconds) s ago")
         }
     }
 
