@@ -78,7 +78,8 @@ extension World {
         return try Bool.fetchOne(
             db,
             sql: """
-                SELECT NOT EXISTS (SELECT 1 FROM optimist_table WHERE cursor IS NOT ? OR NOT isComplete)
+                SELECT NOT EXISTS (SELECT 1 FROM optimist_table LEFT JOIN optimist_progress ON scope = 0 AND tbl = number
+                WHERE cursor IS NOT ? OR isComplete IS NOT 1)
                 AND NOT EXISTS (SELECT 1 FROM optimist_state WHERE state <> 'synced')
                 AND NOT EXISTS (SELECT 1 FROM optimist_unseen)
                 """, arguments: [here]) ?? false
@@ -92,7 +93,9 @@ extension World {
             try Row.fetchOne(db, sql: "SELECT * FROM \(table) \(sql)", arguments: [name.table, name.id])?.description
                 ?? "none"
         }.joined(separator: ", ")
-        let tables = try Row.fetchAll(db, sql: "SELECT * FROM optimist_table").description
+        let tables = try Row.fetchAll(
+            db, sql: "SELECT * FROM optimist_table LEFT JOIN optimist_progress ON tbl = number"
+        ).description
         return entry + ", " + tables
     }
 

@@ -75,7 +75,11 @@ import OptimistWire
         lastPush = try Meta.int(.push, in: db) ?? 0
         lastSync = try Meta.int(.lastSync, in: db).map { Date(timeIntervalSince1970: Double($0) / 1000) }
         clockCeiling = try Meta.int(.stampCeiling, in: db).map { Date(Stamp(rawValue: $0)) }
-        tables = try Row.fetchAll(db, sql: "SELECT name, cursor FROM optimist_table ORDER BY number").map { row in
+        let known = """
+            SELECT name, cursor FROM optimist_table LEFT JOIN optimist_progress ON scope = 0 AND tbl = number
+            ORDER BY number
+            """
+        tables = try Row.fetchAll(db, sql: known).map { row in
             let name: String = row[0]
             return (name, try db.tableExists(name) ? Table(name).fetchCount(db) : 0, row[1])
         }

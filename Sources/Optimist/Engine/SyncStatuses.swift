@@ -41,7 +41,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
             let counts = try SyncCounts.fetch(db, of: store.layouts)
             return SyncStatus(
                 phase: try self.phase(state, counts, db), counts: counts,
-                progress: SyncProgress(try TableProgress.fetchAll(served, in: db)),
+                progress: SyncProgress(try ProgressTable(db).fetchAll(served)),
                 withheld: state.withheld,
                 deferred: try WaitTable(db).summary(of: store.layouts),
                 isCaughtUp: state.isCaughtUp)

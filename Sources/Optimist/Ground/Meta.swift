@@ -22,11 +22,6 @@ enum Meta {
         case guarantees
         /// How far the server's clock is ahead of the device's, in milliseconds.
         case clockOffset
-        /// The epochs of the remote's database, oldest first.
-        case epochs
-        /// The remote's transaction up to which deleted rows are forgotten next, and when it was recorded, by the
-        /// remote's clock.
-        case deletedSeq, deletedSeqAt
         /// Former table and column names from the app's code, as JSON.
         case formerNames
         /// Column rules from the app's code, as JSON.

@@ -51,7 +51,7 @@ struct MissedRows {
     private mutating func progress(of table: Int64) throws -> TableProgress? {
         if let known = tableProgress[table] { return known }
         guard let layout = layouts.first(where: { $0.number == table }) else { return nil }
-        let progress = try TableProgress.fetchAll([layout.name], in: db).first
+        let progress = try ProgressTable(db).fetch(layout.name)
         tableProgress[table] = progress
         return progress
     }

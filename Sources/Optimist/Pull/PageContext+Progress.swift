@@ -12,7 +12,7 @@ extension PageContext {
     {
         hasMore = page.hasMore
         let others = layouts.filter { !tables.contains($0.name) }
-        lagging = try TableProgress.lagging(behind: page.cursor, of: others, served: served, in: db)
+        lagging = try ProgressTable(db).lagging(behind: page.cursor, of: others, served: served)
         head = try Meta.guarantees(in: db).state(of: page.head)?.seq
     }
 

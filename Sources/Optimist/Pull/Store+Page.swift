@@ -19,7 +19,8 @@ extension Store {
     ) async throws -> Bool {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
-            let tableProgress = try TableProgress.fetchAll(tables, in: db)
+            let stored = try ProgressTable(db)
+            let tableProgress = try stored.fetchAll(tables)
             guard tableProgress.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             let guarantees = try Meta.guarantees(in: db)
             if !page.epochs.isEmpty, guarantees.hasOrderedCursors,
@@ -35,8 +36,11 @@ extension Store {
             let context = try PageContext(of: page, to: tables, self.layouts, served: served, in: db)
             try self.receive(page.rows, context, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
-            for table in tables {
-                try TableProgress.advance(table, by: page, rows: counts[table] ?? 0, in: db)
+            // A rewind may have moved a table to the present epoch.
+            for var progress in try stored.fetchAll(tables) {
+                progress.advance(
+                    by: page, rows: counts[progress.table] ?? 0, expectsRows: try stored.expectsRows(progress))
+                try stored.save(progress)
             }
             return true
         }

@@ -24,15 +24,16 @@ extension Store {
             for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
             return !asked.isEmpty
         }
-        let lineage = Lineage(mine: try Meta.epochs(in: db), theirs: epochs)
-        let tableProgress = try TableProgress.fetchAll(layouts.map(\.name), in: db)
+        var scope = try Scope.fetch(Scope.personal, in: db)
+        let lineage = Lineage(mine: scope.epochs, theirs: epochs)
+        let stored = try ProgressTable(db)
         let from = guarantees.state(of: cursor)
         // A table without state, for example during a resync, counts as of the last noted epoch.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         var restoration = try Restoration(layouts, db, at: milliseconds)
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
         var wentBack = false
-        for progress in tableProgress {
+        for var progress in try stored.fetchAll(layouts.map(\.name)) {
             let isAsked = asked.contains(progress.table)
             guard let known = progress.state ?? latest,
                 isAsked || known.epoch == from?.epoch || lineage.tells(of: known, afterAsking: from)
@@ -40,13 +41,14 @@ extension Store {
             let common = lineage.common(with: known)
             guard let layout = layout(named: progress.table) else { continue }
             let hasDropped = try restoration.restore(layout, after: common)
-            try Self.rememberDeletedRows(after: common, in: db)
+            scope.rememberDeletedRows(after: common)
             guard let state = progress.state else { continue }
             // While more pages are due, the table is in a state that the server never had. It does not contain
             // the parked rows that were forgotten, or the earlier version of a row whose later changes the server lost.
             let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
-                try progress.move(to: state.moved(to: present.name), in: db)
+                progress.move(to: state.moved(to: present.name))
+                try stored.save(progress)
                 continue
             }
             wentBack = wentBack || isAsked
@@ -57,14 +59,15 @@ extension Store {
                 !counting.contains(progress.table)
             {
                 // Even at the start of the present epoch, the device has some rows.
-                try progress.move(
-                    to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil), in: db)
+                progress.move(to: SyncState(epoch: present.name, seq: common, begun: common == 0 ? 0 : nil))
             } else {
                 // The server can no longer report that the cursor was too old.
-                try TableProgress.startOver(progress.table, mayBeForgotten: true, in: db)
+                progress.startOver(mayBeForgotten: true, hasParked: try stored.hasParked(progress))
             }
+            try stored.save(progress)
         }
-        try Meta.set(lineage.theirs, in: db)
+        scope.epochs = lineage.theirs
+        try Scope.update(in: db) { $0 = scope }
         try WaitTable(db).release(.restarted)
         return wentBack
     }
@@ -73,38 +76,11 @@ extension Store {
     /// no cursor, so its answer does not report epochs. Nil if that epoch is unknown, or is the present one.
     func cursorOfFormerLife(than state: String) async throws -> String? {
         let (guarantees, last) = try await read { db in
-            (try Meta.guarantees(in: db), try Meta.epochs(in: db).last?.name)
+            (try Meta.guarantees(in: db), try Scope.fetch(Scope.personal, in: db).epochs.last?.name)
         }
         guard let present = guarantees.state(of: state)?.epoch, let known = last, known != present
         else { return nil }
         return SyncState(epoch: known, seq: .max).description
-    }
-
-    /// Notes the epoch of this device's first exchange of rows. The remote reports later ones.
-    static func note(epoch: String, in db: Database) throws {
-        guard try Meta.epochs(in: db).isEmpty else { return }
-        try Meta.set([RemoteEpoch(name: epoch, firstSeq: 0)], in: db)
-    }
-}
-
-extension TableProgress {
-    var state: SyncState? { guarantees.state(of: latest) }
-
-    fileprivate func move(to state: SyncState, in db: Database) throws {
-        let column = awaitsSnapshot ? "snapshot" : "cursor"
-        try db.execute(
-            sql: "UPDATE optimist_table SET \(column) = ? WHERE name = ?", arguments: [state.description, table])
-    }
-}
-
-extension Meta {
-    static func epochs(in db: Database) throws -> [RemoteEpoch] {
-        guard let text = try string(.epochs, in: db) else { return [] }
-        return [RemoteEpoch](json: try? JSON(parsing: text.utf8))
-    }
-
-    fileprivate static func set(_ epochs: [RemoteEpoch], in db: Database) throws {
-        try set(.epochs, to: JSON.array(epochs.map(\.json)).description, in: db)
     }
 }
 

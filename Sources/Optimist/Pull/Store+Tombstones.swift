@@ -19,23 +19,13 @@ extension Store {
     ///   - seq: The device knows everything up to this transaction of the server.
     func forgetDeletedRows(rememberedFor days: Int, at serverTime: Date, knowing seq: Int64) async throws {
         let now = Int64(serverTime.timeIntervalSince1970 * 1000)
-        let noted = try await read { db in
-            (seq: try Meta.int(.deletedSeq, in: db), at: try Meta.int(.deletedSeqAt, in: db))
-        }
-        if let end = noted.seq, let at = noted.at, at <= now {
-            guard at + 2 * Int64(days) * 86_400_000 < now else { return }
-            while try await forgetDeletedRows(upTo: end) { try Task.checkCancellation() }
+        if let noted = try await read({ try Scope.fetch(Scope.personal, in: $0).forgetting }), noted.at <= now {
+            guard noted.at + 2 * Int64(days) * 86_400_000 < now else { return }
+            while try await forgetDeletedRows(upTo: noted.seq) { try Task.checkCancellation() }
         }
         try await apply { db in
-            try Meta.set(.deletedSeq, to: seq, in: db)
-            try Meta.set(.deletedSeqAt, to: now, in: db)
+            try Scope.update(in: db) { $0.forgetting = Scope.Forgetting(seq: seq, at: now) }
         }
-    }
-
-    /// Lowers the noted transaction after a rewind of the remote to `seq`, because new transactions get later numbers.
-    static func rememberDeletedRows(after seq: Int64, in db: Database) throws {
-        guard let noted = try Meta.int(.deletedSeq, in: db), noted > seq else { return }
-        try Meta.set(.deletedSeq, to: seq, in: db)
     }
 
     /// - Returns: Whether there may be more.
@@ -59,10 +49,11 @@ extension Store {
                 guard let row = try Row.fetchOne(forget, arguments: [ref.table, ref.id, end]) else { continue }
                 latest[row[0]] = max(latest[row[0]] ?? 0, row[1])
             }
-            // After a rewind to before these deletions, the rows exist again, and no device remembers their deletion.
-            for (table, seq) in latest {
-                try db.execute(
-                    sql: "UPDATE optimist_table SET since = max(since, ?) WHERE number = ?", arguments: [seq, table])
+            let stored = try ProgressTable(db)
+            for layout in self.layouts {
+                guard let seq = latest[layout.number], var progress = try stored.fetch(layout.name) else { continue }
+                progress.forgetDeletions(upTo: seq)
+                try stored.save(progress)
             }
         }
         return refs.count == Self.forgottenAtOnce

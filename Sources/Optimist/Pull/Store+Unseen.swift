@@ -10,7 +10,8 @@ extension Store {
     func massRemoval() async throws -> MassRemoval {
         try await read { db in
             var removal = MassRemoval(rows: [:], total: [:])
-            for layout in self.layouts where try Self.isThrough(layout, in: db) {
+            let stored = try ProgressTable(db)
+            for layout in self.layouts where try stored.fetch(layout.name)?.awaitsSettling == true {
                 let going = try Int.fetchOne(
                     db,
                     sql: """
@@ -31,11 +32,6 @@ extension Store {
         }
     }
 
-    /// Whether the table's resync has finished. Another table's may still wait, for example on an expensive network.
-    private static func isThrough(_ layout: TableLayout, in db: Database) throws -> Bool {
-        try TableProgress.fetchAll([layout.name], in: db).contains { $0.isComplete && $0.at != nil }
-    }
-
     /// Settles the rows that were missing from a resync, children before parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
@@ -52,24 +48,23 @@ extension Store {
     ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            guard try Self.isThrough(layout, in: db) else { return false }
+            let stored = try ProgressTable(db)
+            guard var progress = try stored.fetch(layout.name), progress.awaitsSettling else { return false }
             let ids = try Row.fetchAll(
                 db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
                 arguments: [layout.number, Self.rowsAtOnce]
             ).map { $0[0] as DatabaseValue }
-            let progress = try TableProgress.fetchAll([layout.name], in: db).first
-            let start = progress.flatMap { $0.guarantees.state(of: $0.at)?.seq }
+            let start = progress.guarantees.state(of: progress.at)?.seq
             try UnseenSettling(
-                self.layouts, db, start: start ?? .max, isResync: progress?.isResync ?? true, served: served, at: now
+                self.layouts, db, start: start ?? .max, isResync: progress.isResync, served: served, at: now
             ).settle(ids, of: layout, answer)
             for id in ids {
                 try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
                     .execute(arguments: [layout.number, id])
             }
             if ids.count == Self.rowsAtOnce { return true }
-            try db.execute(
-                sql: "UPDATE optimist_table SET snapshot = NULL WHERE number = ? AND isComplete",
-                arguments: [layout.number])
+            progress.settledMissingRows()
+            try stored.save(progress)
             return false
         }
     }

@@ -2,7 +2,7 @@
 
 @_spi(Internals) import OptimistWire
 
-/// How far one table has been received: a row of `optimist_table`.
+/// How far one table of a scope has been received: a row of `optimist_progress`.
 ///
 /// A table starts with a snapshot, continues with the tail (the changes since the snapshot began), and is complete at
 /// the end of the tail. From then on it follows the changes. A resync starts from the beginning (L4).
@@ -36,6 +36,10 @@ package struct TableProgress: Equatable, Sendable {
 
     var awaitsSnapshot: Bool { cursor == nil }
     var latest: String? { cursor ?? at }
+    /// Whether the resync has finished, and the rows missing from it are not settled. Another table's may still wait,
+    /// for example on an expensive network.
+    var awaitsSettling: Bool { isComplete && at != nil }
+    var state: SyncState? { guarantees.state(of: latest) }
 
     func isBehind(_ other: String) -> Bool {
         if !isComplete { return true }
@@ -50,77 +54,57 @@ package struct TableProgress: Equatable, Sendable {
         guard awaitsSnapshot, let id else { return false }
         return place.map { id > $0 } ?? true
     }
-}
 
-enum PullStep: Equatable, Sendable {
-    case snapshot(RemoteSnapshot.Request)
-    /// Without a cursor: from the remote's first one.
-    case changes(tables: [String], cursor: String?)
-    case removal
-    case nothing
-}
+    // MARK: - Transitions
 
-/// Decides the engine's next request (R6). Pure.
-struct PullPlan: Sendable {
-    /// In snapshot order.
-    var tableProgress: [TableProgress]
-    var limit: Int
-    var hasSnapshots = true
-    /// Whether the last step was a part of a snapshot. Complete tables are then due.
-    var followsSnapshot = false
-    var isAsking = false
-    /// For opaque cursors only: the tables still due in this round. ``asked`` orders the tables' last requests.
-    var due: Set<String> = []
-    var asked: [String: Int] = [:]
-
-    /// One snapshot after another, and then the tails of all tables from one cursor. During snapshots, complete tables
-    /// get every other step.
-    var step: PullStep {
-        let complete = tableProgress.filter(\.isComplete)
-        if let next = nextSnapshot {
-            if !complete.isEmpty, followsSnapshot { return changes(of: complete) }
-            return .snapshot(
-                RemoteSnapshot.Request(table: next.table, at: next.at ?? notedCursor, after: next.place, limit: limit))
-        }
-        if complete.count == tableProgress.count, tableProgress.contains(where: { $0.at != nil }), !isAsking {
-            return .removal
-        }
-        return tableProgress.isEmpty ? .nothing : changes(of: tableProgress)
-    }
-
-    /// Whether to take another step after one with a last page.
+    /// Follows an applied page of changes.
     ///
-    /// - Parameter moved: Whether the step moved the cursor of its tables.
-    func wantsMore(after tables: [String], moved: Bool) -> Bool {
-        if tableProgress.contains(where: { !$0.isComplete || ($0.at != nil && !isAsking) }) { return true }
-        // Ordered cursors converge. Opaque cursors may move forever, so each table gets one turn.
-        return moved && tables.count < tableProgress.count && tableProgress.allSatisfy(\.guarantees.hasOrderedCursors)
-    }
-
-    private var nextSnapshot: TableProgress? { hasSnapshots ? tableProgress.first(where: \.awaitsSnapshot) : nil }
-
-    /// All tables of a first sync share this cursor, and so one tail.
-    private var notedCursor: String? { tableProgress.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
-
-    /// The tables without a cursor, or else those furthest behind. With opaque cursors, the longest waiting.
-    private func changes(of tableProgress: [TableProgress]) -> PullStep {
-        let cursor =
-            tableProgress.contains { $0.cursor == nil }
-            ? nil : earliest(of: tableProgress) ?? longestWaiting(of: tableProgress)
-        return .changes(tables: tableProgress.filter { $0.cursor == cursor }.map(\.table), cursor: cursor)
-    }
-
-    /// Nil if cursors are opaque.
-    private func earliest(of tableProgress: [TableProgress]) -> String? {
-        let states = tableProgress.compactMap { progress in
-            progress.guarantees.state(of: progress.cursor).map { (cursor: progress.cursor, seq: $0.seq) }
+    /// - Parameters:
+    ///   - rows: How many of the page's rows belong to this table.
+    ///   - expectsRows: Whether rows that the snapshot was expected to contain have not arrived.
+    mutating func advance(by page: RemotePage, rows: Int, expectsRows: Bool) {
+        if !isComplete {
+            received += rows
+            since = since ?? guarantees.state(of: page.cursor)?.seq
         }
-        if states.count < tableProgress.count { return nil }
-        return states.min { $0.seq < $1.seq }?.cursor
+        isComplete = isComplete || !page.hasMore
+        (cursor, place) = (page.cursor, nil)
+        seen = page.hasMore ? max(seen ?? 0, lastSeq(page.head)) : nil
+        if isComplete { at = expectsRows ? at ?? "" : nil }
     }
 
-    private func longestWaiting(of tableProgress: [TableProgress]) -> String? {
-        let due = tableProgress.filter { self.due.contains($0.table) }
-        return (due.isEmpty ? tableProgress : due).min { (asked[$0.table] ?? 0) < (asked[$1.table] ?? 0) }?.cursor
+    /// Follows an applied part of a snapshot. The tail follows the last part.
+    mutating func advance(by part: RemoteSnapshot) {
+        (at, place, isComplete) = (part.at, part.next, false)
+        cursor = part.next == nil ? part.at : nil
+        received += part.rows.count
+        total = part.total ?? total
+        since = guarantees.state(of: part.at)?.seq
+        seen = max(seen ?? 0, lastSeq(part.head))
     }
+
+    /// If the server omits its state, assumes the latest.
+    private func lastSeq(_ head: String?) -> Int64 { guarantees.state(of: head)?.seq ?? .max }
+
+    /// Begins again with a snapshot. ``isResync`` stays set until a resync has finished and no row of the table is
+    /// parked.
+    mutating func startOver(mayBeForgotten: Bool, hasParked: Bool) {
+        isResync = mayBeForgotten || (isResync && (!isComplete || at != nil || hasParked))
+        if isComplete { received = 0 }
+        (cursor, at, place, total, since, seen, isComplete) = (nil, nil, nil, nil, nil, nil, false)
+    }
+
+    /// Moves to a state of the remote's present epoch.
+    mutating func move(to state: SyncState) {
+        if awaitsSnapshot { at = state.description } else { cursor = state.description }
+    }
+
+    /// Ends a resync whose missing rows are settled.
+    mutating func settledMissingRows() {
+        if isComplete { at = nil }
+    }
+
+    /// Forgets the deletions up to a transaction. After a rewind to before them, the rows exist again, and no device
+    /// remembers their deletion.
+    mutating func forgetDeletions(upTo seq: Int64) { since = since.map { max($0, seq) } }
 }

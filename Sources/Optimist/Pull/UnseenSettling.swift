@@ -67,8 +67,9 @@ struct UnseenSettling {
     private func context(of layout: TableLayout) throws -> PageContext {
         // After deletions from answers, only the next page reports the rows below.
         var context = PageContext(hasMore: try ParkedRows(db).holdsDeletionsBack)
-        if let cursor = try TableProgress.fetchAll([layout.name], in: db).first?.cursor {
-            context.lagging = try TableProgress.lagging(behind: cursor, of: layouts, served: served, in: db)
+        let stored = try ProgressTable(db)
+        if let cursor = try stored.fetch(layout.name)?.cursor {
+            context.lagging = try stored.lagging(behind: cursor, of: layouts, served: served)
         }
         return context
     }
@@ -87,7 +88,7 @@ struct UnseenSettling {
             else { continue }
             try parked.remove(row.ref)
             guard entry.isKnownToServer, !entry.isRestored else { continue }
-            let isResync = try TableProgress.fetchAll([layout.name], in: db).first?.isResync ?? true
+            let isResync = try ProgressTable(db).fetch(layout.name)?.isResync ?? true
             entry.goOnMissing(isResync: isResync, in: layout)
             try entries.save(entry)
         }

@@ -18,7 +18,7 @@ extension Store {
         let now = milliseconds
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
-            if let epoch { try Self.note(epoch: epoch, in: db) }
+            if let epoch { try Scope.update(in: db) { $0.note(epoch: epoch) } }
             return try self.apply(verdicts, of: batch, in: db, at: now)
         }
     }
@@ -76,7 +76,10 @@ extension Store {
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in
-            (try TableProgress.fetchAll(self.layouts.map(\.name), in: db), try Meta.epochs(in: db).last?.name)
+            (
+                try ProgressTable(db).fetchAll(self.layouts.map(\.name)),
+                try Scope.fetch(Scope.personal, in: db).epochs.last?.name
+            )
         }
         guard tableProgress.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
         return zip(batch.push.rows, answer.verdicts).map { row, verdict in

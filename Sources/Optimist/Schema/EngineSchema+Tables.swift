@@ -7,18 +7,29 @@ extension EngineSchema {
         CREATE TABLE optimist_table(
             number INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
+            counters TEXT,                      -- the counter columns as JSON, null: none
+            editWins INTEGER NOT NULL DEFAULT 0 -- whether a later edit undoes a deletion
+        );
+        CREATE TABLE optimist_scope(            -- the accounts whose rows the file has: see Scope
+            number INTEGER PRIMARY KEY,         -- 0: the personal account
+            epochs TEXT,                        -- the epochs of the remote's database as JSON, oldest first
+            deletedSeq INTEGER,                 -- deleted rows up to this transaction are forgotten next
+            deletedSeqAt INTEGER                -- when deletedSeq was recorded, by the remote's clock, in milliseconds
+        );
+        INSERT INTO optimist_scope(number) VALUES (0);
+        CREATE TABLE optimist_progress(         -- how far a table of a scope was received: see TableProgress
+            scope INTEGER NOT NULL, tbl INTEGER NOT NULL,
             cursor TEXT,                        -- everything up to this cursor was received
             snapshot TEXT,                      -- the cursor from before the snapshot, see RemoteSnapshot.at
             place TEXT,                         -- the last received id of the snapshot
-            received INTEGER NOT NULL DEFAULT 0,    -- the number of received snapshot rows
+            received INTEGER NOT NULL,          -- the number of received snapshot rows
             total INTEGER,                      -- the approximate size of the snapshot, in rows
-            isComplete INTEGER NOT NULL DEFAULT 0,  -- whether all changes after the snapshot were received
+            isComplete INTEGER NOT NULL,        -- whether all changes after the snapshot were received
             since INTEGER,                      -- deleted rows were received from this transaction on, null: unknown
-            counters TEXT,                      -- the counter columns as JSON, null: none
-            editWins INTEGER NOT NULL DEFAULT 0,    -- whether a later edit undoes a deletion
             seen INTEGER,                       -- until the last page: the server's last transaction at a page
-            isResync INTEGER NOT NULL DEFAULT 0 -- whether the server may have forgotten deleted rows
-        );
+            isResync INTEGER NOT NULL,          -- whether the server may have forgotten deleted rows
+            PRIMARY KEY(scope, tbl)
+        ) WITHOUT ROWID;
         CREATE TABLE optimist_column(
             tbl INTEGER NOT NULL, name TEXT NOT NULL, bit INTEGER NOT NULL, PRIMARY KEY(tbl, name)
         ) WITHOUT ROWID;

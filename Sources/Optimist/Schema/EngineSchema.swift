@@ -57,8 +57,9 @@ enum EngineSchema {
     private static func isEchoed(in table: String) -> String {
         """
         (SELECT CASE WHEN coalesce((SELECT value FROM optimist_meta WHERE name = 'guarantees'), 1) & 1 AND o.seq > 0
-        THEN o.seq <= CAST(substr(t.cursor, instr(t.cursor, '.') + 1) AS INTEGER) END
-        FROM optimist_remote o JOIN optimist_table t ON t.number = o.tbl WHERE o.tbl = \(table) AND o.id = r.id)
+        THEN o.seq <= CAST(substr(p.cursor, instr(p.cursor, '.') + 1) AS INTEGER) END
+        FROM optimist_remote o JOIN optimist_progress p ON p.scope = 0 AND p.tbl = o.tbl
+        WHERE o.tbl = \(table) AND o.id = r.id)
         """
     }
 

@@ -25,14 +25,10 @@ struct GoneTables {
                 DELETE FROM optimist_remote WHERE tbl = ?1
                 AND id NOT IN (SELECT e.id FROM optimist_edit e WHERE e.tbl = ?1)
                 """, arguments: [number])
-        for table in ["optimist_counter", "optimist_unknown", "optimist_unseen", "optimist_parked"] {
+        for table in [
+            "optimist_counter", "optimist_unknown", "optimist_unseen", "optimist_parked", "optimist_progress",
+        ] {
             try db.execute(sql: "DELETE FROM \(table) WHERE tbl = ?", arguments: [number])
         }
-        try db.execute(
-            sql: """
-                UPDATE optimist_table SET cursor = NULL, snapshot = NULL, place = NULL, received = 0, total = NULL,
-                isComplete = 0, isResync = 0, since = NULL, seen = NULL
-                WHERE number = ? AND (cursor IS NOT NULL OR snapshot IS NOT NULL OR received <> 0 OR isComplete)
-                """, arguments: [number])
     }
 }

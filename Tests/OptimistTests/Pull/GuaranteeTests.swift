@@ -61,7 +61,9 @@ struct GuaranteeTests {
         let other = backend.settings.withLock { $0.cursor(SyncState(epoch: "e1", seq: 12)) }
         try await reader.store.apply { db in
             try db.execute(
-                sql: "UPDATE optimist_table SET cursor = iif(name = ?, ?, ?)", arguments: [table, cursor, other])
+                sql: """
+                    UPDATE optimist_progress SET cursor = iif(tbl = (SELECT number FROM optimist_table WHERE name = ?), ?, ?)
+                    """, arguments: [table, cursor, other])
         }
         try await reader.sync()
         #expect(try await reader.rows(table).count >= 10)

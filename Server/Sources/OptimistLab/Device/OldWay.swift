@@ -84,7 +84,12 @@ struct OldWay: PlannerWriting {
 
     /// The last transaction that this phone has received.
     private static func cursor(_ db: Database) throws -> Int64 {
-        let cursor = try String.fetchOne(db, sql: "SELECT cursor FROM optimist_table WHERE name = 'todo'")
+        let cursor = try String.fetchOne(
+            db,
+            sql: """
+                SELECT cursor FROM optimist_progress JOIN optimist_table ON number = tbl
+                WHERE scope = 0 AND name = 'todo'
+                """)
         return cursor.flatMap { SyncState($0)?.seq } ?? 0
     }
 

@@ -1,0 +1,64 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+/// An account whose rows the file has: a row of `optimist_scope`. Each account has its own order of transactions.
+struct Scope: Equatable, Sendable {
+    /// The number of the person's own account. Every file has it.
+    static let personal: Int64 = 0
+
+    let number: Int64
+    /// The epochs of the remote's database as this device knows them, oldest first.
+    var epochs: [RemoteEpoch] = []
+    /// When the device forgets deleted rows. Nil until it first knows one of the server's transactions.
+    var forgetting: Forgetting?
+
+    /// Rows deleted up to a transaction are forgotten once the server no longer remembers them (L5).
+    struct Forgetting: Equatable, Sendable {
+        var seq: Int64
+        /// When the transaction was recorded, by the remote's clock, in milliseconds since 1970.
+        var at: Int64
+    }
+
+    /// Notes the epoch of the first exchange of rows. The remote reports later ones.
+    mutating func note(epoch: String) {
+        if epochs.isEmpty { epochs = [RemoteEpoch(name: epoch, firstSeq: 0)] }
+    }
+
+    /// Lowers the noted transaction after a rewind of the remote to `seq`, because new transactions get later numbers.
+    mutating func rememberDeletedRows(after seq: Int64) {
+        if let noted = forgetting?.seq, noted > seq { forgetting?.seq = seq }
+    }
+}
+
+extension Scope {
+    static func fetch(_ number: Int64, in db: Database) throws -> Scope {
+        var scope = Scope(number: number)
+        let statement = try db.cachedStatement(
+            sql: "SELECT epochs, deletedSeq, deletedSeqAt FROM optimist_scope WHERE number = ?")
+        guard let row = try Row.fetchOne(statement, arguments: [number]) else { return scope }
+        if let text = row[0] as String? { scope.epochs = [RemoteEpoch](json: try? JSON(parsing: text.utf8)) }
+        if let seq = row[1] as Int64?, let at = row[2] as Int64? { scope.forgetting = Forgetting(seq: seq, at: at) }
+        return scope
+    }
+
+    /// Changes a scope in the running transaction. Writes nothing if `change` changes nothing.
+    static func update(_ number: Int64 = personal, in db: Database, _ change: (inout Scope) -> Void) throws {
+        let before = try fetch(number, in: db)
+        var scope = before
+        change(&scope)
+        if scope != before { try scope.save(in: db) }
+    }
+
+    private func save(in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_scope VALUES (?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET
+                epochs = excluded.epochs, deletedSeq = excluded.deletedSeq, deletedSeqAt = excluded.deletedSeqAt
+                """
+        ).execute(arguments: [
+            number, epochs.isEmpty ? nil : JSON.array(epochs.map(\.json)).description, forgetting?.seq, forgetting?.at,
+        ])
+    }
+}
