@@ -24,8 +24,14 @@ struct SchemaTests {
         ])
 
     @Test func `a schema survives writing and reading`() throws {
-        #expect(try Schema(json: Self.whole.json) == Self.whole)
-        #expect(try Schema(json: JSON(parsing: Self.whole.json.bytes)) == Self.whole)
+        var shared = Self.whole
+        shared.types["List"]?.space = .own("space")
+        shared.types["List"]?.columns["space"] = ColumnSchema(.ref)
+        shared.types["Todo"]?.space = .of("listId")
+        for schema in [Self.whole, shared] {
+            #expect(try Schema(json: schema.json) == schema)
+            #expect(try Schema(json: JSON(parsing: schema.json.bytes)) == schema)
+        }
     }
 
     @Test func `an unknown member that starts with @ is ignored`() throws {
@@ -79,6 +85,47 @@ struct SchemaTests {
                 "The type \"C\" needs a pla", "A.c refers to \"Z\", which", "A.@unique names \"x\", whi",
             ])
         #expect(error.description.hasPrefix("The schema has 9 faults:\n  The schema needs an \"id\".\n"))
+    }
+
+    @Test(arguments: [
+        (#""B":{"p":{"type":"ref","to":"A"},"@space":{"parent":"q"}}"#, "B.@space names \"q\", which is not a column."),
+        (#""B":{"p":{"type":"string"},"@space":{"parent":"p"}}"#, "B.@space names \"p\" as the parent"),
+        (#""B":{"p":{"type":"ref","to":"L"},"@space":{"parent":"p"}}"#, "B.@space leads to \"L\", whose rows cannot"),
+        (#""B":{"p":{"type":"ref","to":"B"},"@space":{"parent":"p"}}"#, "B.@space leads in a circle: B, B."),
+        (
+            #""B":{"p":{"type":"ref","to":"C"},"@space":{"parent":"p"}},"C":{"p":{"type":"ref","to":"B"},"@space":{"parent":"p"}}"#,
+            "B.@space leads in a circle: B, C, B."
+        ),
+        (
+            #""B":{"p":{"type":"ref","to":"A"},"l":{"type":"ref","to":"L"},"@space":{"parent":"p"}}"#,
+            "B.@space lets rows be in a space, but \"l\" refers to \"L\""
+        ),
+        (#""B":{"s":{"type":"string"},"@space":{"column":"s"}}"#, "B.@space names \"s\", which must be able"),
+        (
+            #""B":{"s":{"type":"ref","required":true},"@space":{"column":"s"}}"#,
+            "B.@space names \"s\", which must be able"
+        ),
+        (#""B":{"s":{"type":"ref","to":"L"},"@space":{"column":"s"}}"#, "B.@space names \"s\", which must be able"),
+        (#""B":{"s":{"type":"ref"},"@space":"s"}"#, "B.@space must be {"),
+    ])
+    func `P3 a rule for the space of rows needs one path to a root`(type: String, start: String) throws {
+        let text = #"""
+            {"id":"x","types":{"L":{"a":{"type":"string"}},"A":{"s":{"type":"ref"},"@space":{"column":"s"}},\#(type)}}
+            """#
+        let error = #expect(throws: SchemaError.self) { try Schema(json: JSON(parsing: text.utf8)) }
+        #expect(error?.faults.contains { $0.hasPrefix(start) } == true, "\(error?.description ?? "")")
+    }
+
+    @Test(arguments: [8, 9])
+    func `P3 a row is at most eight references away from its root`(steps: Int) throws {
+        var schema = Schema(id: "x", types: ["T0": TypeSchema(columns: ["s": ColumnSchema(.ref)])])
+        schema.types["T0"]?.space = .own("s")
+        for step in 1...steps {
+            schema.types["T\(step)"] = TypeSchema(columns: ["p": ColumnSchema(.ref, target: "T\(step - 1)")])
+            schema.types["T\(step)"]?.space = .of("p")
+        }
+        let faults = steps == 8 ? [] : ["T9.@space has more than 8 steps to its root."]
+        #expect(schema.contradictions == faults)
     }
 
     @Test func `swapped names are not a contradiction`() throws {

@@ -13,11 +13,11 @@ extension Store {
             for layout in self.layouts {
                 guard let type = schema.types[layout.name] else { continue }
                 let known = Set(type.uniqueIndexes.map { Set($0.columns) })
-                let indexes = try UniqueIndexes(of: layout.name, in: db)
+                let indexes = try UniqueIndexes(of: layout.name, layout.rules.space, in: db)
                 if let problem = indexes.problems.first {
                     throw OptimistError(.invalidTable, "\(layout.name): \(problem)")
                 }
-                for columns in indexes.columns where !known.contains(Set(columns)) {
+                for columns in indexes.onServer where !known.contains(Set(columns)) {
                     throw OptimistError(
                         .invalidTable,
                         """

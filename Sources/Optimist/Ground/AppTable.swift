@@ -14,7 +14,7 @@ final class AppTable {
     private var puts: [Int64: RowStatement] = [:]
     private var sets: [Int64: RowStatement] = [:]
     private lazy var reading = Result { try RowStatement(selectSQL, in: db) }
-    private lazy var indexes = Result { try UniqueIndexes(of: layout.name, in: db).columns }
+    private lazy var indexes = Result { try UniqueIndexes(of: layout.name, layout.rules.space, in: db).columns }
     private lazy var deleting = Result { try RowStatement("DELETE FROM \(layout.quotedName) WHERE id = ?", in: db) }
 
     /// The conflict clause for received rows. Usually empty, because SQLite would apply it inside the app's triggers

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// How a table's sync differs from the defaults.
 ///
@@ -29,6 +29,8 @@ public struct SyncRules: Sendable, Hashable {
     /// Rules for column values. A write that breaks one throws, and nothing is written. `optimist schema` exports the
     /// rules, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
+    /// The space that a row is in, if people can share the table's rows. Default: nil, the person's own account.
+    @_spi(Internals) public var space: SpaceRule?
 
     /// Creates rules, with the defaults documented at the properties. ``Store/validate(_:in:migrate:)`` reports columns
     /// that the table does not have.
@@ -44,6 +46,12 @@ public struct SyncRules: Sendable, Hashable {
         self.removedColumns = removedColumns
         self.priority = priority
         self.columns = columns
+    }
+
+    /// Creates the rules of a table whose rows can be in a space.
+    @_spi(Internals) public init(space: SpaceRule) {
+        self.init()
+        self.space = space
     }
 
     /// A column's earlier names, latest first. It may have been renamed several times.

@@ -19,6 +19,14 @@ enum UUIDForm: Sendable, Equatable {
         }
     }
 
+    /// How a record stores the UUIDs of a column.
+    init(of column: ColumnInfo, in record: any SyncedRecord.Type) {
+        switch record.databaseUUIDEncodingStrategy(for: column.name) {
+        case .deferredToUUID: self.init(declared: column.type)
+        default: self = .text
+        }
+    }
+
     init(declared: String) {
         let type = declared.uppercased()
         self = type.contains("TEXT") || type.contains("CHAR") ? .text : .bytes

@@ -2,7 +2,7 @@
 
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A table's unique indexes, except indexes that contain the primary key.
 struct UniqueIndexes {
@@ -10,14 +10,43 @@ struct UniqueIndexes {
     private(set) var columns: [[String]] = []
     /// Problems with indexes that the server cannot enforce: it compares the bytes of columns, in all rows.
     private(set) var problems: [String] = []
+    private let space: SpaceRule?
+    /// The columns of the indexes on the rows that are in no space.
+    private var personal: Set<Set<String>> = []
 
-    init(of table: String, in db: Database) throws {
+    /// - Parameter space: The table's rule for spaces.
+    init(of table: String, _ space: SpaceRule?, in db: Database) throws {
+        self.space = space
         let indexes = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name, partial FROM pragma_index_list(?, 'main') WHERE \"unique\""),
             arguments: [table])
         if indexes.isEmpty { return }
         let stored = try Set(TableLayout.storedColumns(of: table, in: db).map(\.name))
         for index in indexes { try read(index[0], isPartial: index[1], stored, in: db) }
+    }
+
+    /// The columns of each index as the server has it: it compares the rows of one space only, so a root's column for
+    /// the space is left out.
+    var onServer: [[String]] {
+        guard case .own(let column) = space else { return columns }
+        return columns.map { $0.filter { $0 != column } }
+    }
+
+    /// Whether another index makes the rows without a space unique too, for which SQLite compares nothing.
+    func isUniqueInPersonal(_ columns: [String]) -> Bool {
+        guard case .own(let column) = space else { return true }
+        return personal.contains(Set(columns).subtracting([column]))
+    }
+
+    /// Whether an index is on exactly the rows that are in no space.
+    private func isOnPersonalRows(_ index: String, in db: Database) throws -> Bool {
+        guard case .own(let column) = space,
+            let sql = try String.fetchOne(
+                db.cachedStatement(sql: "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?"),
+                arguments: [index])
+        else { return false }
+        let words = sql.lowercased().split { " \n\t\"`[]()".contains($0) }
+        return words.suffix(4) == ["where", column.lowercased()[...], "is", "null"]
     }
 
     /// > Source: SQLite, "PRAGMA index_xinfo": expressions do not have names.
@@ -27,6 +56,10 @@ struct UniqueIndexes {
             arguments: [index])
         let names = terms.compactMap { $0[0] as String? }
         if names.contains("id") { return }
+        if try isPartial && isOnPersonalRows(index, in: db) {
+            personal.insert(Set(names))
+            return
+        }
         let isOfColumns = names.count == terms.count
         let isGenerated = !stored.isSuperset(of: names)
         if isOfColumns, !isGenerated { columns.append(names) }

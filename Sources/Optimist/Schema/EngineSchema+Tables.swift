@@ -8,7 +8,8 @@ extension EngineSchema {
             number INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
             counters TEXT,                      -- the counter columns as JSON, null: none
-            editWins INTEGER NOT NULL DEFAULT 0 -- whether a later edit undoes a deletion
+            editWins INTEGER NOT NULL DEFAULT 0,    -- whether a later edit undoes a deletion
+            space TEXT                          -- SpaceRule as JSON, null: in the person's own account
         );
         CREATE TABLE optimist_scope(            -- the accounts whose rows the file has: see Scope
             number INTEGER PRIMARY KEY,         -- 0: the personal account

@@ -55,18 +55,26 @@ extension Schema {
 extension TypeSchema {
     fileprivate init(exporting table: String, among tables: [String], in db: Database) throws {
         self.init(columns: [:])
+        space = try Self.spaceRule(of: table, in: db)
         let references = try References(of: table, among: tables, in: db).columns
         for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
             let reference = references[column.name]
             let isRequired = column.isNotNull && column.defaultValueSQL == nil
             columns[column.name] = ColumnSchema(
-                reference == nil ? ValueForm.columnType(declared: column.type) : .ref, isRequired: isRequired,
+                reference == nil && space != .own(column.name) ? ValueForm.columnType(declared: column.type) : .ref,
+                isRequired: isRequired,
                 target: reference?.table, onDelete: reference.map { $0.onDelete.exported(isRequired: isRequired) })
         }
-        let indexes = try UniqueIndexes(of: table, in: db)
+        let indexes = try UniqueIndexes(of: table, space, in: db)
         if let problem = indexes.problems.first { throw OptimistError(.invalidTable, "\(table): \(problem)") }
-        uniqueIndexes = indexes.columns.map { UniqueIndex($0) }
+        uniqueIndexes = indexes.onServer.map { UniqueIndex($0) }
         try read(rulesOf: table, in: db)
+    }
+
+    private static func spaceRule(of table: String, in db: Database) throws -> SpaceRule? {
+        guard try db.tableExists("optimist_table") else { return nil }
+        let text = try String.fetchOne(db, sql: "SELECT space FROM optimist_table WHERE name = ?", arguments: [table])
+        return text.flatMap { try? JSON(parsing: $0.utf8) }.flatMap { SpaceRule(json: $0) }
     }
 
     /// Reads the rules that the app's code declares, as saved by a store.

@@ -110,6 +110,12 @@ public import Foundation
             type.uniqueIndexes.append(index)
             notes.append("\(table).\(index.columns.joined(separator: "+")) is unique.")
         }
+        if exported.space != type.space {
+            type.space = exported.space
+            // A column that holds a space is a reference only by this rule.
+            if case .own(let column) = exported.space { type.columns[column]?.type = .ref }
+            notes.append("The space of \(table) follows the app's code.")
+        }
         if exported.editWins, !type.editWins {
             type.editWins = true
             notes.append("In \(table), a later edit now restores a deleted row.")

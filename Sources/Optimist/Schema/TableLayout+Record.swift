@@ -2,7 +2,7 @@
 
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension TableLayout {
     /// Reads the layout of a record's table, and assigns bits to new columns.
@@ -23,7 +23,9 @@ extension TableLayout {
         try GoneColumns(table: name, number: number, rules: rules, db: db).settle(&bits)
         let columns = try stored.map { info in
             let reference = references.columns[info.name]
-            let targetForm = try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
+            let targetForm =
+                try reference.map { try Self.idForm(of: $0.table, among: synced, in: db) }
+                ?? (rules.space == .own(info.name) ? UUIDForm(of: info, in: record) : nil)
             return Column(
                 name: info.name, bit: try bits.bit(of: info.name),
                 form: rules.counters.contains(info.name)
@@ -40,14 +42,16 @@ extension TableLayout {
         let names = JSON.array(rules.counters.sorted().map(JSON.string)).description
         let counters = rules.counters.isEmpty ? nil : names
         let known = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT number, counters, editWins FROM optimist_table WHERE name = ?"),
+            db.cachedStatement(sql: "SELECT number, counters, editWins, space FROM optimist_table WHERE name = ?"),
             arguments: [name])
-        if let known, known[1] == counters, known[2] == rules.editWins { return known[0] }
+        let space = rules.space?.json.description
+        if let known, known[1] == counters, known[2] == rules.editWins, known[3] == space { return known[0] }
         try db.execute(
             sql: """
-                INSERT INTO optimist_table(name, counters, editWins) VALUES (?, ?, ?)
-                ON CONFLICT(name) DO UPDATE SET counters = excluded.counters, editWins = excluded.editWins
-                """, arguments: [name, counters, rules.editWins])
+                INSERT INTO optimist_table(name, counters, editWins, space) VALUES (?, ?, ?, ?)
+                ON CONFLICT(name) DO UPDATE SET counters = excluded.counters, editWins = excluded.editWins,
+                space = excluded.space
+                """, arguments: [name, counters, rules.editWins, space])
         return known?[0] ?? db.lastInsertedRowID
     }
 

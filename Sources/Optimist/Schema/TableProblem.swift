@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// A problem with syncing a table, described by a sentence that says what to change.
 ///
@@ -39,8 +39,12 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
                 )
             ]
         }
-        return try identity(of: record, name, in: db) + columns(of: record, name, in: db) + unique(name, in: db)
-            + problems(of: references, name, among: synced) + rules(of: record, name, in: db)
+        var all = try identity(of: record, name, in: db)
+        all += try columns(of: record, name, in: db)
+        all += try unique(name, record.syncRules.space, in: db)
+        all += problems(of: references, name, among: synced)
+        all += try rules(of: record, name, in: db)
+        return all + (try spaces(of: record, name, among: synced, in: db))
     }
 
     private static func identity(of record: any SyncedRecord.Type, _ name: String, in db: Database) throws
@@ -90,8 +94,8 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         return problems
     }
 
-    private static func unique(_ name: String, in db: Database) throws -> [TableProblem] {
-        let indexes = try UniqueIndexes(of: name, in: db)
+    private static func unique(_ name: String, _ space: SpaceRule?, in db: Database) throws -> [TableProblem] {
+        let indexes = try UniqueIndexes(of: name, space, in: db)
         if !indexes.problems.isEmpty { return indexes.problems.map { TableProblem(name, says: $0) } }
         return indexes.columns.map { columns in
             TableProblem(

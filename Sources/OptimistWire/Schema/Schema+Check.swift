@@ -17,7 +17,8 @@ extension Schema {
         }
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key }) {
-                faults += self.faults(of: definition, "\(name).\(column)")
+                let isSpace = type.space == .own(column)
+                faults += self.faults(of: definition, "\(name).\(column)", isSpace: isSpace)
             }
             faults += type.faultsOfIndexes(name)
             if let oldest = type.minClientVersion, oldest > version {
@@ -25,12 +26,13 @@ extension Schema {
             }
             faults += self.faults(of: type.columns.mapValues(\.formerNames), "\(name).")
         }
-        return faults + self.faults(of: types.mapValues(\.formerNames), "")
+        return faults + faultsOfSpaces + self.faults(of: types.mapValues(\.formerNames), "")
     }
 
-    private func faults(of column: ColumnSchema, _ name: String) -> [String] {
+    private func faults(of column: ColumnSchema, _ name: String, isSpace: Bool) -> [String] {
         var faults: [String] = []
         switch (column.type, column.target) {
+        case (.ref, nil) where isSpace: break
         case (.ref, nil): faults.append("\(name) is a ref and needs \"to\".")
         case (.ref, let target?) where types[target] == nil:
             faults.append("\(name) refers to \"\(target)\", which is not a type of the schema.")

@@ -42,6 +42,7 @@ extension TypeSchema {
         if editWins { object.append("@editWins", true) }
         if let minClientVersion { object.append("@minClientVersion", .int(Int64(minClientVersion))) }
         if !formerNames.isEmpty { object.append("@was", .array(formerNames.map(\.json))) }
+        if let space { object.append("@space", space.json) }
         return .object(object)
     }
 }

@@ -32,6 +32,8 @@ public struct TypeSchema: Hashable, Sendable {
     @_spi(Internals) public var editWins: Bool
     package var minClientVersion: Int?
     @_spi(Internals) public var formerNames: [FormerName]
+    /// The space of the type's rows. Nil: the person's own account.
+    @_spi(Internals) public var space: SpaceRule?
 
     /// Makes a type.
     ///

@@ -38,6 +38,9 @@ struct SchemaReader {
             case "@editWins": type.editWins = flag(definition, "\(name).@editWins")
             case "@minClientVersion": type.minClientVersion = number(definition, "\(name).@minClientVersion")
             case "@was": type.formerNames = formerNames(definition, "\(name).@was")
+            case "@space":
+                type.space = SpaceRule(json: definition)
+                if type.space == nil { note("\(name).@space must be {\"column\": …} or {\"parent\": …}.") }
             case _ where member.hasPrefix("@"): break
             default:
                 if !Schema.isName(member) || member == "id" { note("\(name).\(member) is not a valid column name.") }
