@@ -82,7 +82,7 @@ public final class AppHealth: Sendable {
         let end = kept?.earlier.last.map { LaunchEnd(of: $0, before: record) }
         ledger = Mutex((nil, end))
         if !configuration.isOn { Self.deleteFiles(in: configuration.folder) }
-        // Otherwise a crash loop that never reaches the count would not be counted.
+        // Count now, because in a crash loop no launch lives long enough to call `countEarlierLaunches`.
         if let kept, kept.slot >= Self.maxSlots { try count([], kept) }
     }
 

@@ -6,8 +6,8 @@
 package struct NetworkConditions: Hashable, Sendable {
     /// Additional time for a round trip, half in each direction. Opening a connection is not delayed. Default: zero.
     package var latency: Duration
-    /// The maximum additional latency, drawn for each chunk and also split in halves. A chunk never overtakes an
-    /// earlier one. Default: zero.
+    /// The maximum of a random addition to ``latency``, drawn anew for each chunk. Half of it applies in each
+    /// direction. A chunk never overtakes an earlier one. Default: zero.
     package var jitter: Duration
     /// Bytes per second, for each direction of each connection. Nil, the default, is unlimited.
     package var bandwidth: Int?

@@ -168,7 +168,7 @@ final class Wire: Transport {
         return answer
     }
 
-    /// Counts a request as in flight, or holds it until the wire is open and then throws.
+    /// If the wire is open, counts the request as in flight. If it is shut, waits until it opens and then throws.
     private func pass() async throws {
         let isHeld = gate.withLock { gate in
             if !gate.isShut { gate.underWay += 1 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// Which routes need a token, and their OpenAPI document.
+/// Tests which routes need a token, and whether the OpenAPI document describes all routes.
 @Suite(.timeLimit(.minutes(20)))
 struct RouteTests {
     let site = Site()

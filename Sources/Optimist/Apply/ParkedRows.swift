@@ -87,7 +87,7 @@ struct ParkedRows {
     /// rows that wait for these.
     ///
     /// - Parameters:
-    ///   - others: Rows about to be applied. Includes rows that wait for them.
+    ///   - others: Rows about to be applied. The result includes the rows that wait for them.
     ///   - hasMore: Whether deletions are still held back.
     func ready(_ tables: AppTables, besides others: [RowRef], hasMore: Bool) throws -> [ReceivedRow] {
         var ready = try fetch(
@@ -122,7 +122,8 @@ struct ParkedRows {
 
     /// The parked rows that have unsent edits and no server transaction.
     ///
-    /// - Complexity: One index lookup for each unsent row while they are few. Otherwise it reads all parked rows.
+    /// - Complexity: One index lookup for each unsent row if there are fewer than 100. Otherwise it reads all parked
+    ///   rows.
     func editedWithoutVersion() throws -> [ReceivedRow] {
         let unsent = try Int.fetchOne(
             db.cachedStatement(

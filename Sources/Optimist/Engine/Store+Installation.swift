@@ -34,14 +34,14 @@ extension Store {
         }
     }
 
-    /// Call this once the server has confirmed the file, or once it has a new id.
+    /// Call this once the server has confirmed the file, or once the file has a new device id.
     func countUnderOwnID() {
         capture.count(under: nil)
         capture.settleInherited()
     }
 
     /// Takes a new device id, because another database may be using the present one (L3). Pending rows stay pending,
-    /// and totals stay under their ids.
+    /// and each counter's total stays under the id that counted it.
     func renewDeviceID() async throws {
         try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID) }
         countUnderOwnID()
@@ -49,8 +49,8 @@ extension Store {
 }
 
 extension DeviceIdentity {
-    /// Pending columns keep their stamps, and confirmed columns the old id. All pending values count as sent, because
-    /// another copy of the file may have sent them.
+    /// Pending columns keep their stamps, and confirmed columns keep the old id. All pending values count as sent,
+    /// because another copy of the file may have sent them.
     static func renew(in db: Database, makeID: () -> UUID) throws {
         try LaunchOrigin(db).keep()
         try db.execute(sql: "UPDATE optimist_edit SET sent = sent | dirty")

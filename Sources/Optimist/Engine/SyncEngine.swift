@@ -16,7 +16,7 @@ import OptimistWire
 /// for await status in sync.statuses { … }
 /// ```
 ///
-/// The engine never blocks a write or a read of the app. The value `SyncMachine` makes its decisions.
+/// The engine never blocks a write or a read of the app. A pure value, `SyncMachine`, makes all decisions.
 ///
 /// Invariant: one loop handles events, one at a time. Each lane (push, pull and stream) has at most one attempt whose
 /// outcome counts. Where the file system has locks, one engine at a time syncs a file, across all processes.

@@ -24,8 +24,8 @@ struct Nodes {
         return device
     }
 
-    /// Returns a device's number, and adds the device if it is new. A launch's id has this device's number: see
-    /// ``LaunchOrigin``.
+    /// Returns a device's number, and adds the device if it is new. For the id of a launch
+    /// (see ``LaunchOrigin``), returns this device's own number.
     mutating func number(of device: String) throws -> Int64 {
         if let number = numbers[device] { return number }
         let number = try known(device) ?? add(device)

@@ -58,7 +58,7 @@ extension Store {
         case .create: try table.put(row.mine, at: ref.id)
         case .update:
             if try table.contains(ref.id) { return try table.set(row.mine, at: ref.id) }
-            // The row was deleted since. It begins a new life with all its former values.
+            // The row has since been deleted. It begins a new life with all its former values.
             var whole = try waiting(ref, in: door.db) ?? row.theirs ?? [:]
             whole.replace(with: row.mine)
             try table.put(whole, at: ref.id)

@@ -25,10 +25,11 @@ extension RowMemory {
         unread.keep(latest: Self.maxUnread)
     }
 
-    /// Records the values that ended with a life of the row although the device that ended it had not read them.
+    /// Records the values that ended with a life of the row although the device that ended the life had not read
+    /// them.
     ///
     /// - Parameters:
-    ///   - device: The device that ended it, if its push names the row. Its own values count as read.
+    ///   - device: The device that ended the life, if its push names the row. Its own values count as read.
     ///   - next: The values of the next life, if it has begun.
     mutating func noteEnded(
         _ cells: [String: Cell], by device: String?, having read: ColumnClocks?,
@@ -40,7 +41,8 @@ extension RowMemory {
         unread.keep(latest: Self.maxUnread)
     }
 
-    /// Drops the earlier values of the devices that wrote a new life of the row, because they have dealt with them.
+    /// For each column of a new life of the row, drops the earlier unread values of the device that wrote the column.
+    /// That device has already dealt with them.
     mutating func forgetUnread(of cells: [String: Cell]) {
         for (column, cell) in cells { unread.remove(device: cell.clock.device, in: column) }
     }

@@ -49,9 +49,9 @@
     /// The epoch of the server's database. A new one begins whenever the database may have been restored to an earlier
     /// state.
     public var epoch: String
-    /// The last transaction that the client has completely. Zero: none.
+    /// The last transaction that the client has received in full. Zero: none.
     public var seq: Int64
-    /// The number of rows that the client has of the transaction after ``seq``. Zero between transactions.
+    /// How many rows of the transaction after ``seq`` the client has received. Zero between transactions.
     public var offset: Int
     /// The account's seq when the client started empty, until it has caught up. Nil otherwise.
     public var begun: Int64?

@@ -8,7 +8,7 @@ import Testing
 final class MachineDesk {
     private(set) var machine: LoaderMachine
     var now = Duration.zero
-    /// Running fetches and reads by serial, neither answered nor cancelled.
+    /// The fetches and disk reads that were neither answered nor cancelled, by serial.
     private(set) var running: [Int: FlightID] = [:]
     private(set) var reading: [Int: FlightID] = [:]
     /// The fetched places, in the order in which their fetches began.
@@ -21,7 +21,7 @@ final class MachineDesk {
     /// The machine's latest alarm.
     private(set) var alarm: Duration?
     private var lastVersion = 0
-    /// Idle tasks in place of those of fetches and reads.
+    /// Tasks that do nothing. They stand for the tasks of fetches and reads.
     private var tokens: [Task<Void, Never>: Int] = [:]
 
     init(_ limits: LoaderLimits = LoaderLimits(), hasDisk: Bool = false) {
@@ -51,7 +51,7 @@ final class MachineDesk {
     func order(_ places: [Int], at priority: LoadPriority) { machine.order(places, at: priority) }
     func isShown(_ place: Int, isFresh: Bool = false) -> Bool { machine.use(place, isFresh: isFresh, { now }) }
 
-    /// How the fetch of a place asks for another one.
+    /// How the fetch of a place asks for another place.
     func manner(of place: Int) throws -> AskingManner {
         let id: FlightID = try #require(fetch(of: place))
         return AskingManner(asker: id)

@@ -30,7 +30,7 @@ struct ConflictTests {
         return try #require(conflicts.first)
     }
 
-    /// Pushes, and receives a later content from another device.
+    /// Pushes the edit. The answer says that another device's later edit won, with this content.
     private func lose(to content: String) async throws {
         let next = try await store.nextPush(PushLimit())
         let theirs = WriteClock(stamp: Stamp(milliseconds: 1_790_000_009_000), device: "Other")

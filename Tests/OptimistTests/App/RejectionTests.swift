@@ -63,7 +63,7 @@ struct RejectionTests {
         #expect(try await desk.store.steps() == ["Moved"])
     }
 
-    @Test func `V2 V5 retrying an edit of a row that was deleted since recreates the entire row`() async throws {
+    @Test func `V2 V5 retrying an edit of a row that has since been deleted recreates the entire row`() async throws {
         let desk = try Desk()
         let (old, new, step) = (Project(title: "Old"), Project(title: "New"), Step(text: "Tickets"))
         try await desk.store.take([.project(old), .step(step, in: old)])

@@ -107,7 +107,7 @@ extension RewindTests {
         #expect(patch.values["project"]?.string == trip.wireID)
     }
 
-    @Test func `L3 V1 a new row answered as gone is sent again if the server loses its deletion`()
+    @Test func `L3 V1 a new row reported as deleted is sent again if the server loses that deletion`()
         async throws
     {
         let (store, trip, tickets) = (try Desk().store, Project(title: "Trip"), Step(text: "Tickets"))

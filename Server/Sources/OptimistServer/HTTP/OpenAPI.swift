@@ -29,7 +29,7 @@ enum OpenAPI {
         return document
     }()
 
-    /// The operations of every server.
+    /// The operations that every server has, whether or not it collects health reports.
     static let operations = paths(keepsHealth: false).flatMap { path, methods in
         (methods.object ?? [:]).members.compactMap { method, operation in
             HTTPRequest.Method(method.uppercased()).map { method in

@@ -18,12 +18,12 @@ public struct HealthSettings: Hashable, Sendable {
     /// - Parameters:
     ///   - app: The name of the app, as in the devices' `HealthConfiguration.app`. Reports with other names are
     ///     refused.
-    ///   - totalsPerDay: The most totals to store for one day. There is one for each installation, version and build.
-    ///     Default: 100,000, about 15 MB.
+    ///   - totalsPerDay: The maximum number of totals to store for one day. Each installation, version and build has
+    ///     one total a day. Default: 100,000, about 15 MB.
     ///   - signatures: The maximum number of signatures to store. Further ones count as `other`. Default: 2,000.
     ///   - days: How many days to keep. Default: 90.
-    ///   - burstPerAddress: The most reports of one address in a burst. After that, one more every second. Default:
-    ///     300, because all phones of a campus may share an address.
+    ///   - burstPerAddress: The maximum number of reports from one address in a burst. After that, one more every
+    ///     second. Default: 300, because all phones of a campus may share an address.
     ///   - totalsPerAddress: The maximum number of new totals from one address in a day. Further reports are refused
     ///     until later. Default: 10,000.
     ///   - signaturesPerAddress: The maximum number of new signatures from one address in a day. Further ones count as
