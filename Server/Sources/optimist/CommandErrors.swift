@@ -8,7 +8,7 @@ import OptimistServer
 
 /// Prints an error as a sentence to standard error, and exits with status 1.
 ///
-/// - Parameter path: Precedes errors of the system, which may not name the file or place.
+/// - Parameter path: The file or place of the work. Printed before system errors, which do not always name it.
 func explainingErrors(of command: String, at path: String, _ work: () async throws -> Void) async throws {
     let message: String
     do {

@@ -40,7 +40,7 @@ struct PairTests {
         #expect(pair.following == .asynchronous && refuses(.replace, pair))
     }
 
-    @Test func `a killed cluster's shared memory is found, even if it listens only on a socket`() {
+    @Test func `a killed cluster's shared memory is found, even if the cluster listens only on a Unix socket`() {
         let atSocket = "4711\n/data\n1764163789\n5432\n/tmp/sockets\n\n 16303555    393216\nready   \n"
         #expect(PostgresNode.sharedMemory(in: atSocket) == "393216")
         let atAddress = "4711\n/data\n1764163789\n5432\n/tmp\nlocalhost\n 16303555    393217\nready   \n"

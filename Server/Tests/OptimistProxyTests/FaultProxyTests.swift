@@ -118,7 +118,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `a stall accepts connections without moving data, and its end moves everything`() async throws {
+    @Test func `a stalled proxy accepts connections, and moves their data when the stall ends`() async throws {
         try await withProxy(NetworkConditions(isStalled: true)) { proxy, upstream in
             try await connect(to: proxy.port).executeThenClose { inbound, outbound in
                 try await outbound.write(ByteBuffer(string: "patience"))

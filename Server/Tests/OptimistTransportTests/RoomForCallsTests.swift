@@ -7,7 +7,7 @@
     import OptimistTesting
     import Testing
 
-    /// Long exchanges and calls to an HTTP/1.1 server, where each needs a connection.
+    /// Calls during long exchanges with an HTTP/1.1 server, where each exchange needs its own connection.
     @Suite(.timeLimit(.minutes(20)))
     struct RoomForCallsTests {
         @Test(arguments: Carrier.overSockets)

@@ -89,7 +89,7 @@ final class Checkpoints: Sendable {
     func catchUp() async {
         guard log.withLock({ $0.isBehind }) else { return }
         await untilIdle()
-        // Only few frames were added during the wait, so this is quick.
+        // Only a few frames were added during the wait, so this is quick.
         for _ in 0..<2 where log.withLock({ $0.copyRest() }) { await copyNow() }
     }
 

@@ -8,9 +8,9 @@ extension Store {
     /// - Parameters:
     ///   - synced: The record types to open the store with.
     ///   - reader: The database after the app's migrations.
-    ///   - migrate: Registers the app's migrations, as for the store. They run in an in-memory database to check
-    ///     columns that a later version of the app added, which rows from older apps lack. Default: nil, which skips
-    ///     this check.
+    ///   - migrate: Registers the app's migrations, as for the store. They run in an in-memory database to find
+    ///     the columns that later versions of the app added, because rows from older versions lack these columns.
+    ///     Default: nil, which skips this check.
     /// - Throws: `DatabaseError`, or what the migrations throw.
     public static func validate(
         _ synced: [any SyncedRecord.Type], in reader: any DatabaseReader,

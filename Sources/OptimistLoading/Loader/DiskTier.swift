@@ -88,8 +88,8 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     @usableFromInline typealias Write = PendingWrites<Key, Value>.Write
 
-    /// Queues a write. Call it under the loader's lock, so that the later of two values wins, then ``write()`` without
-    /// it.
+    /// Queues a write. Call this under the loader's lock, so that the later of two values wins. Then release the lock
+    /// and call ``write()``.
     ///
     /// - Parameter former: The validity that the request asked the source to confirm.
     /// - Returns: The replaced write, to be released without the lock.
@@ -149,7 +149,8 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     // MARK: - Removal
 
-    /// Queues a removal and hides the value. Call it under the loader's lock, then ``remove(_:noted:)`` without it.
+    /// Queues a removal and hides the value. Call this under the loader's lock. Then release the lock and call
+    /// ``remove(_:noted:)``.
     func bookRemoval(of key: Key) -> (number: Int, replaced: Write?) { pending.withLock { $0.add(nil, for: key) } }
 
     func remove(_ key: Key, noted number: Int) {

@@ -11,7 +11,7 @@ struct MatchedTexts: Sendable {
 
     static let workPerStep = 512
 
-    /// Matches a value with its column's pattern, if there is one, and returns the number of steps.
+    /// Matches a value against its column's pattern, if there is one, and returns the number of steps.
     @discardableResult
     mutating func match(_ value: JSON, of column: ColumnSchema?, _ meter: WorkMeter?) throws -> Int {
         guard let pattern = column?.rules.pattern, let text = value.string else { return 0 }

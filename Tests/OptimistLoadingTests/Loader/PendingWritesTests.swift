@@ -76,7 +76,7 @@ final class PendingWritesTests {
         #expect(begin())
     }
 
-    @Test func `C10 while everything is being removed, only writes made since are found`() {
+    @Test func `C10 during a removal of everything, only values written after it began are found`() {
         let before = add(write(1), "a").number
         let replaced = pending.beginRemovingAll()
         #expect(replaced.map(\.value) == [1])

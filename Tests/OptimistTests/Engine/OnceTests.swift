@@ -13,7 +13,7 @@ import Testing
 struct OnceTests {
     private let server = InMemoryServer(schema: .planner)
 
-    @Test func `S11 one call sends pending rows, receives other devices' rows, and returns`() async throws {
+    @Test func `S11 syncOnce sends pending rows, receives other devices' rows, and returns`() async throws {
         let (a, b) = (try SyncedPhone(server), try SyncedPhone(server))
         try await a.store.write { db in for number in 1...5 { try Todo(content: "to-do \(number)").insert(db) } }
         let sent = try await engine(of: a).syncOnce()
@@ -25,7 +25,7 @@ struct OnceTests {
         #expect(try await b.store.todos().count == 5)
     }
 
-    @Test func `S11 offline, one call reports the unreachable server and keeps the rows pending`()
+    @Test func `S11 offline, syncOnce reports the unreachable server and keeps the rows pending`()
         async throws
     {
         let phone = try SyncedPhone(server)
@@ -56,7 +56,7 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
-    @Test func `S11 during a run, one call leaves the work to that run`() async throws {
+    @Test func `S11 during a run, syncOnce leaves the work to that run`() async throws {
         let phone = try SyncedPhone(server)
         let engine = phone.start()
         try await phone.until { try await $0.counts().lastSync != nil }
@@ -66,7 +66,7 @@ struct OnceTests {
         await phone.stop()
     }
 
-    @Test func `S11 a run started during one call begins to sync when the call ends`() async throws {
+    @Test func `S11 a run started during syncOnce begins to sync when the call ends`() async throws {
         let phone = try SyncedPhone(server)
         let silent = SilentRemote()
         let engine = SyncEngine(store: phone.store, remote: silent, reachability: ManualReachability())
@@ -93,7 +93,7 @@ struct OnceTests {
         #expect(!engine.isRunning)
     }
 
-    @Test func `S11 after a server restart, one call completes its own push`() async throws {
+    @Test func `S11 after a server restart, syncOnce completes its own push`() async throws {
         let (backend, phone) = (FakeBackend(), try SyncedPhone(server))
         let remote = PushFirstRemote(backend, phone.store)
         let engine = SyncEngine(store: phone.store, remote: remote, reachability: ManualReachability())
