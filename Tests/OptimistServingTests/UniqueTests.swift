@@ -99,7 +99,7 @@ struct UniqueTests {
 
     // MARK: - mergeInto
 
-    @Test func `M6 mergeInto: the second row is merged into the first, and its references follow, even later ones`() {
+    @Test func `M6 mergeInto: the second row merges into the first, and references to it follow, even later ones`() {
         var store = Self.store(.mergeInto)
         store.push([.create(.list(1), ["name": "Trip", "note": "old"], at: .at(0))])
         store.push([.create(.todo(1), ["content": "x"], at: .at(0)), .create(.list(2), ["name": "Home"], at: .at(0))])

@@ -16,7 +16,7 @@ enum Thresholds {
     static let fileSize = Target.ratio(atMost: 1.4)
     /// From the commit until the app receives the new rows, compared with GRDB's ValueObservation.
     static let delivery = Target.ratio(atMost: 1.2)
-    /// From the bytes of the answers to rows in an indexed table.
+    /// From the bytes of the server's answers until their rows are in an indexed table.
     static let firstSync = Target.rowsPerSecond(atLeast: 100_000)
     /// Beyond the memory held before. The limit is the same for 100,000 rows and for a million.
     static let firstSyncMemory = Target.megabytes(atMost: 150)

@@ -59,7 +59,7 @@ final class Exchange: Sendable {
             Door(exchange: self, connection: connection), connection.clientTap)
     }
 
-    /// Opens a new connection, or resets it according to the conditions.
+    /// Opens a new connection, or resets it if the network is offline or the random draw for loss says so.
     func admit(_ connection: Connection) {
         connections.value[ObjectIdentifier(connection)] = connection
         let isLost = state.withLock { state in

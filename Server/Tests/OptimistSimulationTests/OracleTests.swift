@@ -95,7 +95,7 @@ struct OracleTests {
         }
     }
 
-    @Test func `a value that no user wrote is invented`() {
+    @Test func `a served value that no user wrote is reported as invented`() {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         #expect(story.serve(Self.lists("d1w9.1")) == ["invented: list:01.name = d1w9.1 (M1)"])

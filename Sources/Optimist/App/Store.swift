@@ -64,10 +64,10 @@ public final class Store: Sendable {
     ///   - dependencies: The sources of time, ids and randomness. Default: the system's.
     ///   - logger: Receives failures of live queries and of status reads, without user data.
     ///   - migrate: Registers the app's migrations, which create and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError` with code `noFolder`, `notADatabase`, `newerVersion` or `erasingMigrator`, before
-    ///   anything is changed; `notDurable` before the migrations run; `invalidTable` after they have run, or before if
-    ///   a check names a table that does not sync; or `damagedMetadata`. `DatabaseError` if SQLite or a migration
-    ///   fails.
+    /// - Throws: `OptimistError`. No data has changed if its code is `noFolder`, `notADatabase`, `newerVersion` or
+    ///   `erasingMigrator`. No migration has run if it is `notDurable`. All have run if it is `invalidTable`, but none
+    ///   if a check names a table that does not sync. The code can also be `damagedMetadata`. `DatabaseError` if SQLite
+    ///   or a migration fails.
     public init(
         at url: URL, synced: [any SyncedRecord.Type], durability: Durability = .full,
         configuration: Configuration? = nil, protection: FileProtection = .system,

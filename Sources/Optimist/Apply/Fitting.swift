@@ -80,8 +80,8 @@ struct Fitting: RowWork {
         while !next.isEmpty {
             guard let more = try putTogether(next, without: orphans, isAll: next.count == some.count) else { break }
             if more.isEmpty {
-                // No row shows why a foreign key fails. Its parent may be in a table that does not sync. Usually a row
-                // that has waited is to blame. If not, each cycle is tried by itself.
+                // No row shows why a foreign key fails. The missing parent may be in a table that does not sync.
+                // Usually a row that has waited is to blame. If not, each cycle is tried by itself.
                 let fresh = next.filter { !$0.hasWaited }
                 if fresh.isEmpty || fresh.count == next.count { return some }
                 next = fresh
@@ -101,7 +101,7 @@ struct Fitting: RowWork {
     /// - Parameters:
     ///   - former: The rows known to lack a parent.
     ///   - isAll: Whether no row was left out.
-    /// - Returns: More rows that lack a parent. Nil if every foreign key holds; misfits are then parked.
+    /// - Returns: More rows that lack a parent. Nil if every foreign key holds; in that case the misfits are parked.
     private mutating func putTogether(
         _ some: [ReceivedRow], without former: [Misfit], isAll: Bool
     ) throws -> [Misfit]? {

@@ -3,7 +3,7 @@
 /// The rows of a page whose parents are missing, and the rows below them. Pure.
 struct Orphans {
     private var rows: [(row: RowRef, parents: [RowRef])] = []
-    /// The parent that each orphan lacks: the first by the order of its columns.
+    /// The missing parent of each orphan. If several are missing, the first in the order of the orphan's columns.
     private(set) var missing: [RowRef: RowRef] = [:]
 
     mutating func add(_ row: RowRef, below parents: [RowRef]) { rows.append((row, parents)) }

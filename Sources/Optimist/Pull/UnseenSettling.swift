@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Settles rows that a snapshot was expected to contain and did not.
 ///
-/// Invariant: it removes only rows without unsent edits that the server had before the snapshot began. A row with
-/// unsent edits is kept and sent again.
+/// Invariant: it removes a row only if the server had it before the snapshot began and it does not have unsent
+/// edits. A row with unsent edits is kept and sent again.
 struct UnseenSettling {
     private let layouts: [TableLayout]
     private let db: Database
@@ -39,7 +39,7 @@ struct UnseenSettling {
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
-            // An answer may have reported the row's end since. No page repeats it.
+            // An answer received since the snapshot began may have reported the row's end. No page repeats that.
             if try parked.hasLater(than: start, of: ref) {
                 if answer == .remove { continue }
             } else {

@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Rejects a row, and returns it and the pending rows that refer to it to the server's versions, as one rejection (V5).
+/// As one rejection (V5), rejects a row and the pending rows that refer to it, and restores the server's versions.
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]
@@ -74,8 +74,8 @@ extension PushResults {
         return found
     }
 
-    /// The owners that these rows left when their group deleted them, with the rows deleted along. The deletions must
-    /// be undone with the moves, or the server would delete the moved rows.
+    /// The owners that the group deleted after moving these rows away from them, and the rows deleted with the owners.
+    /// The deletions must be undone with the moves, or the server would delete the moved rows.
     private func formerOwners(of rows: [TakenBack], in group: Range<Int>) throws -> [TakenBack] {
         var found: [TakenBack] = []
         var met: Set<Int> = []

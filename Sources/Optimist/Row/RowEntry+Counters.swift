@@ -15,7 +15,7 @@ extension RowEntry {
         return .int(confirmed &+ counter.unsent)
     }
 
-    /// Takes the counters of a new life, with the server's totals only.
+    /// Begins the counters of a row's new life with the server's totals, and forgets the former life's counters.
     ///
     /// - Returns: The row's values as the app's table must show them.
     mutating func beginCounters(of patch: RowPatch, in layout: TableLayout) -> JSONObject {

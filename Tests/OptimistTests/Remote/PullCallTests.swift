@@ -6,7 +6,7 @@ import Testing
 @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// Pulls as requests, and their answers as pages, without a server or a store.
+/// How a pull becomes a request and its answer becomes a page, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PullCallTests {
     private static let call = PullCall(

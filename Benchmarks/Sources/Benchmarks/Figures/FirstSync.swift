@@ -5,7 +5,7 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// All rows of an account on a new device, from the bytes of the answers to an indexed table.
+/// All rows of an account on a new device, from the bytes of the server's answers until they are in an indexed table.
 struct FirstSync: Benchmark {
     static let name = "first-sync"
     let effort: Effort

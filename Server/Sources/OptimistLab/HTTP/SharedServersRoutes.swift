@@ -39,7 +39,7 @@ struct SharedServersRoutes {
     private func present() async throws -> SharedServers {
         guard let servers else {
             throw OptimistError(
-                .badLabRequest, "The lab has one server. Start it with --database to run three on one database.")
+                .badLabRequest, "The lab has one server. To run three on one database, start the lab with --database.")
         }
         await park.opened()
         return servers
