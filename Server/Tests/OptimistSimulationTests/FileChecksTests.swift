@@ -72,12 +72,12 @@ struct FileChecksTests {
         ),
         ("\(remote), 0, 1, 0, 0, NULL, 1, 0", ["stuck: rows that the server does not have on it"]),
         (
-            "INSERT INTO optimist_parked(tbl, id, seq, row, reason) VALUES (1, x'00', 1, '{}', 1)",
+            "INSERT INTO optimist_parked(scope, tbl, id, seq, row, reason) VALUES (0, 1, x'00', 1, '{}', 1)",
             ["stuck: parked rows on it"]
         ),
         ("INSERT INTO optimist_join VALUES (1, 2)", ["stuck: joins on it"]),
         ("INSERT INTO optimist_whole VALUES (1)", ["stuck: groups of all or nothing on it"]),
-        ("INSERT INTO optimist_unseen VALUES (1, x'00')", ["stuck: rows that a snapshot did not bring on it"]),
+        ("INSERT INTO optimist_unseen VALUES (0, 1, x'00')", ["stuck: rows that a snapshot did not bring on it"]),
         ("INSERT INTO optimist_unknown VALUES (1, x'00', '{}')", ["stuck: values of unknown columns on it"]),
     ])
     func `damage, growth and unfinished work in a device's file are found`(sql: String, found: [String]) throws {

@@ -153,7 +153,8 @@ extension Door {
         let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
         let served = entry.served(whole, in: table.layout)
         let row = ReceivedRow(
-            ref: entry.ref, content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
+            ref: entry.ref, scope: entry.remote.scope,
+            content: .row(entry.withdraw(served, isWhole: true, in: table.layout)))
         try ParkedRows(db).park(row, reason: .constraint, awaiting: parent)
     }
 

@@ -51,7 +51,8 @@ extension Door {
         if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {
             return
         }
-        try parked.park(ReceivedRow(ref: settled.ref, content: content), reason: reason, awaiting: nil)
+        try parked.park(
+            ReceivedRow(ref: settled.ref, scope: settled.remote.scope, content: content), reason: reason, awaiting: nil)
     }
 
     /// The server's full row, in case a deletion in the same answer removes the row before these values fit.

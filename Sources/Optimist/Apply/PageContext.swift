@@ -2,6 +2,8 @@
 
 /// When the server read some rows, and whether it has more to send.
 struct PageContext: Sendable {
+    /// The number of the ``Scope`` that the rows are in.
+    var scope = Scope.personal
     /// Whether later pages contain changes that the server already has.
     var hasMore = false
     /// The tables that later pages still change. If ``hasMore``, they may change any table.

@@ -25,14 +25,16 @@ struct ParkedRows {
         let json = Self.wire(row.content)
         try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_parked(tbl, id, seq, row, reason, message, parentTable, parent)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET seq = excluded.seq, row = excluded.row,
-                reason = excluded.reason, message = excluded.message, parentTable = excluded.parentTable,
-                parent = excluded.parent WHERE (seq, row, reason, message, parentTable, parent) IS NOT (excluded.seq,
+                INSERT INTO optimist_parked(scope, tbl, id, seq, row, reason, message, parentTable, parent)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET scope = excluded.scope,
+                seq = excluded.seq, row = excluded.row, reason = excluded.reason, message = excluded.message,
+                parentTable = excluded.parentTable, parent = excluded.parent
+                WHERE (scope, seq, row, reason, message, parentTable, parent) IS NOT (excluded.scope, excluded.seq,
                 excluded.row, excluded.reason, excluded.message, excluded.parentTable, excluded.parent)
                 """
         ).execute(arguments: [
-            row.ref.table, row.ref.id, row.content.version.seq, json.description, reason.kind.rawValue, reason.message,
+            row.scope, row.ref.table, row.ref.id, row.content.version.seq, json.description, reason.kind.rawValue,
+            reason.message,
             parent?.table, parent?.id,
         ])
     }
@@ -147,11 +149,11 @@ struct ParkedRows {
     private func fetch(_ condition: String, _ values: StatementArguments = StatementArguments()) throws -> [ReceivedRow]
     {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT tbl, id, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
+            db.cachedStatement(sql: "SELECT tbl, id, scope, row FROM optimist_parked WHERE \(condition) ORDER BY seq"),
             arguments: values)
         return rows.compactMap { row in
-            Self.content(row[2]).map {
-                ReceivedRow(ref: RowRef(table: row[0], id: row[1]), content: $0, hasWaited: true)
+            Self.content(row[3]).map {
+                ReceivedRow(ref: RowRef(table: row[0], id: row[1]), scope: row[2], content: $0, hasWaited: true)
             }
         }
     }

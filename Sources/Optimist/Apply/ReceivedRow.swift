@@ -30,6 +30,8 @@ extension RemotePage.Row.Content {
 /// A row as the server has it, with its key in this database.
 struct ReceivedRow: Sendable {
     let ref: RowRef
+    /// The number of the ``Scope`` whose server order the row belongs to.
+    var scope = Scope.personal
     let content: RemotePage.Row.Content
     /// Whether the row was parked. If an answer or a cascade parked it, it has only columns that this app knows.
     var hasWaited = false

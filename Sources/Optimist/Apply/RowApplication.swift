@@ -30,7 +30,8 @@ struct RowApplication: RowWork {
         put.reserveCapacity(rows.count)
         for row in rows {
             guard let table = door.tables[row.table], let id = table.layout.idForm.stored(row.id) else { continue }
-            let received = ReceivedRow(ref: RowRef(table: table.layout.number, id: id), content: row.content)
+            let received = ReceivedRow(
+                ref: RowRef(table: table.layout.number, id: id), scope: context.scope, content: row.content)
             switch row.content {
             case .row: put.append(received)
             case .deleted(let tombstone) where tombstone.mergedInto != nil: merged.append(received)
@@ -114,12 +115,13 @@ struct RowApplication: RowWork {
         if case .row(let patch) = row.content, fresh.contains(row.ref.table), !row.hasWaited,
             !table.lacksColumn(in: patch.values)
         {
-            try applyFresh(row.ref, patch, in: table)
+            try applyFresh(row, patch, in: table)
             return .shown
         }
         try door.entries.writeFresh()
         let before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
         var entry = before
+        entry.remote.hear(in: row.scope)
         let rendering =
             switch row.content.tellingUnread(of: door.ownDevices) {
             case .row(let patch):
@@ -146,13 +148,13 @@ struct RowApplication: RowWork {
     }
 
     /// If the row does not fit, a retry looks it up like any other.
-    private mutating func applyFresh(_ ref: RowRef, _ patch: RowPatch, in table: AppTable) throws {
+    private mutating func applyFresh(_ row: ReceivedRow, _ patch: RowPatch, in table: AppTable) throws {
         do {
-            try table.put(patch.values, at: ref.id)
-            try door.entries.addFresh(ref, patch, in: table.layout)
+            try table.put(patch.values, at: row.ref.id)
+            try door.entries.addFresh(row.ref, patch, in: table.layout, row.scope)
             if !gathersEntries { try door.entries.writeFresh() }
         } catch {
-            fresh.remove(ref.table)
+            fresh.remove(row.ref.table)
             throw error
         }
     }

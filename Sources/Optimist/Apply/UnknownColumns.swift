@@ -117,13 +117,13 @@ extension RowApplication {
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {
                 // The full row will arrive. If it is parked already, it has only the columns known at that time.
-                if try parked.contains(ref) { try park(patch, of: ref, in: layout, reason: .constraint) }
+                if try parked.contains(ref) { try park(patch, of: entry, in: layout, reason: .constraint) }
                 continue
             }
             do {
-                _ = try apply(ReceivedRow(ref: ref, content: .row(patch)))
+                _ = try apply(ReceivedRow(ref: ref, scope: entry.remote.scope, content: .row(patch)))
             } catch let error as DatabaseError where error.isConstraint {
-                try park(patch, of: ref, in: layout, reason: ParkedReason(error))
+                try park(patch, of: entry, in: layout, reason: ParkedReason(error))
                 continue
             }
             guard isUnsent, let written = try door.entries.entry(ref) else { continue }
@@ -140,8 +140,8 @@ extension RowApplication {
 
     /// Parks values that a column cannot take now. A full row parked by a page has later values. To a row parked by an
     /// answer or a cascade, which has only the columns known at that time, the new ones are added.
-    private func park(_ patch: RowPatch, of ref: RowRef, in layout: TableLayout, reason: ParkedReason) throws {
-        let parked = ParkedRows(door.db)
+    private func park(_ patch: RowPatch, of entry: RowEntry, in layout: TableLayout, reason: ParkedReason) throws {
+        let (ref, parked) = (entry.ref, ParkedRows(door.db))
         var patch = patch
         if let content = try parked.content(ref) {
             guard case .row(let waiting) = content, waiting.generation ?? 1 == patch.generation ?? 1 else { return }
@@ -151,6 +151,7 @@ extension RowApplication {
             }
             patch = waiting.taking(patch, in: layout)
         }
-        try parked.park(ReceivedRow(ref: ref, content: .row(patch)), reason: reason, awaiting: nil)
+        try parked.park(
+            ReceivedRow(ref: ref, scope: entry.remote.scope, content: .row(patch)), reason: reason, awaiting: nil)
     }
 }

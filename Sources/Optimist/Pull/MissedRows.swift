@@ -13,8 +13,9 @@ struct MissedRows {
     private let db: Database
     private let milliseconds: Int64
     private let isTold: Bool
-    private var tableProgress: [Int64: TableProgress] = [:]
-    private var gone: [Int64: [DatabaseValue]] = [:]
+    private struct Place: Hashable { let scope, table: Int64 }
+    private var tableProgress: [Place: TableProgress] = [:]
+    private var gone: [Place: [DatabaseValue]] = [:]
 
     init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
         isTold = try Meta.guarantees(in: db).tellMissedRows
@@ -27,32 +28,37 @@ struct MissedRows {
     mutating func look(at entry: RowEntry, before: RowEntry) throws {
         let parked = ParkedRows(db)
         guard isTold, entry.isAlive, entry.isKnownToServer, !before.isKnownToServer,
-            let progress = try progress(of: entry.ref.table), let snapshot = progress.since,
+            let progress = try progress(of: Place(scope: entry.remote.scope, table: entry.ref.table)),
+            let snapshot = progress.since,
             entry.remote.seq <= snapshot,
             try !parked.awaitsDeletion(entry.ref), try !parked.hasLater(than: entry.remote.seq, of: entry.ref)
         else { return }
         if progress.isComplete {
-            gone[entry.ref.table, default: []].append(entry.ref.id)
+            gone[Place(scope: entry.remote.scope, table: entry.ref.table), default: []].append(entry.ref.id)
         } else {
-            try UnseenRows.expect(entry.ref, in: db)
+            try UnseenRows.expect(entry.ref, in: entry.remote.scope, db)
         }
     }
 
     /// Removes the missed rows. Rows edited since are sent in full.
     func settle() throws {
         for layout in layouts {
-            guard let ids = gone[layout.number] else { continue }
-            let isResync = tableProgress[layout.number]?.isResync ?? true
-            try UnseenSettling(layouts, db, start: .max, isResync: isResync, at: milliseconds)
-                .settle(ids, of: layout, .remove)
+            for (place, ids) in gone.filter({ $0.key.table == layout.number }).sorted(by: {
+                $0.key.scope < $1.key.scope
+            }) {
+                let isResync = tableProgress[place]?.isResync ?? true
+                try UnseenSettling(
+                    layouts, ProgressTable(db, of: place.scope), db, start: .max, isResync: isResync, at: milliseconds
+                ).settle(ids, of: layout, .remove)
+            }
         }
     }
 
-    private mutating func progress(of table: Int64) throws -> TableProgress? {
-        if let known = tableProgress[table] { return known }
-        guard let layout = layouts.first(where: { $0.number == table }) else { return nil }
-        let progress = try ProgressTable(db).fetch(layout.name)
-        tableProgress[table] = progress
+    private mutating func progress(of place: Place) throws -> TableProgress? {
+        if let known = tableProgress[place] { return known }
+        guard let layout = layouts.first(where: { $0.number == place.table }) else { return nil }
+        let progress = try ProgressTable(db, of: place.scope).fetch(layout.name)
+        tableProgress[place] = progress
         return progress
     }
 }

@@ -5,7 +5,7 @@ import GRDB
 /// Reads and writes `optimist_progress` for one scope. A table without a row there has received nothing.
 struct ProgressTable {
     private let db: Database
-    private let scope: Int64
+    let scope: Int64
     private let guarantees: RemoteGuarantees
 
     init(_ db: Database, of scope: Int64 = Scope.personal) throws {
@@ -53,9 +53,10 @@ struct ProgressTable {
 
     private func has(_ progress: TableProgress, in table: String) throws -> Bool {
         let sql = """
-            SELECT EXISTS (SELECT 1 FROM \(table) WHERE tbl = (SELECT number FROM optimist_table WHERE name = ?))
+            SELECT EXISTS (SELECT 1 FROM \(table)
+            WHERE scope = ? AND tbl = (SELECT number FROM optimist_table WHERE name = ?))
             """
-        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [progress.table]) ?? false
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [scope, progress.table]) ?? false
     }
 
     /// The numbers of the tables that are not received up to a cursor.

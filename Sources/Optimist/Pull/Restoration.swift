@@ -17,11 +17,12 @@ struct Restoration {
     /// far as the stamps show. If this device lacks a copy of a life, as for a parked row, another device sends it.
     ///
     /// - Returns: Whether a parked row was forgotten.
-    mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
+    mutating func restore(_ layout: TableLayout, in scope: Int64, after common: Int64) throws -> Bool {
         guard let table = door.tables[layout.number] else { return false }
         let db = door.db
         let ids = try DatabaseValue.fetchAll(
-            db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND seq > ?", arguments: [layout.number, common])
+            db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND scope = ? AND seq > ?",
+            arguments: [layout.number, scope, common])
         for id in ids {
             guard var entry = try door.entries.entry(RowRef(table: layout.number, id: id)) else { continue }
             entry.remote.lose(after: common)
@@ -35,11 +36,14 @@ struct Restoration {
             try door.entries.save(entry)
         }
         try db.execute(
-            sql: "UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2",
-            arguments: [layout.number, common])
+            sql: """
+                UPDATE optimist_counter SET seq = ?2 WHERE tbl = ?1 AND seq > ?2 AND ?3 = coalesce(
+                (SELECT r.scope FROM optimist_remote r WHERE r.tbl = ?1 AND r.id = optimist_counter.id), 0)
+                """, arguments: [layout.number, common, scope])
         // A parked row was never in the table. The device that wrote it sends it again.
         try db.execute(
-            sql: "DELETE FROM optimist_parked WHERE tbl = ?1 AND seq > ?2", arguments: [layout.number, common])
+            sql: "DELETE FROM optimist_parked WHERE tbl = ? AND scope = ? AND seq > ?",
+            arguments: [layout.number, scope, common])
         return db.changesCount > 0
     }
 

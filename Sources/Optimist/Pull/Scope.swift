@@ -43,6 +43,10 @@ extension Scope {
         return scope
     }
 
+    static func numbers(in db: Database) throws -> [Int64] {
+        try Int64.fetchAll(db.cachedStatement(sql: "SELECT number FROM optimist_scope ORDER BY number"))
+    }
+
     /// Changes a scope in the running transaction. Writes nothing if `change` changes nothing.
     static func update(_ number: Int64 = personal, in db: Database, _ change: (inout Scope) -> Void) throws {
         let before = try fetch(number, in: db)

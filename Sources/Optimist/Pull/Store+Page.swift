@@ -14,26 +14,26 @@ extension Store {
     ///   - served: The tables that the remote keeps. Nil: all.
     /// - Returns: Whether the page was applied, because it continues from the tables' cursors.
     func apply(
-        _ page: RemotePage, to tables: [String], initialCursor: String, origins: [String]? = nil,
-        served: Set<String>? = nil
+        _ page: RemotePage, to tables: [String], in scope: Int64 = Scope.personal, initialCursor: String,
+        origins: [String]? = nil, served: Set<String>? = nil
     ) async throws -> Bool {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
-            let stored = try ProgressTable(db)
+            let stored = try ProgressTable(db, of: scope)
             let tableProgress = try stored.fetchAll(tables)
             guard tableProgress.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             let guarantees = try Meta.guarantees(in: db)
             if !page.epochs.isEmpty, guarantees.hasOrderedCursors,
-                try self.rewind(tables, at: page.from, to: page.epochs, in: db)
+                try self.rewind(tables, in: stored, at: page.from, to: page.epochs, db)
             {
                 return false
             }
             if guarantees.tellMissedRows {
                 for progress in tableProgress where progress.awaitsSnapshot {
-                    try UnseenRows.expectAll(of: progress.table, in: db)
+                    try UnseenRows.expectAll(of: progress.table, in: scope, db)
                 }
             }
-            let context = try PageContext(of: page, to: tables, self.layouts, served: served, in: db)
+            let context = try PageContext(of: page, to: tables, self.layouts, stored, served: served, in: db)
             try self.receive(page.rows, context, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
             // A rewind may have moved a table to the present epoch.
@@ -61,7 +61,7 @@ extension Store {
         let application = PageApplication(layouts, db, at: now, context)
         var count = rows.count
         if let isAwaited { count = try application.apply(rows, until: isAwaited) } else { try application.apply(rows) }
-        let unseen = try UnseenRows(of: layouts, in: db)
+        let unseen = try UnseenRows(of: layouts, in: context.scope, db)
         for row in rows.prefix(count) { try unseen.saw(row) }
         try GroupJoins(db).forgetSettled()
         try Meta.set(.lastSync, to: now, in: db)

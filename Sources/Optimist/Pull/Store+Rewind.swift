@@ -11,22 +11,27 @@ extension Store {
     ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
     ///     are noted for all tables.
     ///   - cursor: The request's cursor, if any.
-    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
-        try await apply { db in _ = try self.rewind(asked, at: cursor, to: epochs, in: db) }
+    func rewind(
+        _ asked: [String], in scope: Int64 = Scope.personal, at cursor: String?, to epochs: [RemoteEpoch]
+    ) async throws {
+        try await apply { db in
+            _ = try self.rewind(asked, in: ProgressTable(db, of: scope), at: cursor, to: epochs, db)
+        }
         writes.send()
     }
 
     /// - Returns: Whether a requested table was rewound, so that the answer is void.
-    func rewind(_ asked: [String], at cursor: String?, to epochs: [RemoteEpoch], in db: Database) throws -> Bool {
+    func rewind(
+        _ asked: [String], in stored: ProgressTable, at cursor: String?, to epochs: [RemoteEpoch], _ db: Database
+    ) throws -> Bool {
         let guarantees = try Meta.guarantees(in: db)
         guard guarantees.hasOrderedCursors else {
             // These cursors do not show where the histories separate.
-            for table in asked { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
+            for table in asked { try Self.startResync(of: table, in: stored, mayBeForgotten: true, db) }
             return !asked.isEmpty
         }
-        var scope = try Scope.fetch(Scope.personal, in: db)
+        var scope = try Scope.fetch(stored.scope, in: db)
         let lineage = Lineage(mine: scope.epochs, theirs: epochs)
-        let stored = try ProgressTable(db)
         let from = guarantees.state(of: cursor)
         // A table without state, for example during a resync, counts as of the last noted epoch.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
@@ -40,7 +45,7 @@ extension Store {
             else { continue }
             let common = lineage.common(with: known)
             guard let layout = layout(named: progress.table) else { continue }
-            let hasDropped = try restoration.restore(layout, after: common)
+            let hasDropped = try restoration.restore(layout, in: stored.scope, after: common)
             scope.rememberDeletedRows(after: common)
             guard let state = progress.state else { continue }
             // While more pages are due, the table is in a state that the server never had. It does not contain
@@ -67,16 +72,16 @@ extension Store {
             try stored.save(progress)
         }
         scope.epochs = lineage.theirs
-        try Scope.update(in: db) { $0 = scope }
+        try Scope.update(stored.scope, in: db) { $0 = scope }
         try WaitTable(db).release(.restarted)
         return wentBack
     }
 
     /// A cursor in the last epoch that the device knows, for the request after the first answer. The first request has
     /// no cursor, so its answer does not report epochs. Nil if that epoch is unknown, or is the present one.
-    func cursorOfFormerLife(than state: String) async throws -> String? {
+    func cursorOfFormerLife(than state: String, in scope: Int64 = Scope.personal) async throws -> String? {
         let (guarantees, last) = try await read { db in
-            (try Meta.guarantees(in: db), try Scope.fetch(Scope.personal, in: db).epochs.last?.name)
+            (try Meta.guarantees(in: db), try Scope.fetch(scope, in: db).epochs.last?.name)
         }
         guard let present = guarantees.state(of: state)?.epoch, let known = last, known != present
         else { return nil }

@@ -17,7 +17,9 @@ extension Store {
     ///
     /// - Returns: Whether the part was applied, because it continues from the table's position.
     /// - Throws: `RemoteFailure.protocolError` if the part has a deleted row, or does not advance.
-    func apply(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws -> Bool {
+    func apply(
+        _ page: RemoteSnapshot, of asked: RemoteSnapshot.Request, in scope: Int64 = Scope.personal
+    ) async throws -> Bool {
         if !page.rows.allSatisfy(\.content.isAlive) {
             throw RemoteFailure.protocolError("The server's snapshot contains a deleted row.")
         }
@@ -26,7 +28,7 @@ extension Store {
         }
         var (rest, asked) = (page, asked)
         repeat {
-            guard let applied = try await applyUntilAwaited(rest, of: asked) else { return false }
+            guard let applied = try await applyUntilAwaited(rest, of: asked, in: scope) else { return false }
             (asked.at, asked.after) = (applied.at, applied.next)
             (rest.at, rest.epochs) = (applied.at, [])
             rest.rows.removeFirst(applied.rows.count)
@@ -36,18 +38,20 @@ extension Store {
 
     /// - Returns: The applied piece, with the snapshot's noted cursor. Nil if it does not continue from the table's
     ///   position.
-    private func applyUntilAwaited(_ page: RemoteSnapshot, of asked: RemoteSnapshot.Request) async throws
-        -> RemoteSnapshot?
-    {
+    private func applyUntilAwaited(
+        _ page: RemoteSnapshot, of asked: RemoteSnapshot.Request, in scope: Int64
+    ) async throws -> RemoteSnapshot? {
         try await apply { db in
-            let table = try ProgressTable(db)
-            guard var progress = try table.fetch(asked.table), progress.awaitsSnapshot,
+            let stored = try ProgressTable(db, of: scope)
+            guard var progress = try stored.fetch(asked.table), progress.awaitsSnapshot,
                 progress.place == asked.after, (progress.at ?? asked.at) == asked.at,
                 try DeviceIdentity.areOrigins(in: db, among: asked.origins)
             else { return nil }
             var page = page
             if !page.epochs.isEmpty, progress.guarantees.hasOrderedCursors {
-                if try self.rewind([asked.table], at: asked.at, to: page.epochs, in: db) { return nil }
+                if try self.rewind([asked.table], in: stored, at: asked.at, to: page.epochs, db) {
+                    return nil
+                }
                 if let at = progress.guarantees.state(of: page.at), let present = page.epochs.last {
                     page.at = at.moved(to: present.name).description
                 }
@@ -55,33 +59,36 @@ extension Store {
             // The snapshot may lack rows that the server accepts during the request. Ordered cursors identify them
             // afterwards.
             if progress.at == nil, progress.guarantees.hasOrderedCursors {
-                try UnseenRows.expectAll(of: asked.table, in: db)
+                try UnseenRows.expectAll(of: asked.table, in: scope, db)
             }
             let rows = Array(page.rows.prefix(Self.snapshotRowsAtOnce))
-            let count = try self.receive(rows, try PageContext(of: page, in: db), until: { self.isAwaited }, in: db)
+            let count = try self.receive(
+                rows, try PageContext(of: page, scope, in: db), until: { self.isAwaited }, in: db)
             let applied = page.first(count)
             progress.advance(by: applied)
-            try table.save(progress)
+            try stored.save(progress)
             return applied
         }
     }
 
     /// Receives tables from the beginning, because the server has forgotten their cursor (L4). Rows remain usable, and
     /// pending ones are sent. Rows that are missing from the resync are settled at its end.
-    func startResync(of tables: [String]) async throws {
+    func startResync(of tables: [String], in scope: Int64 = Scope.personal) async throws {
         try await apply { db in
-            for table in tables { try Self.startResync(of: table, mayBeForgotten: true, in: db) }
+            let stored = try ProgressTable(db, of: scope)
+            for table in tables { try Self.startResync(of: table, in: stored, mayBeForgotten: true, db) }
         }
     }
 
     /// - Parameter mayBeForgotten: Whether the server may have forgotten deletions. Unless it reported that a cursor is
     ///   too old, the device assumes that it remembers them, and answers "gone" if the device sends a deleted row (M2).
-    static func startResync(of table: String, mayBeForgotten: Bool, in db: Database) throws {
-        let stored = try ProgressTable(db)
+    static func startResync(of table: String, in stored: ProgressTable, mayBeForgotten: Bool, _ db: Database) throws {
         guard var progress = try stored.fetch(table) else { return }
-        if progress.guarantees.pagesHaveOwnChanges { try UnseenRows.expectAll(of: table, in: db) }
+        if progress.guarantees.pagesHaveOwnChanges {
+            try UnseenRows.expectAll(of: table, in: stored.scope, db)
+        }
         if let known = progress.guarantees.state(of: progress.cursor) {
-            try Scope.update(in: db) { $0.note(epoch: known.epoch) }
+            try Scope.update(stored.scope, in: db) { $0.note(epoch: known.epoch) }
         }
         progress.startOver(mayBeForgotten: mayBeForgotten, hasParked: try stored.hasParked(progress))
         try stored.save(progress)
@@ -89,39 +96,55 @@ extension Store {
 
     /// Expects every row that the server is known to have, for tables that were not received yet. Call this before the
     /// first request, if cursors do not show which rows the server accepts during it.
-    func expectRows(of tables: [String]) async throws {
+    func expectRows(of tables: [String], in scope: Int64 = Scope.personal) async throws {
         try await apply { db in
-            for progress in try ProgressTable(db).fetchAll(tables)
+            for progress in try ProgressTable(db, of: scope).fetchAll(tables)
             where progress.awaitsSnapshot && progress.at == nil {
-                try UnseenRows.expectAll(of: progress.table, in: db)
+                try UnseenRows.expectAll(of: progress.table, in: scope, db)
             }
         }
     }
 
     /// Stops expecting rows, because the remote has no snapshots. Unless its pages repeat this device's own changes,
     /// deletions cannot be recognised.
-    func expectNothing(of table: String) async throws {
+    func expectNothing(of table: String, in scope: Int64 = Scope.personal) async throws {
         try await apply { db in
-            if try !Meta.guarantees(in: db).pagesHaveOwnChanges { try UnseenRows.expectNothing(of: table, in: db) }
+            if try !Meta.guarantees(in: db).pagesHaveOwnChanges {
+                try UnseenRows.expectNothing(of: table, in: scope, db)
+            }
         }
     }
 
     /// Makes the device receive some rows again. A running snapshot that has not reached these rows continues.
     /// Otherwise repeated refusals could keep it from ever finishing.
     static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
-        for (number, refs) in Dictionary(grouping: refs, by: \.table) {
-            guard let layout = layouts.first(where: { $0.number == number }) else { continue }
-            try receiveAnew(refs, of: layout, in: db)
+        let entries = try RowEntryTable(db)
+        let scopes = try Dictionary(grouping: refs) { try entries.entry($0)?.remote.scope ?? Scope.personal }
+        for (scope, refs) in scopes {
+            let stored = try ProgressTable(db, of: scope)
+            for (number, refs) in Dictionary(grouping: refs, by: \.table) {
+                guard let layout = layouts.first(where: { $0.number == number }) else { continue }
+                try receiveAnew(refs, of: layout, in: stored, db)
+            }
         }
     }
 
-    private static func receiveAnew(_ refs: [RowRef], of layout: TableLayout, in db: Database) throws {
-        guard let progress = try ProgressTable(db).fetch(layout.name),
+    private static func receiveAnew(
+        _ refs: [RowRef], of layout: TableLayout, in stored: ProgressTable, _ db: Database
+    ) throws {
+        guard let progress = try stored.fetch(layout.name),
             refs.allSatisfy({ progress.isToBring(layout.idForm.wire($0.id)) })
         else {
-            return try startResync(of: layout.name, mayBeForgotten: false, in: db)
+            return try startResync(of: layout.name, in: stored, mayBeForgotten: false, db)
         }
-        for ref in refs { try UnseenRows.expect(ref, in: db) }
+        for ref in refs { try UnseenRows.expect(ref, in: stored.scope, db) }
+    }
+
+    /// Receives a table from the beginning in every scope, because its values here are incomplete.
+    static func receiveAnew(_ table: String, in db: Database) throws {
+        for scope in try Scope.numbers(in: db) {
+            try startResync(of: table, in: ProgressTable(db, of: scope), mayBeForgotten: false, db)
+        }
     }
 
     /// Marks tables that the remote does not keep as complete.

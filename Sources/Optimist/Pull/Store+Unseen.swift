@@ -7,17 +7,18 @@ extension Store {
     /// Limits a transaction, so that the app's writes get their turn.
     private static let rowsAtOnce = 1_000
 
-    func massRemoval() async throws -> MassRemoval {
+    func massRemoval(in scope: Int64 = Scope.personal) async throws -> MassRemoval {
         try await read { db in
             var removal = MassRemoval(rows: [:], total: [:])
-            let stored = try ProgressTable(db)
+            let stored = try ProgressTable(db, of: scope)
             for layout in self.layouts where try stored.fetch(layout.name)?.awaitsSettling == true {
                 let going = try Int.fetchOne(
                     db,
                     sql: """
                         SELECT count(*) FROM optimist_unseen u JOIN optimist_remote r ON r.tbl = u.tbl AND r.id = u.id
-                        WHERE u.tbl = ? AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = u.tbl AND e.id = u.id)
-                        """, arguments: [layout.number])
+                        WHERE u.scope = ? AND u.tbl = ?
+                        AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = u.tbl AND e.id = u.id)
+                        """, arguments: [scope, layout.number])
                 guard let going, going > 0 else { continue }
                 removal.rows[layout.name] = going
                 removal.total[layout.name] = try Int.fetchOne(
@@ -35,32 +36,34 @@ extension Store {
     /// Settles the rows that were missing from a resync, children before parents (L4).
     ///
     /// - Parameter served: The tables that the remote keeps. Nil: all.
-    func settleUnseen(_ answer: MassRemoval.Decision, served: Set<String>? = nil) async throws {
+    func settleUnseen(
+        _ answer: MassRemoval.Decision, in scope: Int64 = Scope.personal, served: Set<String>? = nil
+    ) async throws {
         for layout in SnapshotOrder.sorted(layouts).reversed() {
-            while try await settleUnseen(of: layout, answer, served) { try Task.checkCancellation() }
+            while try await settleUnseen(of: layout, answer, in: scope, served) { try Task.checkCancellation() }
         }
         writes.send()
     }
 
     /// - Returns: Whether there may be more.
     private func settleUnseen(
-        of layout: TableLayout, _ answer: MassRemoval.Decision, _ served: Set<String>?
+        of layout: TableLayout, _ answer: MassRemoval.Decision, in scope: Int64, _ served: Set<String>?
     ) async throws -> Bool {
         let now = milliseconds
         return try await apply { db in
-            let stored = try ProgressTable(db)
+            let stored = try ProgressTable(db, of: scope)
             guard var progress = try stored.fetch(layout.name), progress.awaitsSettling else { return false }
             let ids = try Row.fetchAll(
-                db, sql: "SELECT id FROM optimist_unseen WHERE tbl = ? ORDER BY id LIMIT ?",
-                arguments: [layout.number, Self.rowsAtOnce]
+                db, sql: "SELECT id FROM optimist_unseen WHERE scope = ? AND tbl = ? ORDER BY id LIMIT ?",
+                arguments: [scope, layout.number, Self.rowsAtOnce]
             ).map { $0[0] as DatabaseValue }
             let start = progress.guarantees.state(of: progress.at)?.seq
             try UnseenSettling(
-                self.layouts, db, start: start ?? .max, isResync: progress.isResync, served: served, at: now
+                self.layouts, stored, db, start: start ?? .max, isResync: progress.isResync, served: served, at: now
             ).settle(ids, of: layout, answer)
             for id in ids {
-                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE tbl = ? AND id = ?")
-                    .execute(arguments: [layout.number, id])
+                try db.cachedStatement(sql: "DELETE FROM optimist_unseen WHERE scope = ? AND tbl = ? AND id = ?")
+                    .execute(arguments: [scope, layout.number, id])
             }
             if ids.count == Self.rowsAtOnce { return true }
             progress.settledMissingRows()

@@ -9,6 +9,7 @@ import OptimistWire
 /// edits. A row with unsent edits is kept and sent again.
 struct UnseenSettling {
     private let layouts: [TableLayout]
+    private let stored: ProgressTable
     private let db: Database
     private let start: Int64
     private let isResync: Bool
@@ -16,16 +17,19 @@ struct UnseenSettling {
     private let milliseconds: Int64
 
     /// - Parameters:
+    ///   - stored: The progress of the scope whose snapshot lacks the rows.
     ///   - start: The server's transaction when the snapshot began. Rows that this device has sent since are not in the
     ///   snapshot, but in the changes after it.
     ///   - isResync: Whether the server may have forgotten deletions. If not, its answer ends the unsent edits of a
     ///     deleted row (M2).
     ///   - served: The tables that the remote keeps. Nil: all.
     init(
-        _ layouts: [TableLayout], _ db: Database, start: Int64, isResync: Bool, served: Set<String>? = nil,
+        _ layouts: [TableLayout], _ stored: ProgressTable, _ db: Database, start: Int64, isResync: Bool,
+        served: Set<String>? = nil,
         at milliseconds: Int64
     ) {
         self.layouts = layouts
+        self.stored = stored
         self.db = db
         self.start = start
         self.isResync = isResync
@@ -46,7 +50,7 @@ struct UnseenSettling {
                 try parked.remove(ref)
             }
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isRestored,
-                entry.remote.seq <= start
+                entry.remote.scope == stored.scope, entry.remote.seq <= start
             else { continue }
             if answer == .keep, try table.contains(id) {
                 entry.beginAnew(in: layout)
@@ -58,7 +62,7 @@ struct UnseenSettling {
                 // A first sync expects only rows that this device has just sent. Other devices may not have read them.
                 var tombstone = Tombstone(generation: entry.generation + 1, clock: nil)
                 if !isResync { tombstone.unread = entry.remote.written(in: layout) }
-                going.append(ReceivedRow(ref: ref, content: .deleted(tombstone)))
+                going.append(ReceivedRow(ref: ref, scope: stored.scope, content: .deleted(tombstone)))
             }
         }
         try PageApplication(layouts, db, at: milliseconds, context(of: layout)).apply(going)
@@ -66,8 +70,7 @@ struct UnseenSettling {
 
     private func context(of layout: TableLayout) throws -> PageContext {
         // After deletions from answers, only the next page reports the rows below.
-        var context = PageContext(hasMore: try ParkedRows(db).holdsDeletionsBack)
-        let stored = try ProgressTable(db)
+        var context = PageContext(scope: stored.scope, hasMore: try ParkedRows(db).holdsDeletionsBack)
         if let cursor = try stored.fetch(layout.name)?.cursor {
             context.lagging = try stored.lagging(behind: cursor, of: layouts, served: served)
         }
@@ -88,7 +91,7 @@ struct UnseenSettling {
             else { continue }
             try parked.remove(row.ref)
             guard entry.isKnownToServer, !entry.isRestored else { continue }
-            let isResync = try ProgressTable(db).fetch(layout.name)?.isResync ?? true
+            let isResync = try ProgressTable(db, of: entry.remote.scope).fetch(layout.name)?.isResync ?? true
             entry.goOnMissing(isResync: isResync, in: layout)
             try entries.save(entry)
         }

@@ -16,6 +16,8 @@ struct RemoteRow: Equatable, Sendable {
     private(set) var presence = Presence.unsaid
     /// The last push that settled this row: accepted, rejected, or left with no pending edit.
     private(set) var lastAnsweredPush: Int64 = 0
+    /// The number of the ``Scope`` where the server has the row.
+    private(set) var scope = Scope.personal
 
     /// Stands in for a missing clock.
     static let noClock = WriteClock(stamp: .zero, device: "0")
@@ -41,6 +43,8 @@ struct RemoteRow: Equatable, Sendable {
 extension RemoteRow {
     /// An earlier life than the known one changes nothing.
     mutating func hear(life: Int) { generation = max(generation, life) }
+
+    mutating func hear(in scope: Int64) { self.scope = scope }
 
     /// Nil, or an earlier transaction than the known one, changes nothing.
     mutating func hear(seq: Int64?) { self.seq = max(self.seq, seq ?? 0) }

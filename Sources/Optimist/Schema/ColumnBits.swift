@@ -49,7 +49,7 @@ struct ColumnBits {
             sql: "UPDATE optimist_remote SET known = known & ~?1 WHERE tbl = ?2 AND known & ?1 <> 0",
             arguments: [Int64(1) << bit, number])
         // The server's values were dropped with the column, so the device receives the table again.
-        if former != nil { try Store.startResync(of: table, mayBeForgotten: false, in: db) }
+        if former != nil { try Store.receiveAnew(table, in: db) }
         return bit
     }
 

@@ -49,9 +49,10 @@ extension EngineSchema {
             clocks TEXT,                        -- {"column":"clock"}
             known INTEGER NOT NULL,             -- mask of the columns with a value on the server
             settled INTEGER NOT NULL,           -- the last push that the server answered for this row
+            scope INTEGER NOT NULL DEFAULT 0,   -- where the server has the row, or this device sent it first
             PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
-        CREATE INDEX optimist_remote_deleted ON optimist_remote(seq) WHERE generation & 1 = 0;
+        CREATE INDEX optimist_remote_deleted ON optimist_remote(scope, seq) WHERE generation & 1 = 0;
         CREATE TABLE optimist_edit(             -- the unsent changes of a row, without values: see LocalEdit
             tbl INTEGER NOT NULL, id NOT NULL,
             generation INTEGER NOT NULL,        -- odd: alive here, even: deleted here
@@ -93,9 +94,10 @@ extension EngineSchema {
             tbl INTEGER NOT NULL, id NOT NULL, row TEXT NOT NULL, PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
         CREATE TABLE optimist_unseen(           -- rows that a resync has not received again yet
-            tbl INTEGER NOT NULL, id NOT NULL, PRIMARY KEY(tbl, id)
+            scope INTEGER NOT NULL, tbl INTEGER NOT NULL, id NOT NULL, PRIMARY KEY(scope, tbl, id)
         ) WITHOUT ROWID;
         CREATE TABLE optimist_parked(           -- received rows that cannot be applied yet
+            scope INTEGER NOT NULL,             -- the scope whose page had the row
             tbl INTEGER NOT NULL, id NOT NULL, seq INTEGER NOT NULL, row TEXT NOT NULL,
             reason INTEGER NOT NULL,            -- see ParkedReason.Kind
             message TEXT,                       -- SQLite's message, null: it did not refuse the row

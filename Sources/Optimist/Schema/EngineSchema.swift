@@ -58,7 +58,7 @@ enum EngineSchema {
         """
         (SELECT CASE WHEN coalesce((SELECT value FROM optimist_meta WHERE name = 'guarantees'), 1) & 1 AND o.seq > 0
         THEN o.seq <= CAST(substr(p.cursor, instr(p.cursor, '.') + 1) AS INTEGER) END
-        FROM optimist_remote o JOIN optimist_progress p ON p.scope = 0 AND p.tbl = o.tbl
+        FROM optimist_remote o JOIN optimist_progress p ON p.scope = o.scope AND p.tbl = o.tbl
         WHERE o.tbl = \(table) AND o.id = r.id)
         """
     }

@@ -65,7 +65,7 @@ struct GoneColumns {
             guard var entry = try entries.entry(RowRef(table: number, id: id)) else { continue }
             if entry.isOver {
                 entry.remote.goBack(to: entry.generation)
-                try Store.startResync(of: table, mayBeForgotten: false, in: db)
+                try Store.receiveAnew(table, in: db)
             }
             entry.becomeClean()
             try entries.save(entry)

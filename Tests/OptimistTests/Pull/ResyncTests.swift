@@ -116,7 +116,7 @@ struct ResyncTests {
     private func miss(_ trip: Project, _ store: Store) async throws {
         let projects = try #require(store.layout(named: "project"))
         try await store.apply { db in
-            try UnseenSettling(store.layouts, db, start: .max, isResync: true, at: 0)
+            try UnseenSettling(store.layouts, ProgressTable(db), db, start: .max, isResync: true, at: 0)
                 .settle([trip.id.databaseValue], of: projects, .remove)
         }
         #expect(try await store.projects() == ["Trip"])

@@ -155,8 +155,9 @@ private final class RowFile: Sendable {
             entry.restore(in: layout)
             try entries.save(entry)
         case .missing, .missingInResync, .keep:
-            try UnseenSettling(store.layouts, db, start: .max, isResync: step == .missingInResync, at: 0)
-                .settle([ref.id], of: layout, step == .keep ? .keep : .remove)
+            try UnseenSettling(
+                store.layouts, ProgressTable(db), db, start: .max, isResync: step == .missingInResync, at: 0
+            ).settle([ref.id], of: layout, step == .keep ? .keep : .remove)
         case .discard, .discardWithRow:
             var door = try Door(store.layouts, db, at: 0)
             let entry = try #require(try door.entries.entry(ref))

@@ -34,7 +34,7 @@ struct RowEntryTable {
         fresh = try FreshEntries(db)
     }
 
-    static let remoteColumns = ["generation", "seq", "clock", "node", "clocks", "known", "settled"]
+    static let remoteColumns = ["generation", "seq", "clock", "node", "clocks", "known", "settled", "scope"]
     private static let editColumns = [
         "generation", "grp", "place", "stamp", "stamps", "dirty", "sent", "base", "due", "blocked", "retries",
         "unread",
@@ -115,8 +115,8 @@ struct RowEntryTable {
     }
 
     /// Adds the entry of a new row. Readable after ``writeFresh()``.
-    mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout) throws {
-        var remote = RemoteRow(generation: patch.generation ?? 1, seq: patch.seq ?? 0)
+    mutating func addFresh(_ ref: RowRef, _ patch: RowPatch, in layout: TableLayout, _ scope: Int64) throws {
+        var remote = RemoteRow(generation: patch.generation ?? 1, seq: patch.seq ?? 0, scope: scope)
         remote.hear(patch, in: layout)
         fresh.add([ref.table.databaseValue, ref.id] + (try encode(remote)))
     }
@@ -166,7 +166,7 @@ struct RowEntryTable {
         if let text = row.text(18) { clocks.exceptions = try Self.clocks(text) }
         return RemoteRow(
             generation: Int(generation), seq: row.int(15), clocks: clocks,
-            presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20))
+            presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20), scope: row.int(21))
     }
 
     private mutating func encode(_ remote: RemoteRow) throws -> [DatabaseValue] {
@@ -176,7 +176,7 @@ struct RowEntryTable {
             (common?.stamp.rawValue ?? 0).databaseValue,
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(remote.clocks.exceptions) { .string($0.description) }, remote.presence.stored.databaseValue,
-            remote.lastAnsweredPush.databaseValue,
+            remote.lastAnsweredPush.databaseValue, remote.scope.databaseValue,
         ]
     }
 

@@ -1,0 +1,113 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistWire
+import Testing
+
+@testable import Optimist
+@testable import OptimistCore
+
+/// One table with the rows of several accounts, each with its own order of transactions.
+@Suite(.timeLimit(.minutes(20)))
+struct ScopeTests {
+    private let phone: Phone
+    private var store: Store { phone.store }
+    private let mine = Todo(content: "mine")
+    private let shared = Todo(content: "shared")
+    private let space: Int64 = 1
+
+    init() throws { phone = try Phone() }
+
+    private func whole(_ todo: Todo, _ seq: Int64) -> RemotePage.Row {
+        pageRow(todo, seq: seq, ["content": .string(todo.content), "date": "2026-11-21", "priority": 0, "done": false])
+    }
+
+    private func apply(_ rows: [RemotePage.Row], in scope: Int64, from: String, to cursor: String) async throws -> Bool
+    {
+        try await store.apply(
+            RemotePage(from: from, cursor: cursor, hasMore: false, rows: rows), to: ["todo"], in: scope,
+            initialCursor: "e1.0")
+    }
+
+    /// Receives ``mine`` in transaction 9 of the person's account, and ``shared`` in transaction 4 of the space.
+    private func receiveBoth() async throws {
+        #expect(try await apply([whole(mine, 9)], in: Scope.personal, from: "e1.0", to: "e1.9"))
+        #expect(try await apply([whole(shared, 4)], in: space, from: "e1.0", to: "e1.4"))
+    }
+
+    private func cursors() async throws -> [String?] {
+        try await store.read { db in
+            try [Scope.personal, space].map { try ProgressTable(db, of: $0).fetch("todo")?.cursor }
+        }
+    }
+
+    @Test func `R1 P11 each scope has its own progress, and a late page of one changes nothing`() async throws {
+        try await receiveBoth()
+        #expect(try await store.todos() == [mine, shared])
+        #expect(try await cursors() == ["e1.9", "e1.4"])
+        #expect(try await !apply([tombstone(shared, seq: 5)], in: space, from: "e1.9", to: "e1.10"))
+        #expect(try await apply([tombstone(shared, seq: 5)], in: space, from: "e1.4", to: "e1.5"))
+        #expect(try await store.todos() == [mine])
+        #expect(try await cursors() == ["e1.9", "e1.5"])
+    }
+
+    @Test func `Q2 a row is echoed once the pages of its own scope include it`() async throws {
+        try await receiveBoth()
+        let isEchoed = "SELECT isEchoed FROM optimist_state ORDER BY id = ?"
+        #expect(try await store.read { try Bool?.fetchAll($0, sql: isEchoed, arguments: [shared.id]) } == [true, true])
+        #expect(try await apply([whole(shared, 7)], in: space, from: "e1.4", to: "e1.6"))
+        #expect(
+            try await store.read { try Bool?.fetchAll($0, sql: isEchoed, arguments: [shared.id]) } == [true, false])
+    }
+
+    @Test func `L3 P11 if the server lost transactions of one scope, only its rows are sent again`() async throws {
+        try await receiveBoth()
+        try await store.rewind(
+            ["todo"], in: space, at: "e1.4",
+            to: [RemoteEpoch(name: "e1", firstSeq: 0), RemoteEpoch(name: "e2", firstSeq: 2)])
+        #expect(try await store.entry(shared)?.isRestored == true)
+        #expect(try await store.entry(mine)?.isPending == false)
+        let epochs = try await store.read { db in
+            try [Scope.personal, space].map { try Scope.fetch($0, in: db).epochs.map(\.name) }
+        }
+        #expect(epochs == [[], ["e1", "e2"]])
+        #expect(try await cursors()[0] == "e1.9")
+    }
+
+    @Test func `L4 P11 a resync of one scope removes the missing rows of that scope only`() async throws {
+        try await receiveBoth()
+        try await store.startResync(of: ["todo"], in: space)
+        #expect(try await apply([], in: space, from: "e1.0", to: "e1.6"))
+        #expect(try await store.massRemoval().rows.isEmpty)
+        #expect(try await store.massRemoval(in: space).rows == ["todo": 1])
+        try await store.settleUnseen(.remove)
+        #expect(try await store.todos() == [mine, shared])
+        try await store.settleUnseen(.remove, in: space)
+        #expect(try await store.todos() == [mine])
+    }
+
+    @Test func `L5 P11 deleted rows are forgotten by the transactions of their own scope`() async throws {
+        try await receiveBoth()
+        #expect(try await apply([tombstone(mine, seq: 10)], in: Scope.personal, from: "e1.9", to: "e1.10"))
+        #expect(try await apply([tombstone(shared, seq: 5)], in: space, from: "e1.4", to: "e1.5"))
+        let day = { (number: Int) in Date(timeIntervalSince1970: 1_790_000_000 + Double(number) * 86_400) }
+        for number in [0, 100] {
+            try await store.forgetDeletedRows(rememberedFor: 30, at: day(number), in: space, knowing: 50)
+        }
+        #expect(try await store.entry(shared) == nil)
+        #expect(try await store.entry(mine)?.generation == 2)
+    }
+
+    @Test func `R4 a parked row keeps its scope until it fits`() async throws {
+        let parked = ReceivedRow(
+            ref: RowRef(table: 1, id: shared.id.databaseValue), scope: space, content: whole(shared, 4).content)
+        try await store.apply { db in
+            try ParkedRows(db).park(parked, reason: .constraint, awaiting: nil)
+        }
+        #expect(try await apply([whole(mine, 9)], in: Scope.personal, from: "e1.0", to: "e1.9"))
+        #expect(try await store.todos() == [mine, shared])
+        #expect(try await store.entry(shared)?.remote.scope == space)
+        #expect(try await store.entry(mine)?.remote.scope == Scope.personal)
+    }
+}
