@@ -7,16 +7,16 @@ import OptimistWire
 
 /// The state of one writing connection's transactions, for the SQL functions that the capture triggers call.
 ///
-/// Invariant: every row that a transaction marks gets the transaction's one stamp, belongs to its group or to a group
-/// joined with it, and counts under the id that was current when the transaction began. Places only increase, as do
-/// stamps, except after ``restart(at:)``.
+/// Invariant: every row that a transaction marks gets the transaction's one stamp, and belongs to the transaction's
+/// group or to a group joined with it. Counter changes are counted under the id that was current when the transaction
+/// began. Places only increase, and so do stamps, except after ``restart(at:)``.
 ///
 /// Used only on the thread that holds the write lock, except for ``launchOrigin``.
 final class CaptureContext: Sendable {
     enum Author: Sendable {
         /// Changes by the user are captured; changes by the server are not.
         case user, server
-        /// Captures the user's rows from while no triggers were installed. Never refuses them.
+        /// Captures rows that the user wrote while no triggers were installed. Never refuses them.
         case past
     }
 
@@ -85,7 +85,7 @@ final class CaptureContext: Sendable {
     /// Returns the group for a row that the running transaction makes pending or changes again (S2).
     ///
     /// The first row determines the transaction's group: the row's group if it is already pending, otherwise a new one.
-    /// A later row that is pending in another group keeps it, and the two groups are joined.
+    /// A later row that is pending in another group keeps that group, and the two groups are joined.
     ///
     /// - Parameter present: The row's group. Nil if the row is not pending.
     func group(present: Int64?) -> Int64 {
@@ -101,7 +101,7 @@ final class CaptureContext: Sendable {
         }
     }
 
-    /// Returns a place for a row that becomes unsent, greater than all earlier places.
+    /// Returns a place, greater than all earlier places, for a row that becomes unsent.
     func place() -> Int64 {
         state.withLock { state in
             state.lastPlace = max(state.lastPlace + 1, state.giveStamp().rawValue)
@@ -117,10 +117,10 @@ final class CaptureContext: Sendable {
     /// Makes the next stamp later than this one.
     func witness(_ stamp: Stamp) { state.withLock { $0.clock.witness(stamp) } }
 
-    /// Continues from the file's ceiling, which no stamp issued or seen so far exceeds.
+    /// Continues from the file's ceiling. No stamp that was issued or seen exceeds it.
     func resume(from ceiling: Stamp) { state.withLock { $0.clock = HybridClock(last: ceiling) } }
 
-    /// Sets the clock back to an earlier stamp, because it ran far ahead (M4).
+    /// Sets the clock back to an earlier stamp, because the clock ran far ahead (M4).
     func restart(at stamp: Stamp) { state.withLock { $0.clock = HybridClock(last: stamp) } }
 
     /// The id that this launch counts under: see ``LaunchOrigin``. Nil: the device's id.
@@ -130,7 +130,7 @@ final class CaptureContext: Sendable {
     func count(under launchOrigin: String?) { state.withLock { $0.launchOrigin = launchOrigin } }
 
     /// Records the last place from before this launch. Until the server confirms that the file was not restored from an
-    /// older copy, it may have received any edit up to that place (L3).
+    /// older copy, the server may have received any edit up to that place (L3).
     func inherit(through place: Int64) { state.withLock { $0.unconfirmedPlace = place } }
 
     /// Records that the edits' `sent` masks are reliable again: the server has confirmed the file, or the file has a

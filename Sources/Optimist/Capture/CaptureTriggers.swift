@@ -9,7 +9,7 @@ import GRDB
 ///
 /// Each trigger calls a function that exists only on the connections of a ``Store``. Any other writer fails with "no
 /// such function: write_through_Optimist_Store", because its rows would never be sent. SQLite reports only the
-/// function's name, so the name is the remedy. While the engine writes, for example to apply a page, the function
+/// function's name, so the name says what to do. While the engine writes, for example to apply a page, the function
 /// returns null and the triggers record nothing.
 ///
 /// > Source: SQLite, "CREATE TRIGGER". `UPDATE OF` fires for every statement that names a column, so values are
@@ -41,7 +41,8 @@ struct CaptureTriggers {
         return !missing.isEmpty
     }
 
-    /// Drops the triggers of all synced tables, so that migrations can alter the tables and columns that they name.
+    /// Drops the triggers of all synced tables, so that migrations can alter the tables and columns that the triggers
+    /// name.
     static func removeAll(in db: Database) throws {
         let names = try String.fetchAll(
             db,
@@ -131,10 +132,11 @@ struct CaptureTriggers {
     ///
     /// The edit becomes a deletion if the server has the row alive, if this life may have been sent, or if the row
     /// outlives an earlier deletion (M2). Otherwise the edit is deleted. If this life was never sent, the deletion ends
-    /// the life that the server knows. If the row outlives an earlier deletion, the new one gets the present time, and
-    /// the earlier time is forgotten.
+    /// the life that the server knows. If the row outlives an earlier deletion, the new deletion gets the present time,
+    /// and the earlier time is forgotten.
     ///
-    /// Each case is a separate statement, because SQLite builds a temporary table for an `INSERT` that reads its table.
+    /// Each case is a separate statement, because SQLite builds a temporary table for an `INSERT` that reads the table
+    /// that it writes.
     private func ended(_ row: String) -> String {
         let remote = "(SELECT r.generation + (r.generation & 1) FROM optimist_remote r WHERE \(isKey(row, of: "r.")))"
         return """
@@ -157,7 +159,7 @@ struct CaptureTriggers {
             """
     }
 
-    /// Assignments that clear everything an edit recorded of an earlier life.
+    /// Assignments that clear everything that an edit recorded of an earlier life.
     static func reset(stamp: String = "excluded.stamp", dirty: String = "excluded.dirty") -> String {
         "stamp = \(stamp), stamps = NULL, dirty = \(dirty), base = NULL, due = NULL, blocked = NULL"
     }
@@ -204,7 +206,7 @@ struct CaptureTriggers {
             """
     }
 
-    /// The values from before the write, for the columns that meet a condition: see ``FormerValues``.
+    /// The values before the write, for the columns that meet a condition: see ``FormerValues``.
     private func former(_ condition: (TableLayout.Column) -> String) -> String {
         "optimist_former(\(each(", ") { "CASE WHEN \(condition($0)) THEN '\($0.name)' END, OLD.\"\($0.name)\"" }))"
     }
@@ -218,8 +220,8 @@ struct CaptureTriggers {
 
     /// Mask of the columns that the server may have received but has not answered.
     ///
-    /// These are the sent columns. If the edit is older than this launch, they are all columns until the server
-    /// confirms the file: the file may be an older copy, made before its edits were sent (L3).
+    /// Usually the sent columns. All columns if the edit is older than this launch and the server has not confirmed the
+    /// file: the file may be an older copy, made before its edits were sent (L3).
     private var maybeSent: String { "(CASE WHEN place > optimist_unconfirmed() THEN sent ELSE -1 END)" }
 
     /// Mask of the changed columns that get the server's value back. Zero unless the row is in the server's life.

@@ -2,8 +2,8 @@
 
 import OptimistWire
 
-/// The values that a write replaces, as a trigger passes them to its SQL function: a column's name, or null if the
-/// write does not replace it, and its value, for each column.
+/// The values that a write replaces, as a trigger passes them to its SQL function: for each column its name (null if
+/// the write does not replace the value) and its value.
 struct FormerValues {
     let arguments: UnsafeBufferPointer<OpaquePointer?>
 

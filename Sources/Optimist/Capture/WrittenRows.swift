@@ -6,7 +6,8 @@ import OptimistWire
 
 /// Checks the rows of an app's transaction before it commits, against the column rules and the app's own checks.
 ///
-/// Column rules apply only to written columns, so that a row from before a rule can be edited in other columns.
+/// Column rules apply only to written columns, so that the other columns of a row that is older than a rule can still
+/// be edited.
 struct WrittenRows {
     private let layouts: [Int64: TableLayout]
     private let validation: RowValidation
