@@ -2,17 +2,17 @@
 
 /// Whether a device has received everything since it last lost the server.
 ///
-/// An answer counts only if the server was not lost after the request began, because the answer lacks later changes.
+/// If the server was lost after the request began, the answer does not count, because it lacks later changes.
 struct Contact: Sendable {
     private var losses = 0
-    /// The losses when the latest pull began.
+    /// The number of losses when the latest pull began.
     private var whenAsked = 0
-    /// The losses when the pull of the latest complete answer began.
+    /// The number of losses when the pull of the latest complete answer began.
     private var whenComplete: Int?
 
     var isComplete: Bool { whenComplete == losses }
 
-    /// The server cannot be reached, or perhaps not.
+    /// The server cannot be reached, or may be unreachable.
     mutating func lost() { losses += 1 }
     mutating func asked() { whenAsked = losses }
     mutating func receivedAll() { whenComplete = whenAsked }

@@ -5,11 +5,11 @@ import OptimistCore
 /// The events that wait for the engine's loop, in order of arrival. There are few: each lane, timer and watcher has at
 /// most one event waiting, and rapid writes and pokes are combined.
 final class Inbox: Sendable {
-    /// An event, and the number of the work that produced it. Nil: from outside the engine.
+    /// An event, and the number of the work that produced it. The number is nil for an event from outside the engine.
     struct Signal: Sendable {
         var event: SyncMachine.Event
         var work: Int?
-        /// Receives the phase once no push or pull is under way after this event.
+        /// Receives the phase when, after this event, no push or pull is under way any more.
         var waiter: Waiter?
     }
 
@@ -17,7 +17,7 @@ final class Inbox: Sendable {
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
 
-    /// Returns the events from now on. Nil while another caller reads them.
+    /// Returns the events that are put after this call. Nil while another caller reads them.
     func open() -> AsyncStream<Signal>? {
         continuation.withLock { continuation in
             guard continuation == nil else { return nil }

@@ -2,8 +2,8 @@
 
 import OptimistCore
 
-/// A remote whose calls end as soon as their task is cancelled, even if the wrapped remote ignores that. Late answers
-/// are dropped.
+/// A remote whose calls end as soon as their task is cancelled, even if the wrapped remote ignores the cancellation.
+/// Late answers are dropped.
 struct PromptRemote: Remote {
     private let remote: any Remote
     private let dependencies: Dependencies

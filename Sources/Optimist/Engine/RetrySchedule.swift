@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// When one lane makes its attempts: up to three prompt ones, then more after growing waits (S5). Pure. Times are
+/// When one lane makes its attempts: up to three prompt attempts, then more after growing waits (S5). Pure. Times are
 /// measured from the engine's start.
 struct RetrySchedule: Sendable, Equatable {
     enum Phase: Sendable, Equatable {
@@ -10,7 +10,7 @@ struct RetrySchedule: Sendable, Equatable {
         case waiting(until: Duration)
     }
 
-    /// An event that may start the next attempt early. Each cause does so once per step of the backoff.
+    /// An event that may start the next attempt early. Each cause can do so only once per step of the backoff.
     enum Cause: Sendable, Hashable {
         case write, online, foreground, poke, success
     }
@@ -76,7 +76,8 @@ struct RetrySchedule: Sendable, Equatable {
         isWanted = true
     }
 
-    /// Forgets earlier failures once a connection is established, because its end is a new problem.
+    /// Forgets earlier failures after a connection was established, because the end of that connection is a new
+    /// problem.
     mutating func forgetFailures() {
         failures = 0
         step = nil

@@ -2,10 +2,10 @@
 
 import OptimistCore
 
-/// Reads the status once per change, for all followers, so that none sees an older status after a newer one.
+/// Reads the status once per change, for all followers, so that no follower sees an older status after a newer one.
 ///
-/// Counting takes time proportional to the pending rows. From 10,000 on, a pause follows each count, so that a long
-/// outbox is not counted after each push. The last state always arrives.
+/// Counting takes time proportional to the pending rows. If 10,000 or more rows are pending, a pause follows each
+/// count, so that a long outbox is not counted after each push. The last state always arrives.
 final class StatusCounting: Sendable {
     private struct State {
         var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]

@@ -12,8 +12,8 @@ extension Store {
     /// Measures the offset of this device's time from the server's (M4). The known offset is kept if, by that offset,
     /// the server may have read its clock between request and answer.
     ///
-    /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set since
-    ///   the request, so that the offset cannot be measured.
+    /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set in
+    ///   the meantime, so that the offset cannot be measured.
     func correctClock(by serverTime: Date?, roundTrip: Duration?) async throws {
         guard let serverTime, let roundTrip else { return }
         let half = roundTrip.milliseconds / 2
@@ -45,12 +45,13 @@ extension Store {
     }
 }
 
-/// Gives pending edits with stamps later than a given time new ones, in the same order (M4).
+/// Gives new stamps, in the same order, to pending edits whose stamps are later than a given time (M4).
 private struct Restamping {
     private let db: Database
     private var entries: RowEntryTable
     /// The given time, or the latest confirmed stamp of a living row if that is later. Deleted rows do not count: until
-    /// a page brings the server's stamp, theirs may be this device's own, and no edit is compared with it.
+    /// a page brings the server's stamp, the stamp of a deleted row may be this device's own, and no edit is compared
+    /// with that stamp.
     private let start: Stamp
     private var renewed: [Stamp: Stamp] = [:]
 
@@ -91,7 +92,7 @@ private struct Restamping {
         }
         if ahead.isEmpty { return last }
         for (place, entry) in pending.enumerated() {
-            // Places follow the clock, so all are renumbered.
+            // Places follow the clock, so all places are renumbered.
             var entry = entry
             entry.local?.renew(renewed, place: Int64(place))
             try entries.save(entry)

@@ -6,8 +6,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// Gives a file from another installation, such as a backup or a copy on a second device, a new device id, so that
-    /// two devices never give the same clock (L3). The outbox does not change.
+    /// Gives a new device id to a file from another installation, such as a backup or a copy on a second device, so
+    /// that two devices never give the same clock (L3). The outbox does not change.
     ///
     /// - Returns: Whether the id is new.
     @discardableResult
@@ -34,7 +34,7 @@ extension Store {
         }
     }
 
-    /// Call this once the server has confirmed the file, or once the file has a new device id.
+    /// Call this when the server has confirmed the file, or when the file has a new device id.
     func countUnderOwnID() {
         capture.count(under: nil)
         capture.settleInherited()

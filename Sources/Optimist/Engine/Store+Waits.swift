@@ -5,8 +5,8 @@ import OptimistCore
 import OptimistWire
 
 extension Store {
-    /// The limits of a run's first requests. If the server did not answer an earlier run's last push or pull, the limit is
-    /// half of its rows, because the network may be too slow.
+    /// The limits of a run's first requests. If the server did not answer an earlier run's last push or pull, the limit
+    /// is half of that request's rows, because the network may be too slow.
     func firstLimits() async throws -> SyncMachine.Limits {
         try await read { db in
             var limits = SyncMachine.Limits()
@@ -16,13 +16,13 @@ extension Store {
         }
     }
 
-    /// Stores the row limit of a pull that was cut off when its run ended. Nil: a page has arrived since.
+    /// Stores the row limit of a pull that was cut off when its run ended. Nil: a page has arrived.
     func noteCutPage(_ rows: Int?) async throws {
         if try await read({ try Meta.int(.cutPage, in: $0) }) == rows.map(Int64.init) { return }
         try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
     }
 
-    /// Limits a wait from an earlier launch, because the clock may have been set since.
+    /// Limits a wait from an earlier launch, because the clock may have been set in the meantime.
     private static func longestWait(isDemanded: Bool) -> Duration {
         isDemanded ? ServerDemand.ofRequests : Backoff().ceiling
     }

@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistSession
 
 extension SyncEngine {
-    /// Connects if the engine has not connected yet, or if another account has signed in since.
+    /// Connects if the engine has not connected yet, or if another account has signed in after the engine connected.
     func connected() async throws -> RemoteAccount {
         await untilRestored()
         if let account, remote.signInState == connectedAs { return account }
@@ -29,7 +29,7 @@ extension SyncEngine {
         return present
     }
 
-    /// The account of the answers is known once the session has read its credentials.
+    /// Until the session has read its credentials, the account that the answers belong to is unknown.
     private func untilRestored() async {
         guard let session, session.state == .restoring else { return }
         for await state in session.states where state != .restoring { return }

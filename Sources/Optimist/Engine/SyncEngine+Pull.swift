@@ -130,7 +130,7 @@ extension SyncEngine {
         try await store.rewind(tables, at: cursor, to: epochs)
     }
 
-    /// Asks about the last known epoch (L3), if the first answer is from another one. The first answer is then void.
+    /// Asks about the last known epoch (L3), if the first answer is from another epoch. The first answer is then void.
     private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
         guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
         do {
@@ -210,7 +210,7 @@ extension SyncEngine {
         statuses.show(withheld: pausedTables)
     }
 
-    /// - Parameter asked: The requested tables. The remote only listed withheld ones.
+    /// - Parameter asked: The requested tables. Instead of answering, the remote listed withheld tables.
     /// - Throws: ``RemoteFailure/protocolError(_:)`` if no requested table is withheld, because asking again would
     ///   never end.
     private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
@@ -238,7 +238,7 @@ extension SyncEngine {
     }
 
     /// Asks the app about a mass removal, while pulls continue. If the removal grows before the answer, the engine asks
-    /// again. Without an answer, it asks again in the next run.
+    /// again. Without an answer, the engine asks again in the next run.
     private func ask(_ removal: MassRemoval) {
         let (store, logger, onMassRemoval, dependencies) = (store, logger, onMassRemoval, dependencies)
         pulls.asking = storeTasks.spawn {

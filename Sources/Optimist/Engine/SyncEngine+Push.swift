@@ -40,8 +40,8 @@ extension SyncEngine {
         }
     }
 
-    /// Asks whether the file was restored from an older copy, if this launch counts under its own id until that is
-    /// known. Without an answer, the launch keeps its own id until it exits, and its counts are sent.
+    /// If this launch counts under its own id, asks whether the file was restored from an older copy. Without an
+    /// answer, the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
         // Avoids a needless connection. `rewindCheck` decides, because connecting may lead to a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }

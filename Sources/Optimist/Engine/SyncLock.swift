@@ -8,10 +8,11 @@ import Foundation
     import Glibc
 #endif
 
-/// The right to sync a file. One engine holds it at a time, across all processes, and it ends with its process.
+/// The right to sync a file. One engine at a time holds this right, across all processes. The right ends with the
+/// engine's process.
 ///
-/// It is a lock on an empty file beside the database. The file is never removed, because two processes could then lock
-/// two different files of the same name.
+/// The right is a lock on an empty file beside the database. The file is never removed, because two processes could
+/// then lock two different files of the same name.
 ///
 /// > Source: flock(2).
 struct SyncLock {

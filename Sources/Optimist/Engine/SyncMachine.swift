@@ -26,7 +26,7 @@ struct SyncMachine: Sendable {
     static let leastStream = Duration.seconds(10)
 
     private(set) var phase = SyncStatus.Phase.stopped
-    /// Whether this device has received everything that the server had at some time since they last connected.
+    /// Whether this device has received everything that the server had at some time after it last connected.
     private(set) var isCaughtUp = false
     private var contact = Contact()
     private(set) var lanes: [Lane: RetrySchedule] = [:]
@@ -34,7 +34,7 @@ struct SyncMachine: Sendable {
     private var isOnline = true
     /// The network monitor's first report is the initial state, not a change.
     private var hasHeardOfNetwork = false
-    /// As the session last reported. Nil before the first report, or without a session.
+    /// The session's last report. Nil before the first report, or without a session.
     private var isSignedIn: Bool?
     private var pause: PauseReason?
     private var failure: String?
@@ -219,7 +219,7 @@ struct SyncMachine: Sendable {
         case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
         case .rows: want(.push)
         case .watchdog:
-            // A proxy may have sent the refusal, and no event would report its end.
+            // A proxy may have sent the refusal, and no event would report when the proxy stops refusing.
             if pause != nil, isSignedIn != false { return restart(now) }
             set(.watchdog, Self.watchdogInterval)
             giveUpSilent(now)
@@ -305,7 +305,7 @@ struct SyncMachine: Sendable {
         switch failure {
         case .paused(let reason): return halt(pause: reason)
         case .signedOut(let reason):
-            // The request was made in an earlier session, and a user has signed in since.
+            // The request was made in an earlier session, and a user has signed in after it.
             guard isSignedIn == true else { return halt(pause: reason) }
             effects.append(.reconnect)
         case .fatal(let message): return halt(failure: message)

@@ -7,7 +7,7 @@ import OptimistCore
 /// The status of a sync engine: now, and whenever it changes.
 ///
 /// The sequence never ends by itself, and two consecutive statuses are never equal. Any number of tasks may follow it.
-/// A slow one skips statuses, but none sees an older status after a newer one, and the last one always arrives.
+/// A slow task skips statuses, but no task sees an older status after a newer one, and the last status always arrives.
 public final class SyncStatuses: AsyncSequence, Sendable {
     /// The status of sync.
     public typealias Element = SyncStatus
@@ -57,8 +57,8 @@ public final class SyncStatuses: AsyncSequence, Sendable {
         return try sendable.next(limit: 1).isEmpty ? .deferred : .syncing
     }
 
-    /// Retries every second after a disk error, because no further change may follow, and logs the first error. Nil if
-    /// the task was cancelled, or the store is closed.
+    /// After a disk error, retries every second, because there may be no further change to wait for. Logs the first
+    /// error. Nil if the task was cancelled, or the store is closed.
     func whenReadable() async -> SyncStatus? {
         var isLogged = false
         while !Task.isCancelled, !store.isClosed {
@@ -91,7 +91,7 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(statuses: self, followed: counting.follow(self)) }
 
-    /// Follows the status from now on, until its task is cancelled.
+    /// Follows the status until the iterating task is cancelled.
     public struct Iterator: AsyncIteratorProtocol {
         /// Keeps the statuses alive, because `counting` does not.
         private let statuses: SyncStatuses
