@@ -8,10 +8,11 @@ import OptimistCore
 
 /// Checkpoints the write-ahead log in the background.
 ///
-/// SQLite itself would run it within a commit, and one of the app's writes would wait while SQLite copies all pages of
-/// a first sync.
+/// SQLite itself would checkpoint within a commit, and one of the app's writes would wait while SQLite copies all pages
+/// of a first sync.
 ///
-/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint does not wait for readers or writers, nor they for it.
+/// > Source: SQLite, "Write-Ahead Logging": a passive checkpoint does not wait for readers or writers, and they do not
+/// > wait for the checkpoint.
 final class Checkpoints: Sendable {
     private let log = Mutex(WriteAheadLog())
     private let queue = DispatchQueue(label: "optimist.checkpoints", qos: .utility)
@@ -62,7 +63,7 @@ final class Checkpoints: Sendable {
         (try? writer.checkpoint(.passive).checkpointedFrameCount) ?? 0
     }
 
-    /// Copies the rest of the log once the writes pause, so that the next write restarts the log.
+    /// Copies the rest of the log when the writes pause, so that the next write restarts the log.
     private func watchForPause() {
         guard log.withLock({ $0.beginWatch() }) else { return }
         let clock = dependencies.clock
@@ -102,7 +103,7 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Runs a checkpoint that waits for a pause now, so that none starts until the next write.
+    /// If a checkpoint waits for a pause, runs it now, so that no checkpoint starts until the next write.
     func settle() async {
         await untilIdle()
         if log.withLock({ $0.endWatch() }) { await copyNow() }
@@ -154,14 +155,14 @@ struct WriteAheadLog: Sendable {
     }
     enum Look: Sendable { case writing, rest, copied }
 
-    /// The log length that makes a checkpoint worthwhile when the writes pause: it costs far less than the tens of
-    /// writes before it.
+    /// The log length that makes a checkpoint worthwhile when the writes pause: the checkpoint costs far less than the
+    /// tens of writes before it.
     static let short = 250
     /// How long the writes must be idle to count as a pause.
     static let pause = Duration.milliseconds(500)
     /// The number of uncopied pages that triggers a checkpoint.
     static let portion = 4_000
-    /// The most pages that are copied between two commits: as many as SQLite copies within one by default.
+    /// The most pages that are copied between two commits: as many as SQLite copies within a commit by default.
     static let rest = 1_000
     /// The log length at which the engine waits for the checkpoint: a log under constant writes never restarts.
     static let long = 16_000
@@ -237,7 +238,7 @@ struct WriteAheadLog: Sendable {
         return true
     }
 
-    /// Records the end of a checkpoint, up to a page of the log.
+    /// Records that a checkpoint has ended, and how many pages of the log are copied.
     mutating func copied(_ pages: Int) {
         hasRest = running == .copyMeanwhile
         running = nil

@@ -13,7 +13,7 @@ struct FileOwner: Equatable, Sendable {
     private(set) var name: String?
     /// The account that the file syncs with: ``RemoteAccount/id``. Nil if it never connected.
     private(set) var account: String?
-    /// The other account that is signed in, or was at the remote's last report. Nil if there is none.
+    /// The other account that is signed in, or was signed in at the remote's last report. Nil if there is none.
     private(set) var visitor: String?
     private(set) var isDeleted = false
 

@@ -8,7 +8,7 @@ extension Store {
     public enum FileProtection: Sendable {
         /// Inherits the folder's protection, usually `afterFirstUnlock`. The default.
         case system
-        /// Once the device has been unlocked after it started. Background sync works.
+        /// As soon as the device has been unlocked for the first time after its start. Background sync works.
         case afterFirstUnlock
         /// While the device is unlocked. An open file stays readable, so background sync continues until the app ends,
         /// but an app launched while the device is locked cannot open the store.

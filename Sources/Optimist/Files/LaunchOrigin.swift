@@ -38,7 +38,8 @@ struct LaunchOrigin {
     /// Keeps all totals under their ids, for a restored or copied file.
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
-    /// Moves the totals of launches to the device's id. No other launch has counted under the device's id since.
+    /// Moves the totals of launches to the device's id. No other launch has counted under the device's id in the
+    /// meantime.
     func move() throws {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))
@@ -65,9 +66,9 @@ struct LaunchOrigin {
         try forget()
     }
 
-    /// Deletes zeroed totals that were never sent or are zero on the server as well. The latest launches keep theirs,
-    /// to resend them if the server is restored from a backup. If that server lost a row, the row's totals stay until
-    /// the server has it again.
+    /// Deletes zeroed totals that were never sent or are zero on the server as well. The latest launches keep their
+    /// zeroed totals, to resend them if the server is restored from a backup. If that server lost a row, the row's
+    /// totals stay until the server has the row again.
     private func forget() throws {
         try db.execute(
             sql: """

@@ -53,8 +53,8 @@ struct OpenedDatabase {
     private static func require(_ durability: Store.Durability, of pool: DatabasePool) throws {
         let level = durability == .full ? 2 : 1
         let inForce = try pool.writeWithoutTransaction { db in
-            // A page of a first sync dirties more index pages than SQLite's default cache of 2 MB holds. Each would be
-            // written several times.
+            // A page of a first sync dirties more index pages than SQLite's default cache of 2 MB holds. Each index
+            // page would be written several times.
             try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(durability == .full ? 1 : 0)")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -94,7 +94,7 @@ struct Opening {
         return layouts
     }
 
-    /// Fills columns that a migration added with values received earlier from newer apps.
+    /// Fills the columns that a migration added. Their values were received earlier, from newer apps.
     private func fillNewColumns(of layouts: [TableLayout], _ db: Database) throws {
         if try UnknownColumns(db).isEmpty { return }
         capture.begin(as: .server, milliseconds: milliseconds)
@@ -102,11 +102,11 @@ struct Opening {
         for layout in layouts { try rows.applyUnknown(of: layout) }
     }
 
-    /// Makes rows pending that were written while no triggers were installed, as one transaction of the user.
+    /// Rows that were written while no triggers were installed become pending, as one transaction of the user.
     ///
     /// - Parameter renewed: The tables whose triggers were missing or outdated.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        // The time that later writes use, corrected by the server's.
+        // The corrected time, which later writes use too.
         let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
         capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }

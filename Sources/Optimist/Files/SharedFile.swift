@@ -4,17 +4,17 @@ import OptimistWire
 
 /// A process's view of a file that it may share with other processes. Pure.
 ///
-/// The file stores a ceiling that no stamp given or seen by any process exceeds. A process that is alone raises the
-/// ceiling to a second after the current time, so that few writes need to raise it. Once another process has written,
-/// both keep the ceiling exact for a while, so that each starts above the other's last stamp.
+/// The file stores a ceiling. No stamp that any process has given or seen exceeds it. A process that is alone raises
+/// the ceiling to a second after the current time, so that few writes need to raise it. After another process has
+/// written, both keep the ceiling exact for a while, so that each starts above the other's last stamp.
 ///
-/// The ceiling is based on the time, not on the last stamp, so that a series of launches stays within a second of it,
-/// unless a stamp is further ahead.
+/// The ceiling is based on the time, not on the last stamp, so that the ceiling stays within a second of the time
+/// during a series of launches, unless a stamp is further ahead.
 struct SharedFile: Sendable, Equatable {
     /// How far a process that is alone raises the ceiling above the current time, in milliseconds.
     static let lead: Int64 = 1_000
-    /// The number of stamps, 1/65 of a millisecond, that the ceiling leaves room for if stamps are further ahead
-    /// already.
+    /// The number of stamps for which the ceiling leaves room if stamps are already further ahead. Together they take
+    /// 1/65 of a millisecond.
     private static let reserve: Int64 = 1_000
     /// How long the ceiling stays exact after another process has written, in milliseconds.
     static let exactness: Int64 = 10_000
