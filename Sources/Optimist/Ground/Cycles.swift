@@ -11,7 +11,7 @@ enum Cycles {
     static func inOrder(needs: [[Int]]) -> [[Int]] {
         var cycles: [[Int]] = []
         var numbers = [Int?](repeating: nil, count: needs.count)
-        /// The lowest visit number reachable from each item so far.
+        /// The lowest visit number that was reached from each item.
         var firsts = [Int](repeating: 0, count: needs.count)
         var isOpen = [Bool](repeating: false, count: needs.count)
         var open: [Int] = []

@@ -13,8 +13,8 @@ extension Database {
         return current == 0
     }
 
-    /// Whether there may be deferred foreign keys. No pragma reports them, so this looks for the word in the SQL of
-    /// tables.
+    /// Whether there may be deferred foreign keys. No pragma reports them, so this looks for the word "deferred" in the
+    /// SQL of tables.
     var hasDeferredForeignKeys: Bool {
         get throws {
             try Bool.fetchOne(

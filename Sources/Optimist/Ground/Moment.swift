@@ -38,8 +38,8 @@ struct Moment: Equatable {
             seconds: part < 0 ? seconds - 1 : seconds, nanoseconds: part < 0 ? part + Unit.second.nanoseconds : part)
     }
 
-    /// A number of units since 1970. Nil if the year does not have four digits, or if the double is not the nearest to
-    /// any whole number of nanoseconds.
+    /// A number of units since 1970. Nil if the year does not have four digits, or if the double is not the nearest
+    /// double to a whole number of nanoseconds.
     init?(_ count: Double, each unit: Unit) {
         guard count.magnitude < 1e15 else { return nil }
         let whole = count.rounded(.down)

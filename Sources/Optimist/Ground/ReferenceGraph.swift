@@ -60,8 +60,8 @@ struct ReferenceGraph: Sendable {
     }
 
     private var referrers: [String: [Referrer]] = [:]
-    /// The length of the longest chain of references from each table, by number: parents have lower ranks. A cycle is
-    /// cut where it closes.
+    /// The length of the longest chain of references from each table, by table number: parents have lower ranks. A
+    /// cycle is cut where it closes.
     private(set) var ranks: [Int64: Int] = [:]
 
     init(_ layouts: [TableLayout]) {

@@ -5,7 +5,7 @@ import GRDB
 
 /// An SQLite value as an SQL expression that preserves its type and bytes.
 ///
-/// The engine parses literals itself, because SQLite rounds some doubles near the ends of their range wrongly.
+/// The engine parses literals itself, because SQLite wrongly rounds some doubles near the ends of their range.
 ///
 /// SQLite's `quote()` stops at a zero byte. Here, a text with zero bytes or invalid UTF-8 is written in hexadecimal, so
 /// that a literal is always UTF-8 without zero bytes and fits in JSON.

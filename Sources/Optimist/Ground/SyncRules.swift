@@ -26,8 +26,8 @@ public struct SyncRules: Sendable, Hashable {
     /// An empty device receives tables with a higher priority first, but never before the tables that they refer to.
     /// Default: 0.
     public var priority: Int
-    /// Rules for column values. A write that breaks one throws, and nothing is written. `optimist schema` exports the
-    /// rules, so that the server checks them too. Default: none.
+    /// Rules for column values. A write that breaks a rule throws, and nothing is written. `optimist schema` exports
+    /// the rules, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
     /// The space that a row is in, if people can share the table's rows. Default: nil, the person's own account.
     @_spi(Internals) public var space: SpaceRule?

@@ -7,10 +7,10 @@ public import GRDB
 /// The table needs a primary key column `id` that holds a UUID. ``Store/validate(_:in:migrate:)`` reports other
 /// requirements.
 ///
-/// The view `optimist_state_TABLE`, to join by `id`, has the sync state of each row: `synced` once the server has
-/// accepted the row, or `pending`, `inFlight`, `rejected`, `blocked` or `parked`. Its column `isEchoed` becomes 1 once
-/// this device has received the page with the server's version. It is null if the server has never had the row, during
-/// the table's first sync, and if the server's cursors are not ordered.
+/// The view `optimist_state_TABLE`, to join by `id`, has the sync state of each row: `synced` when the server has
+/// accepted the row, or `pending`, `inFlight`, `rejected`, `blocked` or `parked`. The view's column `isEchoed` becomes
+/// 1 when this device has received the page with the server's version. `isEchoed` is null if the server has never had
+/// the row, during the table's first sync, and if the server's cursors are not ordered.
 ///
 /// ```swift
 /// struct Todo: Codable, Identifiable, SyncedRecord {

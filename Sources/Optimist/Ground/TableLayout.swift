@@ -51,7 +51,7 @@ struct TableLayout: Sendable, Equatable {
 }
 
 extension TableLayout {
-    /// The counter columns. The engine asks for every row, so this is fast for tables without counters.
+    /// The counter columns. The engine reads this for every row, so it is fast for tables without counters.
     var counters: [Column] { rules.counters.isEmpty ? [] : columns.filter(\.isCounter) }
 }
 

@@ -11,7 +11,7 @@ struct UniqueIndexes {
     /// Problems with indexes that the server cannot enforce: it compares the bytes of columns, in all rows.
     private(set) var problems: [String] = []
     private let space: SpaceRule?
-    /// The columns of the indexes on the rows that are in no space.
+    /// The columns of each index on exactly the rows that are in no space.
     private var personal: Set<Set<String>> = []
 
     /// - Parameter space: The table's rule for spaces.
@@ -25,14 +25,15 @@ struct UniqueIndexes {
         for index in indexes { try read(index[0], isPartial: index[1], stored, in: db) }
     }
 
-    /// The columns of each index as the server has it: it compares the rows of one space only, so a root's column for
-    /// the space is left out.
+    /// The columns of each index as the server has it: the server compares only rows of one space, so a root's column
+    /// for the space is left out.
     var onServer: [[String]] {
         guard case .own(let column) = space else { return columns }
         return columns.map { $0.filter { $0 != column } }
     }
 
-    /// Whether another index makes the rows without a space unique too, for which SQLite compares nothing.
+    /// Whether another index makes the rows without a space unique too: SQLite does not compare these rows in an index
+    /// with the space.
     func isUniqueInPersonal(_ columns: [String]) -> Bool {
         guard case .own(let column) = space else { return true }
         return personal.contains(Set(columns).subtracting([column]))

@@ -19,8 +19,8 @@ enum JSONForm: Sendable, Equatable {
     /// and the protocol limits the total depth.
     static let maxDepth = 24
 
-    /// Parses a text. Nil if it is not JSON, if the protocol would change its value (it treats `null` as null), or if
-    /// it would be read back as a ``StrangeValue``.
+    /// Parses a text. Nil if it is not JSON, if the protocol would change its value (the text `null` becomes an SQL
+    /// null), or if it would be read back as a ``StrangeValue``.
     static func wire(_ text: String, maxDepth: Int) -> JSON? {
         guard let value = try? JSON(parsingExactly: text.utf8, maxDepth: maxDepth), !value.isNull,
             StrangeValue(value) == nil
