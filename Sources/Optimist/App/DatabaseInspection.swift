@@ -15,7 +15,7 @@ import OptimistWire
     public let account: String?
     /// The number of the last push, or 0.
     public let lastPush: Int64
-    /// When a push was last answered or a page applied, by the device's clock. Nil if never.
+    /// When a push was last answered or a page last applied, by the device's clock. Nil if never.
     public let lastSync: Date?
     /// The upper bound of the stamps that the device's hybrid clock has issued. Nil if there are none.
     public let clockCeiling: Date?

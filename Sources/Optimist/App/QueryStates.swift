@@ -6,7 +6,7 @@ extension Store {
     /// Observes a query: emits its result now, and again after each committed transaction that changes it.
     ///
     /// Each result reflects one committed state. There is at most one state per transaction, and consecutive states are
-    /// never equal. A slow consumer skips states, but always gets the last one. The sequence ends when its task is
+    /// never equal. A slow consumer skips states, but always gets the last state. The sequence ends when its task is
     /// cancelled.
     ///
     /// A failure is also a state, for example when this app cannot decode a newer app's value: ``QueryState/failure``
@@ -33,7 +33,7 @@ public struct QueryStates<Value: Equatable & Sendable>: AsyncSequence, Sendable 
 
     public func makeAsyncIterator() -> Iterator { Iterator(query: self) }
 
-    /// One run of the query. Each `for await` makes one.
+    /// One run of the query. Each `for await` starts a run.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: QueryStates
         private var results: AsyncStream<Result<Value, any Error>>?

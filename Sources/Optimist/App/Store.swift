@@ -167,8 +167,8 @@ public final class Store: Sendable {
     /// When this returns, changes to synced tables are pending and will be sent. If the closure throws, nothing is
     /// changed. Cancelling the caller does not undo a write that has begun.
     ///
-    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If it refuses a row, that row and
-    /// the pending rows that refer to it become a ``Rejection``, and the engine resends the others.
+    /// The server applies the rows of one write together, up to 1,000 rows and 5 MB. If the server refuses a row, that
+    /// row and the pending rows that refer to it become a ``Rejection``, and the engine resends the others.
     ///
     /// - Parameters:
     ///   - allOrNothing: Whether one refused row makes the server refuse all rows of this write, and all rows still
