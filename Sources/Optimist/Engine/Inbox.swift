@@ -9,7 +9,7 @@ final class Inbox: Sendable {
     struct Signal: Sendable {
         var event: SyncMachine.Event
         var work: Int?
-        /// Receives the phase when, after this event, no push or pull is under way any more.
+        /// Receives the phase when, after this event, no push or pull is under way.
         var waiter: Waiter?
     }
 

@@ -12,8 +12,8 @@ extension Store {
     /// Measures the offset of this device's time from the server's (M4). The known offset is kept if, by that offset,
     /// the server may have read its clock between request and answer.
     ///
-    /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set in
-    ///   the meantime, so that the offset cannot be measured.
+    /// - Parameter roundTrip: The time until the answer, which has just arrived. Nil if the device's time was set
+    ///   during the request, so that the offset cannot be measured.
     func correctClock(by serverTime: Date?, roundTrip: Duration?) async throws {
         guard let serverTime, let roundTrip else { return }
         let half = roundTrip.milliseconds / 2

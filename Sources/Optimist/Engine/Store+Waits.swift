@@ -22,7 +22,7 @@ extension Store {
         try await apply { db in try Meta.set(.cutPage, to: rows, in: db) }
     }
 
-    /// Limits a wait from an earlier launch, because the clock may have been set in the meantime.
+    /// Limits a wait from an earlier launch, because the clock may have been set after that launch.
     private static func longestWait(isDemanded: Bool) -> Duration {
         isDemanded ? ServerDemand.ofRequests : Backoff().ceiling
     }

@@ -127,13 +127,13 @@ public actor SyncEngine {
 
     /// Syncs until the task is cancelled. The next run repeats unfinished work, so no change is lost.
     ///
-    /// A cancelled run waits for a transaction under way, but not for a request. After the run returns, sync holds no
-    /// lock on the file.
+    /// A cancelled run waits for a transaction under way, but not for a request. After the run returns, sync does not
+    /// hold a lock on the file.
     ///
     /// A second call returns immediately while the first one runs. If several processes open the same file, one of them
     /// syncs and the others are paused. When that process stops or crashes, another one takes over within two seconds.
-    /// The processes take turns by means of a lock on a file beside the database. If the database is in a shared
-    /// container, the app must cancel this call before the system suspends it.
+    /// The processes take turns with a lock on a file next to the database. If the database is in a shared container,
+    /// the app must cancel this call before the system suspends it.
     public func run() async {
         while let cycle { await cycle.value }
         guard let events = inbox.open() else { return }
@@ -226,7 +226,7 @@ public actor SyncEngine {
     /// - Push and pull start now, and the event stream opens if it is not open. A push or pull that is already running
     ///   runs once more.
     /// - A push or pull that waits after failures starts now, but only once in each wait, and not before a time that
-    ///   the server demanded. A row with a wait of its own continues to wait.
+    ///   the server demanded. A row with its own wait continues to wait.
     /// - If sync failed or is paused, it starts again, and reconnects to the remote. If there is still no session or no
     ///   permission, sync is paused again.
     /// - If ``run()`` is not under way, this does nothing.

@@ -11,7 +11,7 @@ import Foundation
 /// The right to sync a file. One engine at a time holds this right, across all processes. The right ends with the
 /// engine's process.
 ///
-/// The right is a lock on an empty file beside the database. The file is never removed, because two processes could
+/// The right is a lock on an empty file next to the database. The file is never removed, because two processes could
 /// then lock two different files of the same name.
 ///
 /// > Source: flock(2).
