@@ -147,7 +147,7 @@ struct WriteAheadLog: Sendable {
         case nothing
         /// Copies the log in the background, during commits.
         case copyMeanwhile
-        /// Copies the few pages that were added during such a copy, between two commits. The next commit then restarts
+        /// Copies, between two commits, the few pages that were added during such a copy. The next commit then restarts
         /// the log.
         case copyRest
         /// Copies the log before the app's write returns.

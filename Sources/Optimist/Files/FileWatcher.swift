@@ -5,8 +5,8 @@ import Foundation
 
 /// Reports writes to a file by any process.
 ///
-/// A notice covers all writes since the last one was read. There is at most one every 25 ms, to limit how often a
-/// process is woken by its own writes. If the file cannot be watched, the stream ends immediately.
+/// A notice covers all writes since the last notice was read. There is at most one notice every 25 ms, to limit how
+/// often a process is woken by its own writes. If the file cannot be watched, the stream ends immediately.
 enum FileWatcher {
     static let pause: DispatchTimeInterval = .milliseconds(25)
 

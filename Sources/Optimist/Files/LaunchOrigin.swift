@@ -38,8 +38,8 @@ struct LaunchOrigin {
     /// Keeps all totals under their ids, for a restored or copied file.
     func keep() throws { try db.execute(sql: "UPDATE optimist_node SET own = 1 WHERE own = 2") }
 
-    /// Moves the totals of launches to the device's id. No other launch has counted under the device's id in the
-    /// meantime.
+    /// Moves the totals of launches to the device's id. Since these launches counted, no other launch has counted under
+    /// the device's id.
     func move() throws {
         let isAny = try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM optimist_node WHERE own = 2)"))

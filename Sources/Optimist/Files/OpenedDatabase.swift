@@ -106,7 +106,7 @@ struct Opening {
     ///
     /// - Parameter renewed: The tables whose triggers were missing or outdated.
     private func captureUnseen(of layouts: [TableLayout], _ renewed: [TableLayout], _ db: Database) throws {
-        // The corrected time, which later writes use too.
+        // The corrected time, which later writes also use.
         let now = milliseconds + (try Meta.int(.clockOffset, in: db) ?? 0)
         capture.begin(as: .past, milliseconds: now)
         defer { capture.begin(as: .user, milliseconds: 0) }

@@ -13,8 +13,8 @@ import OptimistWire
 struct SharedFile: Sendable, Equatable {
     /// How far a process that is alone raises the ceiling above the current time, in milliseconds.
     static let lead: Int64 = 1_000
-    /// The number of stamps for which the ceiling leaves room if stamps are already further ahead. Together they take
-    /// 1/65 of a millisecond.
+    /// The room, in stamps, that the ceiling leaves if stamps are already further ahead. These stamps take 1/65 of a
+    /// millisecond.
     private static let reserve: Int64 = 1_000
     /// How long the ceiling stays exact after another process has written, in milliseconds.
     static let exactness: Int64 = 10_000
