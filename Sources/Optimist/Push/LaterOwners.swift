@@ -24,7 +24,7 @@ struct LaterOwners {
         }
     }
 
-    /// If a unit must wait, it is blocked by the owner, as if the server had answered that.
+    /// If a unit must wait for an owner, holds the unit as if the server had answered that this owner blocks it.
     mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
         let refs = Set(unit.map(\.entry.ref))
         for unsent in unit where unsent.entry.isAlive {

@@ -29,8 +29,8 @@ struct PushAssembly {
 
     /// Adds all rows of a unit or none. Returns whether the unit was added. The first unit always fits.
     ///
-    /// Of a unit above ``maxGroupBytes``, as many rows are added as fit, owners first, with cycles kept together. Until
-    /// all its living rows are sent, its deletions wait, and the unit does not count as added.
+    /// From a unit larger than ``maxGroupBytes``, it adds as many rows as fit: owners first, and each cycle as a whole.
+    /// The unit's deletions wait until all its living rows are sent. Until then, the unit does not count as added.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
         if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }

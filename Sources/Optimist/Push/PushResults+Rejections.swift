@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// As one rejection (V5), rejects a row and the pending rows that refer to it, and restores the server's versions.
+/// Rejects a row and the pending rows that refer to it as one rejection (V5), and restores the server's versions.
 extension PushResults {
     mutating func reject(_ index: Int, _ refusal: RemotePush.Refusal) throws {
         let sent = batch.sent[index]

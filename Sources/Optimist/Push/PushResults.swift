@@ -46,7 +46,7 @@ struct PushResults {
         }
     }
 
-    /// Applies refusals last, each with the rows that refer to the refused one (V5).
+    /// Applies refusals last, each with the rows that refer to the refused row (V5).
     mutating func apply() throws {
         for (sent, verdict) in zip(batch.sent, verdicts) where verdict.refusal == nil { try apply(verdict, of: sent) }
         for index in batch.sent.indices {
@@ -102,7 +102,7 @@ struct PushResults {
         return try door.setAside(passage, reason, device: batch.push.device)
     }
 
-    /// The answer is ahead of the pages that report the rows below.
+    /// The answer is ahead of the pages that report the children of the deleted row.
     private func isTooSoon(_ passage: Passage) throws -> Bool {
         guard passage.rendering.change == .delete else { return false }
         return try DeletionTiming(door: door, context: PageContext(hasMore: true))
@@ -110,7 +110,7 @@ struct PushResults {
     }
 
     /// Notes the row's new life, or its end, for the values of unknown columns (L1). If a page has already reported
-    /// that life, this or a later page has these values.
+    /// that life, that page or a later page has these values.
     private func noteContent(of verdict: RemotePush.Verdict, in passage: inout Passage) {
         if !passage.entry.isAlive, !passage.entry.isPending {
             passage.told = .deleted(Tombstone(generation: passage.entry.generation, clock: nil))
@@ -170,7 +170,7 @@ struct PushResults {
         }
     }
 
-    /// Avoids a tight retry loop for groups that failed with none of their rows at fault.
+    /// Avoids a tight retry loop for groups that failed although none of their rows was at fault.
     private func postponeUnexplained() throws {
         for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
             for sent in batch.sent[group] {

@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Reads the pending rows of some tables that may be sent now, in units, oldest group first.
+/// From some tables, reads the pending rows that may be sent now, in units, oldest group first.
 struct SendableUnits {
     private let db: Database
     private let entries: RowEntryTable
@@ -67,7 +67,8 @@ struct SendableUnits {
 
     private static let longestPause: Int64 = 2 * 24 * 60 * 60 * 1000
 
-    /// The `+` keeps SQLite from searching table by table, so the index of ``SendingOrder`` spares it the sorting.
+    /// The `+` keeps SQLite from searching table by table, so that it need not sort if the index of ``SendingOrder``
+    /// exists.
     static func scanSQL(of layouts: [TableLayout], by index: String?) -> String {
         RowEntryTable.edits(by: index, where: "l.grp > ?1 AND \(isOf(layouts)) ORDER BY l.grp, l.tbl, l.place")
     }
@@ -99,8 +100,8 @@ struct SendableUnits {
     private func singles(of groups: [Int64], limit: Int) throws -> [[RowEntry]] {
         let tables = layouts.map(\.number).filter { !withheld.contains($0) }
             .sorted { (ranks[$0] ?? 0, $0) < (ranks[$1] ?? 0, $1) }
-        // A waiting row may still move away from a deleted one, and would be deleted on the server if the deletion went
-        // first.
+        // A waiting row may still move away from a deleted row. If the deletion went first, the server would delete the
+        // waiting row too.
         if try !rows(of: groups, "\(Self.isOf(layouts)) AND l.generation & 1 = 1 LIMIT ?2", [1]).isEmpty {
             return try living(limit, of: groups, tables)
         }

@@ -4,8 +4,9 @@ import GRDB
 
 /// Creates and drops the index of pending rows in sending order.
 ///
-/// Local writes do not maintain it, because that would cost about as much as writing the row. A few pending rows are
-/// sorted when they are read. For more, the engine creates the index before reading, and drops it after sending.
+/// Local writes do not maintain the index, because that would cost about as much as writing the row. A few pending rows
+/// are sorted when they are read. If there are more, the engine creates the index before reading, and drops it after
+/// sending.
 struct SendingOrder {
     private let db: Database
 
@@ -19,7 +20,8 @@ struct SendingOrder {
         try db.execute(sql: "CREATE INDEX \(Self.name) ON optimist_edit(grp, tbl, place)")
     }
 
-    /// Waits for half of ``few``, so that a fluctuating number does not recreate the index each time.
+    /// Drops the index only when at most half of ``few`` rows are pending, so that a fluctuating number does not
+    /// recreate the index each time.
     func release() throws {
         if try index == nil || hasPending(moreThan: Self.few / 2) { return }
         try db.execute(sql: "DROP INDEX \(Self.name)")
@@ -31,8 +33,8 @@ struct SendingOrder {
 
     private static let name = "optimist_edit_group"
 
-    /// The index's name, if it exists. Queries name it, because SQLite does not know the number of pending rows and
-    /// would sort them.
+    /// The index's name, if the index exists. Queries name the index, because SQLite does not know the number of
+    /// pending rows and would sort them.
     var index: String? {
         get throws {
             let index = try db.cachedStatement(sql: "SELECT name FROM sqlite_master WHERE type = 'index' AND name = ?")

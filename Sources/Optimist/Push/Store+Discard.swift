@@ -5,11 +5,11 @@ import OptimistWire
 
 extension Store {
     /// Undoes and forgets all unsent changes in one transaction. New rows are removed, and edited rows return to the
-    /// server's values. Deleted rows, with the server's rows below them, return at the next sync.
+    /// server's values. Deleted rows, and the server's rows that were deleted with them, return at the next sync.
     ///
     /// A change that was sent but not answered may have reached the server. If it has, the next sync returns it.
-    /// Rejections are kept. Use this if your app does not want the rows written before the first sign-in, or when the
-    /// user signs out without them.
+    /// Rejections are kept. Use this if your app does not want the rows that were written before the first sign-in, or
+    /// if the user signs out and gives up the unsent changes.
     ///
     /// - Returns: How many rows were pending.
     /// - Throws: `DatabaseError`, with no change, for example if the app's own tables refer to a row that would be

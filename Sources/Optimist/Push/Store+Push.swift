@@ -55,7 +55,7 @@ extension Store {
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
-            // Units that must wait are postponed, and do not hold up those behind them.
+            // Units that must wait are postponed, and do not hold up the units behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
                 // Limits the postponements of one transaction.
@@ -90,7 +90,8 @@ extension Store {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Undoes the record of a push that was certainly not sent. A row created and deleted since is forgotten.
+    /// Undoes the record of a push that was certainly not sent. If a created row was deleted in the meantime, it is
+    /// forgotten.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return }
@@ -106,7 +107,7 @@ extension Store {
         }
     }
 
-    /// Notes that a push ended with an unknown outcome. Nil: any push in flight.
+    /// Notes that a push ended with an unknown outcome. If `batch` is nil, this is any push in flight.
     func pushEnded(_ batch: PushBatch? = nil) async throws {
         try await apply { db in
             guard let number = try Meta.int(.inFlight, in: db), batch == nil || batch?.push.number == number else {
@@ -150,8 +151,8 @@ private struct UnitReading {
         try entries.save(entry)
     }
 
-    /// Holds a row whose id is not a UUID, written before the store checked ids. The server cannot know it. It stays
-    /// pending, with its counts.
+    /// Holds a row whose id is not a UUID, because the row was written before the store checked ids. The server cannot
+    /// know the row. It stays pending, with its counts.
     private mutating func hold(_ entry: RowEntry) throws {
         var entry = try entries.counting(entry)
         let due = now + PushResults.heldMilliseconds

@@ -11,9 +11,9 @@ extension Store {
     /// - Parameters:
     ///   - rejection: A rejection of this store.
     ///   - edits: Values that replace rejected ones, by column. Default: none.
-    /// - Throws: `OptimistError` with code `unknownRejection` if it was retried or discarded already, or
+    /// - Throws: `OptimistError` with code `unknownRejection` if the rejection was retried or discarded already, or
     ///   `unknownColumn` if the table lacks a column of the edits; `DatabaseError` if the row cannot be written;
-    ///   otherwise as ``Store/write(allOrNothing:_:)``. The rejection then stays.
+    ///   otherwise as ``Store/write(allOrNothing:_:)``. After an error, the rejection stays.
     public func retry(_ rejection: Rejection, with edits: JSONObject = [:]) async throws {
         let id = rejection.id
         try await write { db in
@@ -71,7 +71,7 @@ extension Store {
     }
 
     /// Deletes a row that the server has and this device lacks: its refused deletion was undone, and no page has
-    /// returned it yet. A trigger cannot capture this.
+    /// returned the row yet. A trigger cannot capture this deletion.
     private func deleteUnseen(_ ref: RowRef, _ door: inout Door) throws {
         let known = try door.entries.entry(ref)
         guard known?.isAlive != false,
@@ -79,7 +79,7 @@ extension Store {
                 door.db, sql: "SELECT optimist_group(NULL), \(CaptureTriggers.function)(?, ?)",
                 arguments: [ref.table, ref.id])
         else { return }
-        // A row whose creation was never answered has no entry once its refused deletion is undone.
+        // A row whose creation was never answered has no entry after its refused deletion is undone.
         var entry = known ?? RowEntry(ref: ref, generation: 1)
         if known == nil { entry.remote.goBack(to: entry.generation) }
         entry.endUnseen(group: Stamp(rawValue: marks[0]), stamp: Stamp(rawValue: marks[1]))

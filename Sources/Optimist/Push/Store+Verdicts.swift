@@ -39,8 +39,8 @@ extension Store {
         return try !results.door.toReceive.isEmpty || ParkedRows(db).holdsDeletionsBack
     }
 
-    /// Refuses every row of a push of one unit, after the push itself has failed. The server's rows are unknown, so
-    /// deleted rows are received again. Returns whether pages are needed.
+    /// Refuses every row of a push that has only one unit, after the push itself has failed. The server's rows are
+    /// unknown, so deleted rows are received again. Returns whether pages are needed.
     @discardableResult
     func refuse(_ refusal: RemotePush.Refusal, _ batch: PushBatch) async throws -> Bool {
         let now = milliseconds
@@ -69,10 +69,10 @@ extension Store {
         }
     }
 
-    /// The verdicts, with a retry in place of each from an epoch that this device does not know yet.
+    /// The verdicts. If the answer is from an epoch that this device does not know yet, a retry replaces the verdict.
     ///
-    /// A database that went back may have lost a row, not deleted it, and may lose an accepted change before the device
-    /// pulls it. So the device sends the row again once it knows how both epochs are related.
+    /// If the database went back, a missing row may be lost, not deleted. The database may also lose an accepted change
+    /// before the device pulls it. So the device sends the row again as soon as it knows how both epochs are related.
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
         let (tableProgress, latest) = try await read { db in
@@ -88,6 +88,6 @@ extension Store {
         }
     }
 
-    /// The longest such wait. The next page ends it.
+    /// The longest time that such a row waits. The next page ends the wait.
     private static let pauseForPull = Duration.seconds(1)
 }

@@ -2,13 +2,13 @@
 
 import OptimistWire
 
-/// Gathers sendable rows into units, from pending rows in the order of their groups. Pure.
+/// Takes pending rows in the order of their groups, and gathers the sendable rows into units. Pure.
 ///
 /// A unit is sent completely or not at all. It has the rows of one group, or of joined groups. If any row of a group is
 /// postponed, the entire group waits (S8). A group with more than ``maxRows`` rows is sent row by row.
 ///
-/// Invariant: `run` has the present group's rows so far, or none if the group is held up, too large, or joined with
-/// others.
+/// Invariant: `run` has the rows taken from the present group, or none if the group is held up, too large, or joined
+/// with other groups.
 struct UnitScan {
     enum Unit: Equatable {
         case rows([RowEntry])
@@ -57,8 +57,8 @@ struct UnitScan {
         return false
     }
 
-    /// - Returns: The units gathered since the last call, and the last group, where a later scan continues. Nil if no
-    ///   group was found.
+    /// - Returns: The units gathered since the last call, and the last group, where a later scan continues. The group
+    ///   is nil if none was found.
     mutating func end() -> (units: [Unit], after: Int64?) {
         endRun()
         defer { (units, count, group) = ([], 0, nil) }

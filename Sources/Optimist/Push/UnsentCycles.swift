@@ -9,7 +9,7 @@ struct UnsentCycles {
     private let tables: AppTables
     private let circular: Set<Int64>
 
-    /// How many more rows are examined, which limits how far chains are followed.
+    /// How many more rows are examined. This limits how far chains are followed.
     private static let reach = 4 * UnitScan.maxRows
 
     init(_ entries: RowEntryTable, _ layouts: [TableLayout]) {
