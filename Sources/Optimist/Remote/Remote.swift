@@ -29,16 +29,17 @@ public protocol Remote: Sendable {
 
     /// Connects, and returns the account. The engine calls this before the first push or pull of each run, after a
     /// pause or a failure, after a `protocolError`, a `cursorLost` or a `forked`, and when another account has signed
-    /// in. Calls may overlap with calls of other functions, but with another `connect()` only if that was cancelled.
+    /// in. Calls may overlap with calls of other functions, but with another `connect()` only if that call was
+    /// cancelled.
     ///
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func connect() async throws -> RemoteAccount
 
     /// Sends the current state of rows.
     ///
-    /// A device with counters first asks whether its file was restored from an older copy. It sends a push without rows
-    /// whose number is that of the last push, or 0. The remote answers without verdicts or throws
-    /// ``RemoteFailure/pushRewound``. A remote that does not know throws ``RemoteFailure/refused(_:)``.
+    /// A device with counters first asks whether its file was restored from an older copy. It sends a push without
+    /// rows. This push has the number of the last push, or 0. The remote answers without verdicts or throws
+    /// ``RemoteFailure/pushRewound``. A remote that cannot tell throws ``RemoteFailure/refused(_:)``.
     ///
     /// - Returns: One verdict per row, in the order of the push, and further information.
     /// - Throws: ``RemoteFailure``, or `CancellationError`. The rows then stay pending.
@@ -59,7 +60,7 @@ public protocol Remote: Sendable {
 
     /// Listens for pokes until the connection ends or the task is cancelled.
     ///
-    /// - Parameter receive: Called for each poke, on any thread, and first with ``RemotePoke/alive`` once the
+    /// - Parameter receive: Called for each poke, on any thread. The first poke is ``RemotePoke/alive``, as soon as the
     ///   connection is established.
     /// - Throws: ``RemoteFailure``, or `CancellationError`. A remote without pokes throws ``RemoteFailure/noPokes``:
     ///   the engine then pulls every minute.
@@ -136,7 +137,7 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     /// The cursor is unknown or too old. The device receives everything again (L4).
     case cursorLost
     /// The remote's database was restored to a point before the cursor, for example from a backup: see ``RemoteEpoch``
-    /// (L3). Empty if the remote does not know how far.
+    /// (L3). The list is empty if the remote does not know how far its database went back.
     case forked([RemoteEpoch])
     /// The remote withholds every requested table, for these reasons. Other tables are not affected.
     case withheld([String: WithheldReason])

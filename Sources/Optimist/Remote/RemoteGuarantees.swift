@@ -8,7 +8,7 @@ import GRDB
 /// The engine draws conclusions from a cursor, or from a row missing from a page, only if these guarantees allow it.
 public struct RemoteGuarantees: Sendable, Hashable {
     /// Whether the remote's cursors are ordered like its transactions. Each cursor is an `OptimistWire.SyncState`,
-    /// `epoch.seq`, with the `seq` of verdicts and rows.
+    /// `epoch.seq`, with the same `seq` as verdicts and rows.
     ///
     /// If true, the engine receives the table that is furthest behind first, recognises rows that were deleted before a
     /// snapshot, forgets deleted rows eventually, and resends rows that a restored remote lost (``RemoteEpoch``).
@@ -18,7 +18,7 @@ public struct RemoteGuarantees: Sendable, Hashable {
     /// Whether pages include this device's own changes.
     ///
     /// If true and the device receives a table from the beginning, rows missing from all pages and snapshots were
-    /// deleted on the server. Default: false. Then only a snapshot shows that a row was deleted.
+    /// deleted on the server. If false, only a snapshot shows that a row was deleted. Default: false.
     public var pagesHaveOwnChanges: Bool
 
     /// Creates guarantees, by default none.
@@ -32,8 +32,8 @@ extension RemoteGuarantees {
     /// A cursor's position. Nil if there is no cursor, or if cursors are opaque.
     func state(of cursor: String?) -> SyncState? { hasOrderedCursors ? cursor.flatMap { SyncState($0) } : nil }
 
-    /// Whether a row counts as deleted if the server had it before a snapshot that does not contain it, even if the
-    /// device only later learns that the server had it.
+    /// Whether a row that a snapshot lacks counts as deleted if the server had it before the snapshot, even if the
+    /// device learns only later that the server had it.
     var tellMissedRows: Bool { hasOrderedCursors && pagesHaveOwnChanges }
 }
 

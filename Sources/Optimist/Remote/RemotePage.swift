@@ -14,8 +14,8 @@ public struct RemotePage: Sendable {
     /// The cursor of the remote's last transaction when it made the page: rows are as they were then. If `hasMore` is
     /// true, later pages contain rows that had changed again by that time. Nil if unknown.
     public var head: String?
-    /// The changed rows. For each table, the live rows are in the order of their last transactions, as are the deleted
-    /// rows.
+    /// The changed rows. For each table, the live rows are in the order of their last transactions, and so are the
+    /// deleted rows.
     public var rows: [Row]
     /// Requested tables that the remote withholds, and why. The page does not cover them. If all are withheld, the
     /// remote throws ``RemoteFailure/withheld(_:)`` instead. Default: none.

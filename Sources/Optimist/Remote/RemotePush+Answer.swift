@@ -43,9 +43,9 @@ extension RemotePush {
         /// The server merged the row into another row that already has its values of a unique index. From now on, both
         /// are one row with the id `winner` (M6).
         case mergedInto(seq: Int64, winner: String)
-        /// The server deleted a later generation of the row than the one sent, as of transaction `seq`. A server that
-        /// can be restored from a backup also returns the tombstone, so that the device can send the deletion again
-        /// (L3). Nil if unknown.
+        /// As of transaction `seq`, the server has deleted a later generation of the row than the sent one. A server
+        /// that can be restored from a backup also returns the tombstone, so that the device can send the deletion
+        /// again (L3). The tombstone is nil if unknown.
         case gone(seq: Int64, Tombstone? = nil)
         /// The server will never apply the row.
         case rejected(Refusal)

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The longest waits that the engine accepts from a server. Longer ones are cut to these, because the server may be
+/// The longest waits that the engine accepts from a server. Longer waits are cut to these, because the server may be
 /// wrong.
 enum ServerDemand {
     /// Before the next request.

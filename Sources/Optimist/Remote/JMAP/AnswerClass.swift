@@ -10,8 +10,8 @@ import OptimistSession
 package enum AnswerClass {
     /// Returns the failure of an entire answer. Nil if it carries method responses.
     ///
-    /// - Parameter date: The answer's `Date`, which a date in `Retry-After` is relative to. If nil, such a date is
-    ///   ignored.
+    /// - Parameter date: The answer's `Date`, which a date in `Retry-After` is relative to. If nil, a date in
+    ///   `Retry-After` is ignored.
     package static func failure(status: Int, retryAfter: String?, date: String? = nil, body: [UInt8]) -> RemoteFailure?
     {
         if (200..<300).contains(status) { return nil }
