@@ -25,7 +25,7 @@ struct Adoption {
         }
     }
 
-    /// Makes rows pending that do not have an entry, or whose entry marks them as deleted.
+    /// Makes pending the rows that do not have an entry, or whose entry marks them as deleted.
     ///
     /// - Parameters:
     ///   - stamp: The stamp of the rows' group.

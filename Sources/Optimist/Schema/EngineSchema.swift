@@ -30,7 +30,7 @@ enum EngineSchema {
     }
 
     /// The columns of a state view (Q2), for rows `r`. A row's edit takes precedence over a parked version, which may
-    /// only wait for the answer to the edit.
+    /// be waiting only for the answer to the edit.
     ///
     /// - Parameter table: The number of the row's table, as SQL.
     private static func stateColumns(of table: String) -> String {
@@ -94,7 +94,7 @@ enum EngineSchema {
     }
 
     /// Replaces the views of single tables by empty ones for the app's migrations, because SQLite cannot alter tables
-    /// while a view refers to a missing one. The app's own views can still refer to these views.
+    /// while a view refers to a missing table. The app's own views can still refer to these views.
     static func emptyStateViews(in db: Database) throws {
         let present = try definitions(in: db)
         for name in present.keys where name.hasPrefix(stateView(of: "")) {

@@ -5,8 +5,8 @@ import OptimistCore
 
 /// Updates the engine's tables after a migration removed columns from a synced table (L1).
 ///
-/// If the column was renamed without the app declaring it, its unsent edits would be lost, so the engine refuses the
-/// table.
+/// If a column was renamed and the app does not declare this, the column's unsent edits would be lost, so the engine
+/// refuses the table.
 struct GoneColumns {
     let table: String
     let number: Int64

@@ -4,9 +4,9 @@ import GRDB
 
 /// Captures the migrations' changes to synced rows, so that they reach the server like any other edit.
 ///
-/// Triggers would block a migration that alters the tables they refer to, so the store removes them while migrations
-/// run. Instead, it copies each synced table before the migrations and afterwards replays the differences on the copy,
-/// under the same triggers. The copies are tables of the file, so a crash in between loses nothing.
+/// Triggers would block a migration that alters the tables they refer to, so the store removes the triggers while
+/// migrations run. Instead, it copies each synced table before the migrations. Afterwards it replays the differences on
+/// the copy, under the same triggers. The copies are tables of the file, so a crash in between loses nothing.
 ///
 /// > Source: Documentation/Decisions/0009-migrations-are-writes.md.
 struct MigrationCapture {
@@ -48,11 +48,11 @@ struct MigrationCapture {
         }
     }
 
-    /// Captures the changes since then in the running transaction, and drops the copies. Ignores added rows, which have
-    /// no entry: ``Adoption`` makes them pending.
+    /// Captures the changes since ``begin()`` in the running transaction, and drops the copies. Ignores added rows,
+    /// which have no entry: ``Adoption`` makes them pending.
     ///
-    /// - Returns: The numbers of the tables whose added rows the migrations made: tables that they created, and tables
-    ///   that were synced before.
+    /// - Returns: The numbers of the tables whose added rows were made by the migrations: tables that the migrations
+    ///   created, and tables that were synced before.
     func finish(_ layouts: [TableLayout]) throws -> Set<Int64> {
         let notes = try Row.fetchAll(
             db,
@@ -83,8 +83,8 @@ struct MigrationCapture {
         return Set(layouts.filter { !former.contains($0.name.lowercased()) }.map(\.number))
     }
 
-    /// Whether a synced table is missing. Its rows may be in a table that the migrations created, by an undeclared
-    /// rename. They then get the time of the opening, because users wrote them.
+    /// Whether a synced table is missing. If so, its rows may be in a table that the migrations created by an
+    /// undeclared rename. These rows get the time of the opening, because users wrote them.
     private func hasGone(of names: Set<String>, _ layouts: [TableLayout]) throws -> Bool {
         let known = try Row.fetchAll(db, sql: "SELECT number, name FROM optimist_table")
         return try known.contains { row in

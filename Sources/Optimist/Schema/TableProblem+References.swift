@@ -24,8 +24,8 @@ extension TableProblem {
         )
     }
 
-    /// A foreign key between synced tables that the server cannot express. A deletion would cascade to the row here,
-    /// but not on the server.
+    /// A foreign key that the server cannot express, between synced tables. A deletion would cascade to the row on the
+    /// device, but not on the server.
     private static func unknownToServer(_ name: String, _ key: References.Other) -> TableProblem {
         let what =
             key.columns == ["id"] ? "the id is a foreign key to \(key.table)" : "it is a foreign key to \(key.table)"

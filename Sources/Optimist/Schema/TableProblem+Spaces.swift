@@ -35,8 +35,8 @@ extension TableProblem {
             return TableProblem(
                 name, columns.joined(separator: ", "), isFatal: false,
                 says: """
-                    SQLite lets rows with the same values pass if \(space) is null, and the server then refuses one of them. \
-                    Add CREATE UNIQUE INDEX … ON \(name)(\(others)) WHERE \(space) IS NULL.
+                    if \(space) is null, SQLite accepts rows with the same values, and the server then refuses one of \
+                    them. Add CREATE UNIQUE INDEX … ON \(name)(\(others)) WHERE \(space) IS NULL.
                     """)
         }
         return narrow + open
