@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The common features of crashes with one cause. It contains no user's values.
+/// The common features of crashes with one cause. It contains no values of a user.
 public struct CrashSignature: Hashable, Sendable, Codable {
     /// The kind of exception, trap or signal, such as `Bad pointer dereference`.
     public var kind: String
@@ -39,7 +39,7 @@ public struct CrashSignature: Hashable, Sendable, Codable {
         }
     }
 
-    /// Stands for all signatures beyond the limit that an installation or a server tracks.
+    /// Stands for all signatures beyond the number that an installation or a server tracks.
     @_spi(Internals) public static let other = CrashSignature(kind: "other")
 
     /// The grouping key: signatures with equal keys count as one. A frame is identified by its function, whose name

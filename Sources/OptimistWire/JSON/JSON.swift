@@ -10,7 +10,8 @@ public enum JSON: Hashable, Sendable {
     case bool(Bool)
     /// A 64-bit integer, written without a fraction or exponent.
     case int(Int64)
-    /// Any other number. It must be finite: the parser rejects other values, and writing one is a programming error.
+    /// Any other number. It must be finite: the parser rejects numbers that are not finite, and writing one is a
+    /// programming error.
     case double(Double)
     /// A string. Strings are equal if their UTF-8 is equal.
     case string(String)

@@ -22,7 +22,8 @@ extension JSON {
     /// - Throws: ``JSONError``.
     /// - Complexity: O(length).
     ///
-    /// > Source: RFC 8259. Documentation/Decisions/0002-own-json-reader.md explains why Foundation's is not used.
+    /// > Source: RFC 8259. Documentation/Decisions/0002-own-json-reader.md explains why Foundation's parser is not
+    /// used.
     public init(parsing bytes: some Sequence<UInt8>, maxDepth: Int = 32) throws(JSONError) {
         self = try JSONParser.parse(bytes, maxDepth: maxDepth, isExact: false)
     }

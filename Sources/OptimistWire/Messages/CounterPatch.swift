@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A change to a counter: running totals, or an amount to add from clients that do not keep totals.
+/// A change to a counter: running totals or, from clients that do not keep totals, an amount to add.
 public enum CounterPatch: Hashable, Sendable {
     /// The running total of one origin.
     public struct Total: Hashable, Sendable {
@@ -24,7 +24,8 @@ public enum CounterPatch: Hashable, Sendable {
     /// An amount to add, for clients without clocks. Not safe to repeat: the server adds it each time.
     case add(Int64)
 
-    /// The largest magnitude of a total or amount, 2^53. Every JSON parser represents integers exactly up to there.
+    /// The largest magnitude of a total or amount, 2^53. Every JSON parser represents integers exactly up to this
+    /// value.
     public static let limit: Int64 = 1 << 53
 
     /// Reads `{"@total": n}`, a list of `{"@total": n, "origin": "…", "@hlc": "…"}`, or `{"@add": n}`.

@@ -38,7 +38,8 @@
     /// ``device``. At most ``RowSync/Limit/originsInRequest``. RS only.
     public var origins: [String]
     /// The number of the push, starting at 1 and incremented for each new push of the device. Repeating a number
-    /// repeats the push. Zero without calls asks for the last number the server knows. Nil: not a push. RS only.
+    /// repeats the push. A request with number zero and no calls asks for the last number that the server knows. Nil:
+    /// not a push. RS only.
     public var push: Int64?
     /// The schema version that the client was built with. Nil: the server's current version. RS only.
     public var schemaVersion: Int?

@@ -20,10 +20,10 @@ public struct RowPatch: Hashable, Sendable {
     /// server.
     public var mergedInto: String?
     /// The clocks of the values that the user had seen in the columns that this patch writes. Any other value that it
-    /// replaces is unread. In a later generation, the clocks of the former generation that the patch replaces. Nil: not
-    /// reported, or the sender knew nothing of the row. Only in a push.
+    /// replaces is unread. In a patch of a later generation: the clocks of the former generation, which the patch
+    /// replaces. Nil: not reported, or the sender knew nothing of the row. Only in a push.
     public var read: ColumnClocks?
-    /// The clocks of values that a device replaced unread. Set only by the server.
+    /// The clocks of values that a device replaced without having seen them. Set only by the server.
     public var unread = UnreadClocks()
 
     /// Makes a patch. By default it is empty and without a generation.
@@ -94,8 +94,8 @@ extension RowPatch {
 public struct Tombstone: Hashable, Sendable {
     /// The generation that the delete starts, an even number: the deleted generation plus one.
     public var generation: Int
-    /// The clock of the delete. Nil in a push if the server should stamp it or the device has lost it. Such a delete
-    /// never loses to an earlier edit.
+    /// The clock of the delete. Nil in a push if the server should stamp the delete, or if the device has lost the
+    /// clock. A delete without a clock never loses to an earlier edit.
     public var clock: WriteClock?
     /// The transaction that deleted the row. Set only by the server.
     public var seq: Int64?
@@ -105,7 +105,8 @@ public struct Tombstone: Hashable, Sendable {
     /// The clocks of the row's values that the user had seen before the delete. Any other value that it deletes is
     /// unread. Nil: not reported. Only in a push.
     public var read: ColumnClocks?
-    /// The clocks of values that a device replaced, or deleted with the row, unread. Set only by the server.
+    /// The clocks of values that a device replaced, or deleted with the row, without having seen them. Set only by the
+    /// server.
     public var unread = UnreadClocks()
 
     /// Makes a tombstone from its parts.

@@ -22,14 +22,14 @@
         public static let advertisedRowsInSet = 1_000
         /// The maximum number of method calls in a request, 64.
         public static let callsInRequest = 64
-        /// The maximum number of ids in ``Request/origins``, 5,000: far more than a device collects. It may not leave
-        /// any out: it would count an omitted origin's total twice.
+        /// The maximum number of ids in ``Request/origins``, 5,000: far more than a device collects. The device may not
+        /// leave any out, because it would count an omitted origin's total twice.
         public static let originsInRequest = 5_000
         /// The default number of rows in a page, 5,000.
         public static let pageRows = 5_000
         /// The maximum number of rows in a page, 20,000. The server lowers a larger `maxChanges`.
         public static let maxPageRows = 20_000
-        /// The maximum number of concurrent requests in a device's session, 8. The server answers further ones with
+        /// The maximum number of concurrent requests in a device's session, 8. The server answers further requests with
         /// 429.
         public static let concurrentRequests = 8
         /// The maximum nesting depth of arrays and objects, 32.
@@ -44,7 +44,7 @@
 /// A position in an account's transaction log: `epoch.seq`, or `epoch.seq.k` after k rows of one transaction.
 ///
 /// The client treats it as opaque. A fourth part, `epoch.seq.k.b`, marks clients that started empty; other clients may
-/// hold rows that have been deleted since.
+/// hold rows that have been deleted in the meantime.
 @_spi(Internals) public struct SyncState: Hashable, Sendable, CustomStringConvertible {
     /// The epoch of the server's database. A new one begins whenever the database may have been restored to an earlier
     /// state.

@@ -66,7 +66,7 @@
         return [
             "capabilities": [
                 RowSync.core: [
-                    // RFC 8620 requires them. Uploads are not supported.
+                    // RFC 8620 requires these members. Uploads are not supported.
                     "maxSizeUpload": 0, "maxConcurrentUpload": 0,
                     "maxSizeRequest": .int(Int64(RowSync.Limit.requestBytes)),
                     "maxConcurrentRequests": .int(Int64(RowSync.Limit.concurrentRequests)),

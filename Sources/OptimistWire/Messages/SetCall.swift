@@ -36,7 +36,7 @@ package struct SetCall: Hashable, Sendable {
         guard let clocks = json["destroyClocks"].optional(\.object) else { return nil }
         var tombstones: [String: Tombstone] = [:]
         for (id, value) in clocks?.members ?? [] {
-            // Ignoring it would turn this into a different delete, stamped now.
+            // Ignoring a malformed tombstone would turn this delete into a different one, stamped now.
             guard let tombstone = Tombstone(json: value) else { return nil }
             tombstones[id] = tombstone
         }
@@ -86,7 +86,7 @@ public struct SetError: Hashable, Sendable {
     public var properties: [String]
     /// The rows, as `Type:id`, that this row waits for.
     package var blockedBy: [String]
-    /// The server's row. Nil: it has none, or does not report it.
+    /// The server's row. Nil: the server does not have the row, or does not report it.
     package var current: RowPatch?
     /// The seconds to wait before sending the row again. Nil: the client decides.
     package var retryAfterSeconds: Double?

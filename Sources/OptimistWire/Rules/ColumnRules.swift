@@ -108,7 +108,7 @@ extension ColumnRules {
     /// The names of a column's JSON members that hold rules.
     @_spi(Internals) public static let members: Set = ["min", "max", "maxLength", "pattern", "enum"]
 
-    /// Reads the rules from a column's members and skips those it cannot read.
+    /// Reads the rules from a column's members and skips rules that it cannot read.
     ///
     /// - Parameters:
     ///   - json: The column's members in a schema.

@@ -42,7 +42,7 @@ public struct CheckedRow: Sendable {
     /// The row's id, a lower-case UUID.
     public let id: String
     /// The values by column, in their wire form: dates, bytes and 64-bit numbers are strings, see ``ColumnType``. A
-    /// counter is its sum.
+    /// counter's value is its sum.
     public let values: JSONObject
     /// The columns that the write changed; for a new row, every column that it set. The other values may be older than
     /// the check, and the user cannot always fix them.

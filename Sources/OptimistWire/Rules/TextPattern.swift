@@ -23,7 +23,7 @@ public struct TextPattern: Sendable {
     /// The maximum size of a text in bytes of UTF-8. A longer text never matches.
     package static let maxTextBytes = 4_096
 
-    /// Parses a pattern. If it is invalid, ``fault`` says why, and it matches nothing.
+    /// Parses a pattern. If it is invalid, ``fault`` says why, and the pattern matches nothing.
     public init(_ text: String) {
         self.text = text
         do throws(PatternFault) {

@@ -20,7 +20,7 @@ public enum ColumnType: String, Sendable, CaseIterable {
     case json
     /// The id of a row of the column's `target` type.
     case ref
-    /// Reserved for files, which the protocol does not support yet. The server refuses a schema with it.
+    /// Reserved for files, which the protocol does not support yet. The server refuses a schema with this type.
     case blob
     /// An integer that devices add to. A push carries a ``CounterPatch``, a page the sum.
     case counter

@@ -71,10 +71,12 @@ extension Schema {
         }
         for (index, one) in known.enumerated() {
             if let present = former[one.name], !present.contains(where: { $0.until >= one.until }) {
-                faults.append("\(place)\(one.name) is also a former name of another until version \(one.until).")
+                faults.append(
+                    "\(place)\(one.name) is also a former name of another type or column until version \(one.until).")
             }
             if known[..<index].contains(where: { $0.name == one.name && $0.until == one.until }) {
-                faults.append("\(place)\(one.name) was the former name of two until version \(one.until).")
+                faults.append(
+                    "\(place)\(one.name) was the former name of two types or columns until version \(one.until).")
             }
         }
         return faults

@@ -10,14 +10,14 @@
     /// account.
     case of(String)
 
-    /// The column that decides.
+    /// The column that decides the space.
     package var column: String {
         switch self {
         case .own(let column), .of(let column): column
         }
     }
 
-    /// The most foreign keys from a row to its root.
+    /// The maximum number of foreign keys from a row to its root.
     static let maxSteps = 8
 
     public init?(json: JSON) {

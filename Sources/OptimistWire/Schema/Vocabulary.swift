@@ -82,7 +82,7 @@
                 renamed.append(key, .object(JSONObject(clocks.map { (names[$0.key] ?? $0.key, $0.value) })))
             case _ where key.hasPrefix("@") || key == "id": renamed.append(key, value)
             default:
-                // If the name now belongs to another column, the renamed one is meant and appears once.
+                // If the name now belongs to another column, the renamed column is meant and appears once.
                 renamed[names[key] ?? key] = value
             }
         }
