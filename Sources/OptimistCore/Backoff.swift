@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// Exponential backoff with full jitter: the limit doubles after each failure up to a ceiling, and each wait is drawn
-/// at random below it, so that many devices do not retry at the same moment.
+/// at random below that limit, so that many devices do not retry at the same moment.
 ///
 /// > Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015 ("full jitter").
 public struct Backoff: Sendable, Equatable {

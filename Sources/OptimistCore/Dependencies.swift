@@ -8,8 +8,8 @@ public import Foundation
 public struct Dependencies: Sendable {
     /// Measures waits and durations. Default: `ContinuousClock`.
     public var clock: any Clock<Duration>
-    /// The time of day, for dates shown to people and timestamps compared across machines. Default: the system's. It
-    /// can be set, so the library never measures a duration with it.
+    /// The time of day, for dates shown to people and timestamps compared across machines. Default: the system's clock.
+    /// The user can set that clock, so the library never measures a duration with it.
     public var now: @Sendable () -> Date
     /// Makes the ids of rows, devices and requests. Default: random UUIDs.
     public var makeID: @Sendable () -> UUID

@@ -4,7 +4,7 @@ public import Foundation
 
 /// Why an operation failed, and what can be done about it.
 ///
-/// Being offline is a state, not an error, and never throws one.
+/// Being offline is a state, not an error, and nothing throws because of it.
 public struct OptimistError: Error, Sendable {
     /// What happened. Compare with the constants.
     public let code: Code
