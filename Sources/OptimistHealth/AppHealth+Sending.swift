@@ -8,7 +8,7 @@ import OptimistSession
 @_spi(Internals) import OptimistWire
 
 extension AppHealth {
-    /// The longest time between two looks for new reports.
+    /// The longest time between two checks for new reports.
     private static let interval = Duration.seconds(3600)
 
     /// Counts new reports and sends totals until the calling task is cancelled. Call it once.

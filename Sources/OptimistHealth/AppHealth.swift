@@ -128,7 +128,8 @@ public final class AppHealth: Sendable {
         if max(0, unsentRows) != self.unsentRows { change { $0.unsentRows = max(0, unsentRows) } }
     }
 
-    /// Notes a low memory warning or an unresponsive main thread, as the likely cause of a kill. Nil: it is over.
+    /// Notes a low memory warning or an unresponsive main thread, as the likely cause of a kill. Nil: the strain is
+    /// over.
     public func record(_ strain: Strain?) { change { $0.strain = strain } }
 
     var unsentRows: Int { present.withLock { $0.record.unsentRows } }
@@ -151,7 +152,8 @@ public final class AppHealth: Sendable {
     /// Reads crash reports, and durably counts them and the earlier launches. ``run()`` calls it.
     ///
     /// - Returns: How the previous launch ended. Nil if this is the first launch, or if health is off.
-    /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. They are counted later.
+    /// - Throws: `OptimistError` with code `healthUnavailable` if the totals cannot be written. The launches and
+    ///   reports are then counted later.
     @discardableResult
     public func countEarlierLaunches() async throws -> LaunchEnd? {
         guard let kept else { return nil }

@@ -11,7 +11,7 @@ public struct SwiftBacktraceSource: CrashSource {
     private let directory: URL
 
     private static let maxBytes = 16 << 20
-    /// The most logs that are read at once: a program that crashes at every start may leave many.
+    /// The maximum number of logs that are read at once: a program that crashes at every start may leave many.
     private static let maxLogs = 500
 
     /// - Parameter directory: A file URL of the directory named by `output-to`.

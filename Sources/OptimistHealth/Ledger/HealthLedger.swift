@@ -30,7 +30,7 @@ struct HealthLedger: Sendable, Codable, Equatable {
     enum Limit {
         /// Enough for one version for 90 days and some more. The oldest totals are dropped first.
         static let totals = 100
-        /// The distinct signatures. Further ones count as `CrashSignature.other`.
+        /// The distinct signatures. Further signatures count as `CrashSignature.other`.
         static let signatures = 200
         static let launches = 100
         static let reports = 600
@@ -54,7 +54,7 @@ struct HealthLedger: Sendable, Codable, Equatable {
         if case .killed = LaunchEnd(of: record, before: next) { countAbruptEnd(index) }
     }
 
-    /// Counts a report of a crash of a launch that has ended, or of a hang.
+    /// Counts a report of a hang, or of a crash of a launch that has ended.
     ///
     /// - Returns: The launch that crashed. Nil if no launch matches, if the report was counted before, or if it is a
     ///   hang.

@@ -26,7 +26,7 @@ struct LedgerFile: Sendable {
         return try? JSONDecoder().decode(HealthLedger.self, from: data)
     }
 
-    /// The content survives a power loss once this returns.
+    /// When this function returns, the content survives a power loss.
     ///
     /// - Throws: `OptimistError` with code `healthUnavailable`.
     func replace(with ledger: HealthLedger) throws {

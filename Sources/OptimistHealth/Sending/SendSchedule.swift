@@ -20,7 +20,7 @@ struct SendSchedule: Sendable {
     private var hasWork = false
     private var pause: Duration?
     private var failures = 0
-    /// Nil until the network is known. Nothing is sent before.
+    /// Nil until the network is known. Until then, nothing is sent.
     private var path: NetworkPath?
     private let backoff: Backoff
     private let allowsExpensive: Bool
