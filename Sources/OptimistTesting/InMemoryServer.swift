@@ -54,8 +54,8 @@ public final class InMemoryServer: Sendable {
     /// - Parameters:
     ///   - schema: The server's schema.
     ///   - validate: Refuses rows. Default: none.
-    ///   - now: The server's clock. Timestamps of devices more than 60 s ahead of it are replaced. Default: the real
-    ///     time.
+    ///   - now: The server's clock. Devices' timestamps that are more than 60 s ahead of it are replaced. Default: the
+    ///     real time.
     public convenience init(
         schema: Schema, validate: @escaping Validation = { _ in nil }, now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -84,8 +84,8 @@ public final class InMemoryServer: Sendable {
     /// Makes every request fail from now on. Nil ends the outage.
     public func setOutage(_ failure: RemoteFailure?) { state.withLock { $0.outage = failure } }
 
-    /// All pushes that arrived, including repeated ones. Also pushes without rows, which devices with counters send at
-    /// each launch to find out whether their file was restored.
+    /// All pushes that arrived. They include repeated pushes, and pushes without rows, which devices with counters send
+    /// at each launch to find out whether their file was restored.
     public var pushes: [RemotePush] { state.withLock { $0.pushes } }
     /// The number of times a device connected, or tried to.
     public var connects: Int { state.withLock { $0.connects } }

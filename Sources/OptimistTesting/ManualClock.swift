@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// A clock that only a test advances. A test can also wait for its sleepers.
+/// A clock that only a test advances. A test can also wait until tasks sleep on the clock.
 public final class ManualClock: Clock, Sendable {
     public struct Instant: InstantProtocol {
         var offset: Duration

@@ -12,7 +12,7 @@ struct ConformanceDevice {
     /// The device's id, which is also the origin of its counts.
     let id: String
     var reading = PageReading(from: "")
-    /// The network may deliver it again.
+    /// The last push. The network may deliver it again.
     private(set) var last: (push: RemotePush, drawn: [DrawnRow])?
     private var clock = HybridClock()
     private var number: Int64 = 0
@@ -61,7 +61,7 @@ struct ConformanceDevice {
 
     /// - Parameters:
     ///   - milliseconds: The device's wall-clock time.
-    ///   - arrival: The number of the push, counting those of all devices.
+    ///   - arrival: The number of the push, counting the pushes of all devices.
     mutating func draw(
         _ tables: [RemoteConformance.Table], at milliseconds: Int64, arrival: Int64, using random: inout SplitMix64
     ) -> (push: RemotePush, drawn: [DrawnRow]) {

@@ -21,7 +21,7 @@ struct ConformanceWorld {
 
     private var names: [String] { tables.map(\.name) }
 
-    /// The attempts of a call before its failure counts.
+    /// How often a call is attempted before its failure counts.
     private static let attempts = 5
     /// The maximum number of consecutive pages without rows.
     private static let emptyPages = 20
@@ -92,7 +92,7 @@ struct ConformanceWorld {
         }
     }
 
-    /// Sends the request of a device with counters at launch. A remote without counters may refuse it.
+    /// Sends the request that a device with counters sends at launch. A remote without counters may refuse it.
     private mutating func askForRewind(_ index: Int) async throws {
         guard tables.contains(where: { !$0.counters.isEmpty }) else { return }
         let device = devices[index]

@@ -7,14 +7,14 @@ import OptimistWire
 extension ExpectedRows {
     var mergePromise: RemotePromise { merging == .byClock ? .mergesByClock : .mergesByTransaction }
 
-    /// Returns a finding if a remote without clocks sends some.
+    /// Returns a finding if a remote without clocks sends clocks.
     func sentClocks(_ patch: RowPatch, of key: ConformanceKey) -> ConformanceFinding? {
         guard merging == .byTransaction, patch.clocks?.latest != nil else { return nil }
         return ConformanceFinding(
             .mergesByTransaction, "\(key) has clocks, which devices prefer to transactions.")
     }
 
-    /// Follows the order of arrival.
+    /// A clock that follows the order of arrival.
     ///
     /// - Parameter isChangedByRemote: Whether the remote replaced the value.
     func clock(_ drawn: DrawnRow, isChangedByRemote: Bool = false) -> WriteClock {

@@ -14,7 +14,7 @@ struct DrawnRow {
     let row: RemotePush.Row
     /// Whether the remote must refuse the row.
     let isRefused: Bool
-    /// The number of the first push with the row, counting those of all devices.
+    /// The number of the first push with the row, counting the pushes of all devices.
     var arrival: Int64 = 0
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
 }
@@ -28,7 +28,7 @@ struct ExpectedRows {
     }
 
     private(set) var rows: [ConformanceKey: Expected] = [:]
-    /// The remote must not have these.
+    /// The remote must not have these rows.
     private(set) var refused: Set<ConformanceKey> = []
     let counters: [String: Set<String>]
     let merging: RemoteConformance.Merging

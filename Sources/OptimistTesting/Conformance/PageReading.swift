@@ -21,7 +21,7 @@ struct PageReading {
     private(set) var rows: [ConformanceKey: RemotePage.Row.Content] = [:]
     private var brought: Set<Brought> = []
     private var lastSeq: Int64 = 0
-    /// The rows of the last transaction in the previous page, and whether it had room for more.
+    /// The last transaction in the previous page, and whether its rows left room for more.
     private var lastPage: (seq: Int64, hadRoom: Bool)?
 
     init(from cursor: String) { self.cursor = cursor }

@@ -4,7 +4,7 @@ public import Optimist
 public import OptimistCore
 public import OptimistWire
 
-/// Tests whether a `Remote` keeps its promises, and describes each broken one.
+/// Tests whether a `Remote` keeps its promises, and describes each broken promise.
 ///
 /// The kit needs a remote for each of several devices of one account, and rows to write. A seed determines the writes,
 /// repeated pushes, lost answers, page sizes and cursors.
@@ -29,7 +29,8 @@ public struct RemoteConformance: Sendable {
         public var name: String
         /// The counter columns, which the kit increments. Default: none.
         public var counters: [String]
-        /// Returns the columns of a row that the remote accepts, as a new row or as an update. Without counters.
+        /// Returns the columns of a row that the remote accepts, as a new row or as an update. The columns do not
+        /// include counters.
         public var row: @Sendable (inout SplitMix64) -> JSONObject
         /// Returns the columns of a row that the remote refuses permanently. If it is nil, the default, refusals are
         /// not tested.

@@ -42,7 +42,7 @@ struct FaultRule {
     var operations: Set<DiskOperation>
     /// How many matching operations still succeed.
     var skipping: Int
-    /// How many fail after that.
+    /// How many matching operations fail after that.
     var times: Int
 }
 

@@ -88,7 +88,7 @@ struct DiskFile {
 /// The shared memory and locks of a write-ahead log.
 final class SharedMemory {
     private(set) var regions: [UnsafeMutableRawBufferPointer] = []
-    /// For each of SQLite's eight locks: the number of shared holders, or -1 if it is exclusive.
+    /// For each of SQLite's eight locks: the number of shared holders, or -1 if the lock is held exclusively.
     var locks = Array(repeating: 0, count: 8)
 
     /// Returns a region. Nil if it does not exist and `extending` is false.

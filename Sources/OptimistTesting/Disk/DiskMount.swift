@@ -55,7 +55,7 @@ public struct DiskMount: Sendable {
     /// at all.
     public func crash(atChange count: Int) { disk.withState { $0.mounts[number].fuse = max(count, 1) - 1 } }
 
-    /// Kills the process: its handles fail from now on without effect, but its completed writes stay.
+    /// Kills the process. Its handles then fail without effect, but its completed writes stay.
     @_spi(Internals) public func kill() {
         let watchers = disk.withState { $0.die(number) }
         for watcher in watchers { watcher() }

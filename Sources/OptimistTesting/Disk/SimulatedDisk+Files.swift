@@ -77,7 +77,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// If the process dies at a sync, it has no effect.
+    /// If the process dies at a sync, the sync has no effect.
     func sync(_ handle: Int) -> Int32 {
         perform(.sync, handle) { state, open, part in
             if part == 1 { state.files[open.file].sync() }

@@ -39,7 +39,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Among SQLite's eight locks.
+    /// The write lock's index among SQLite's eight locks.
     private static let writeLock = 0
 
     func lockShared(_ handle: Int, first: Int, count: Int, flags: Int32) -> Int32 {

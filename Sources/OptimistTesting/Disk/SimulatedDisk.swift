@@ -16,7 +16,8 @@ import OptimistCore
 ///
 /// Several mounts share the files, like several processes. Safe to use from any thread.
 ///
-/// > Note: The first disk registers an SQLite VFS as the default. It forwards all other paths to the system's VFS.
+/// > Note: The first disk registers an SQLite VFS as the default. That VFS forwards paths outside simulated disks to
+/// the system's VFS.
 @_spi(Internals) public final class SimulatedDisk: Sendable {
     struct OpenFile {
         let file: Int

@@ -2,7 +2,7 @@
 
 import GRDBSQLite
 
-/// SQLite allocates it, and requires its own structure as the first member.
+/// An open file. SQLite allocates this structure, and requires its own structure as the first member.
 struct SimulatedFile {
     private var base: sqlite3_file
     private var disk: Unmanaged<SimulatedDisk>

@@ -4,7 +4,7 @@ import Foundation
 import GRDBSQLite
 import OptimistCore
 
-/// An SQLite VFS that forwards paths with our prefix to simulated disks, and all others to the system.
+/// An SQLite VFS that forwards paths with our prefix to simulated disks, and all other paths to the system.
 ///
 /// > Source: SQLite, "The OS Backend (VFS) To SQLite".
 enum SimulatedVFS {

@@ -53,7 +53,7 @@ public final class FaultTransport: Transport {
         state = Mutex(State(conditions, seed: seed))
     }
 
-    /// The chances of faults, from the next request on.
+    /// The chances of faults. A change takes effect at the next request.
     public var conditions: FaultConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }

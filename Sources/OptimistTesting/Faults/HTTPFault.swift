@@ -16,7 +16,7 @@ public enum HTTPFault: Sendable, Hashable {
     case answerLost
     /// The server never answers: `timedOut` after the request's timeout.
     case stalled
-    /// The connection breaks after this many bytes of the answer's body, or at its end if it is shorter.
+    /// The connection breaks after this many bytes of the answer's body, or at the body's end if the body is shorter.
     case brokenBody(afterBytes: Int)
     /// The answer's body ends after this many bytes without an error, as if a proxy had truncated it.
     case truncatedBody(afterBytes: Int)

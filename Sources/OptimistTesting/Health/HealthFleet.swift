@@ -216,7 +216,7 @@ private final class ReportShelf: CrashSource {
         }
     }
 
-    /// Including those that were counted already.
+    /// Includes reports that were counted already.
     func reports() -> [CrashReport] { kept.withLock { $0.reports } }
 }
 

@@ -28,7 +28,7 @@ public final class SimulatedLink: Sendable {
         state = Mutex(State(random: SplitMix64(seed: seed)))
     }
 
-    /// The network's conditions, from the next message on.
+    /// The network's conditions. A change takes effect at the next message.
     public var conditions: LinkConditions {
         get { state.withLock { $0.conditions } }
         set { state.withLock { $0.conditions = newValue } }
@@ -86,7 +86,7 @@ public final class SimulatedLink: Sendable {
         }
     }
 
-    /// Complete, broken off with an error, or silently truncated as by a proxy.
+    /// Returns a body that is complete, broken off with an error, or silently truncated as by a proxy.
     private func body(_ bytes: [UInt8]) -> ResponseBody {
         guard !bytes.isEmpty, meets(.truncated, conditions.truncation) else { return ResponseBody(bytes) }
         let part = Array(bytes.prefix(Int(draw() % UInt64(bytes.count))))
@@ -106,7 +106,7 @@ public final class SimulatedLink: Sendable {
 
     // MARK: - Calls of a remote
 
-    /// Delivers one call to a remote, which may be lost, duplicated, or processed without an answer.
+    /// Delivers one call to a remote. The call may be lost, duplicated, or processed without an answer.
     ///
     /// - Parameter backend: Executes the call, even if the caller dies.
     func carry<Answer: Sendable>(

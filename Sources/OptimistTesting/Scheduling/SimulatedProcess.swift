@@ -124,7 +124,7 @@ public final class SimulatedProcess: TaskExecutor, SerialExecutor {
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension SimulatedScheduler {
-    /// Starts at the same time in every run.
+    /// Returns a wall clock that starts at the same time in every run.
     ///
     /// - Parameter skew: The clock's error in seconds. Default: 0.
     public func wallClock(skew: @escaping @Sendable () -> Double = { 0 }) -> @Sendable () -> Date {

@@ -67,7 +67,7 @@ import OptimistCore
         return SimulatedProcess(name: name, number: number, scheduler: self)
     }
 
-    /// Calls a closure after a delay. It does not belong to a process, so no kill prevents it.
+    /// Calls a closure after a delay. The call does not belong to a process, so no kill prevents it.
     public func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.timers.add(action, due: $0.now + max(delay, .zero)) }
     }
@@ -174,8 +174,8 @@ import OptimistCore
 
     // MARK: - The end
 
-    /// Ends the simulation: cancels every task of every process, including dead ones, and runs them to their end to
-    /// free their resources. Do not rely on their effects.
+    /// Ends the simulation: cancels every task of every process, including dead processes, and runs the tasks to their
+    /// end to free their resources. Do not rely on the tasks' effects.
     ///
     /// - Parameter processes: All processes that were created.
     public func end(_ processes: [SimulatedProcess]) {

@@ -62,7 +62,7 @@ public final class SimulatedDevice: Sendable {
         var app: SimulatedApp
     }
 
-    /// The name that the test gave it.
+    /// The name that the test gave the device.
     public let name: String
     /// The device's disk, which persists across launches.
     @_spi(Internals) public let disk: SimulatedDisk
@@ -75,7 +75,7 @@ public final class SimulatedDevice: Sendable {
     private let credentials = InMemoryCredentialStore()
     private let state: Mutex<State>
 
-    /// A simulation causes thousands of faults.
+    /// Discards all messages, because a simulation causes thousands of faults.
     private static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
 
     /// The name of the app's database file.
@@ -115,7 +115,7 @@ public final class SimulatedDevice: Sendable {
         set { state.withLock { $0.skew = newValue } }
     }
 
-    /// The app that the device runs from its next launch on. Set another one to upgrade the app.
+    /// The app that the device runs. Set another one to upgrade the app at its next launch.
     public var app: SimulatedApp {
         get { state.withLock { $0.app } }
         set { state.withLock { $0.app = newValue } }
@@ -224,7 +224,7 @@ public final class SimulatedDevice: Sendable {
             onMassRemoval: { _ in .remove })
     }
 
-    /// Where this device may lack rows, by its remote's answers. Nil if it uses the server.
+    /// The tables where this device may lack rows, by its remote's answers. Nil if the device uses the server.
     func behind(of tables: [String]) -> [String]? { remote?.book.behind(name, of: tables) }
 
     /// Retries until it succeeds, like a patient user.

@@ -9,7 +9,7 @@ final class RemoteBook: Sendable {
         var lastPush = Duration.zero
         /// The start of the last pull after which nothing was left to receive, by device and table.
         var received: [String: [String: Duration]] = [:]
-        /// By the last answer to a device. Nil means all tables.
+        /// The served tables, by the remote's last answer to a device. Nil means all tables.
         var served: Set<String>?
     }
 
@@ -25,7 +25,7 @@ final class RemoteBook: Sendable {
         }
     }
 
-    /// Where a device may lack rows that others have pushed, sorted by name.
+    /// The tables where a device may lack rows that other devices have pushed, sorted by name.
     func behind(_ device: String, of tables: [String]) -> [String] {
         state.withLock { state in
             let served = tables.filter { state.served?.contains($0) ?? true }

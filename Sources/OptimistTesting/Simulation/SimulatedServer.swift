@@ -84,7 +84,7 @@ public final class SimulatedServer: Sendable {
 
     /// The running process. Nil if the server is down.
     @_spi(Internals) public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
-    /// The server's schema, from its next start on.
+    /// The server's schema. A change takes effect at the next start.
     @_spi(Internals) public var schema: Schema {
         get { state.withLock { $0.schema } }
         set { state.withLock { $0.schema = newValue } }

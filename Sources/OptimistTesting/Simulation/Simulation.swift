@@ -8,7 +8,7 @@ import OptimistCore
 
 /// Several devices and a server in one process, on one thread and in virtual time. A seed determines the run.
 ///
-/// Calls that take time advance virtual time only, and return immediately in real time. The same seed and the same
+/// A call that takes time advances only virtual time, and returns immediately in real time. The same seed and the same
 /// calls give the same run.
 ///
 /// ```swift
@@ -40,7 +40,7 @@ public final class Simulation {
     ///
     /// - Parameters:
     ///   - seed: Determines all randomness.
-    ///   - app: The app that every device runs. The server uses its validation as well.
+    ///   - app: The app that every device runs. The server uses the app's validation as well.
     ///   - schema: The server's schema.
     ///   - validate: Refuses rows on the server. Default: none.
     /// - Throws: The server's error if it cannot start.
@@ -64,7 +64,7 @@ public final class Simulation {
     /// Creates a simulation with your own backend.
     ///
     /// The backend runs in a process that is never killed. Its code must not use the real time or start its own tasks;
-    /// an actor in memory meets this. Devices, disks and links can fail as usual.
+    /// an actor in memory meets these requirements. Devices, disks and links can fail as usual.
     ///
     /// - Parameters:
     ///   - seed: Determines all randomness.
