@@ -12,8 +12,8 @@ public enum RemotePromise: String, Sendable, Hashable, CaseIterable {
     case countsOnce
     /// The later clock wins each column and the higher generation wins each row, in whatever order writes arrive.
     case mergesByClock
-    /// With ``RemoteConformance/Merging/byTransaction``: the later stored value wins each column, the higher generation
-    /// wins each row, and the remote sends no clocks.
+    /// With ``RemoteConformance/Merging/byTransaction``: the value that was stored later wins each column, the higher
+    /// generation wins each row, and the remote sends no clocks.
     case mergesByTransaction
     /// The n-th verdict describes what the remote did with the n-th row of the push.
     case judgesEachRow

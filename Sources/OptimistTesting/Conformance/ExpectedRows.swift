@@ -80,7 +80,7 @@ struct ExpectedRows {
         }
     }
 
-    /// Detects a refusal with the row of another refusal.
+    /// Detects a refusal that contains the row of another refusal.
     private func checkRowsOfRefusals(_ verdicts: [RemotePush.Verdict], of drawn: [DrawnRow]) throws {
         let keys = drawn.map(\.key)
         for (key, verdict) in zip(keys, verdicts) {

@@ -95,7 +95,7 @@ public final class SimulatedServer: Sendable {
 
     /// Starts the server, unless it is running.
     ///
-    /// - Throws: The error of opening the store. The server then stays down.
+    /// - Throws: The error if the store cannot be opened. The server then stays down.
     public func start() throws {
         guard process == nil else { return }
         let count = state.withLock { state in

@@ -39,7 +39,7 @@
     /// The version of the app, such as `1.0.2`.
     public var version: String
     public var build: String
-    /// The day the launches began, by the device's clock in UTC: days since 1970-01-01.
+    /// The day on which the launches began, by the device's clock in UTC: days since 1970-01-01.
     public var day: Int
     public var launches: Int
     /// The number of launches that ended in a crash or were killed in the foreground.

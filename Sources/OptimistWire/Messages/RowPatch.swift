@@ -4,8 +4,8 @@
 ///
 /// On the wire, an object with the columns and `id`, `@gen`, `@hlc` and, in a page, `@seq`. No column starts with "@".
 public struct RowPatch: Hashable, Sendable {
-    /// The generation that the patch belongs to, an odd number. Nil if the sender omits it: then generation 1 if the
-    /// patch has clocks, otherwise the row's current one.
+    /// The generation that the patch belongs to, an odd number. If nil, the patch belongs to generation 1 if it has
+    /// clocks, otherwise to the row's current generation.
     public var generation: Int?
     /// The clocks of the columns. Nil in a push from a client without clocks: the server stamps the write.
     public var clocks: ColumnClocks?

@@ -45,7 +45,7 @@ package struct SnapshotCall: Hashable, Sendable {
     public var at: String
     /// The last row's id if more rows follow, otherwise nil.
     public var next: String?
-    /// In a type's first page, its approximate number of rows. Nil if the server omits it.
+    /// The approximate number of rows of the type, only in the type's first page. Nil if the server omits it.
     public var total: Int?
     /// The account's state when the server read these rows. Nil if the server omits it.
     public var head: String?
