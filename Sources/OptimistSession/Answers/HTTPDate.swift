@@ -28,9 +28,9 @@ package enum HTTPDate {
     }
 
     /// Parses any of the three forms. Returns nil for other text. A day beyond the end of its month rolls over into the
-    /// next.
+    /// next month.
     ///
-    /// - Parameter now: Determines the century of a two-digit year, which is at most 50 years ahead.
+    /// - Parameter now: A two-digit year is taken to be at most 50 years after this date.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
         switch words.count {

@@ -17,8 +17,8 @@ public struct ResponseRules: Sendable {
 
     /// Interprets the answer to an ordinary request. Called only for statuses outside 200...299, on any thread.
     public var request: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
-    /// Interprets an answer to a refresh that does not grant tokens, on any thread. Its status may be a success,
-    /// because some servers refuse with 200. The session retries the refresh later unless the meaning is
+    /// Interprets the answer to a refresh if the answer grants no tokens. Called on any thread. The status may be a
+    /// success, because some servers refuse with 200. The session retries the refresh later unless the meaning is
     /// ``Meaning/ended(_:)``.
     public var refresh: @Sendable (_ head: HTTPResponse, _ body: [UInt8]) -> Meaning
 
@@ -33,9 +33,9 @@ public struct ResponseRules: Sendable {
 
     /// The rules for Optimist's server and any other that follows RFC 6749 and RFC 6750.
     ///
-    /// An `invalid_grant` answer to a refresh, with status 400 or 200, ends the session with its `reason`. So does a
-    /// 401 with one of our reasons, in the body or in `WWW-Authenticate`. Any other 401 to a request means that the
-    /// access token is refused.
+    /// An `invalid_grant` answer to a refresh, with status 400 or 200, ends the session with the answer's `reason`. So
+    /// does a 401 with one of our reasons, in the body or in `WWW-Authenticate`. Any other 401 to a request means that
+    /// the access token is refused.
     public static let optimist = ResponseRules(
         request: { head, body in
             guard head.status == .unauthorized else { return .nothing }

@@ -6,8 +6,7 @@ package import Foundation
 ///
 /// > Source: RFC 9110, section 10.2.3.
 package enum RetryAfter {
-    /// Returns the delay in seconds, negative for a past date. Nil if the text is neither form, or is a date and `date`
-    /// is nil.
+    /// Returns the delay in seconds, negative for a past date. Nil for any other text, and for a date if `date` is nil.
     ///
     /// - Parameter date: The time of the answer. Nil: unknown.
     package static func seconds(_ text: String, since date: Date?) -> Double? {

@@ -4,10 +4,10 @@ import Foundation
 import HTTPTypes
 import OptimistCore
 
-/// The server's time of day. The first answer of a launch sets it, and it then advances with a clock that cannot be
-/// changed. Until then it is the device's time plus the offset stored with the credentials.
+/// The server's time of day. The first answer of a launch sets it. Afterwards it advances with a clock that cannot be
+/// changed. Before the first answer, it is the device's time plus the offset stored with the credentials.
 ///
-/// Later answers do not change it. A server may run on several machines, one of them with a wrong clock; if every
+/// Later answers do not change it. A server may run on several machines, and the clock of one may be wrong. If every
 /// answer counted, a token would alternate between expired and valid. A constant error is harmless, because the same
 /// clock measures a token's start and end.
 final class ServerTime: Sendable {

@@ -31,8 +31,8 @@ public protocol CredentialStore: Sendable {
     /// - Throws: As ``load()`` and ``save(_:)``.
     func installID(storingIfMissing new: UUID) throws -> UUID
 
-    /// Acquires the lease to renew the credentials. If its process dies, the lease becomes free immediately or after 45
-    /// seconds, depending on the store.
+    /// Acquires the lease to renew the credentials. If the process that holds it dies, the lease becomes free
+    /// immediately or after 45 seconds, depending on the store.
     ///
     /// - Parameter now: The device's time of day, for stores that record it.
     /// - Returns: Nil while another process, or another session of this process, holds the lease. The default

@@ -14,7 +14,7 @@ public struct Credentials: Equatable, Sendable {
     public var expiresAt: Date?
     /// The access token's total lifetime. Nil if the server omitted it. ``serialized()`` keeps whole seconds.
     public var lifetime: Duration?
-    /// The server clock's lead over this device's when the tokens arrived. Negative if it was behind.
+    /// How far the server's clock was ahead of this device's clock when the tokens arrived. Negative if it was behind.
     public var serverClockAhead: Duration
     /// The signed-in account.
     public var account: Account
@@ -43,7 +43,8 @@ extension Credentials {
     /// - Parameters:
     ///   - accessToken: The token that signs requests.
     ///   - refreshToken: The token to exchange for new tokens.
-    ///   - lifetime: The access token's remaining lifetime. Default: nil, renewed when the server refuses it.
+    ///   - lifetime: The access token's remaining lifetime. Default: nil, so the session renews the token when the
+    ///     server refuses it.
     ///   - account: The tokens' account.
     ///   - server: The session's server.
     public init(
@@ -93,7 +94,7 @@ extension Credentials {
             serverClockAhead: .seconds(record.aheadSeconds ?? 0), account: record.account, origin: record.origin)
     }
 
-    /// The form on disk. Members may be added, since older versions ignore unknown ones.
+    /// The form on disk. Members may be added, because older versions ignore unknown ones.
     private struct Record: Codable {
         var version: Int
         var access: String

@@ -5,11 +5,10 @@ import OptimistCore
 
 /// Stores credentials in a directory that other users cannot enter. For Linux, and for tests on any system.
 ///
-/// The directory has mode 0700 and its files 0600. The store refuses a directory or file that others can read, that is
-/// a link or that belongs to another user, with a message that says what to do. Several processes may share a
-/// directory.
+/// The directory has mode 0700 and its files 0600. The store refuses a directory or file that is a link, belongs to
+/// another user or can be read by others. The error's message says what to do. Several processes may share a directory.
 ///
-/// Exclude it from backups: it contains the installation id, which must not move to another device.
+/// Exclude the directory from backups: it contains the installation id, which must not move to another device.
 public struct FileCredentialStore: CredentialStore {
     private let directory: PrivateDirectory
 

@@ -68,7 +68,7 @@
                 guard let theirs = try read(Self.lease) else { return nil }
                 let seconds = Double(String(decoding: theirs, as: UTF8.self).prefix { $0 != " " }) ?? 0
                 let end = Date(timeIntervalSince1970: seconds)
-                // A lease that ends later than a new one would was made before the clock was set back.
+                // If this lease ends later than a new one would, the clock was set back after the lease was made.
                 guard end <= now || end > until else { return nil }
                 guard try update(Self.lease, mine), try read(Self.lease) == mine else { return nil }
             }

@@ -13,7 +13,7 @@ import OptimistCore
 
 /// A directory with small files, all accessible only to their owner.
 ///
-/// All operations are relative to one open descriptor and follow no symbolic links. Writing processes take turns.
+/// All operations are relative to one open descriptor and follow no symbolic links. Processes take turns to write.
 struct PrivateDirectory {
     let path: String
 
@@ -35,7 +35,7 @@ struct PrivateDirectory {
         }
     }
 
-    /// Returns a file's content. Creates it with `bytes` if it does not exist.
+    /// Returns a file's content. If the file does not exist, creates it with `bytes`.
     func read(_ name: String, orCreate bytes: [UInt8]) throws -> [UInt8] {
         if let bytes = try read(name) { return bytes }
         return try withLock { directory in
@@ -123,7 +123,7 @@ struct PrivateDirectory {
 
     private func write(_ bytes: [UInt8], toTemporaryFor name: String, in directory: CInt) throws -> String {
         let temporary = Self.temporary(for: name)
-        _ = unlinkat(directory, temporary, 0)  // A leftover from a crash: we hold the lock.
+        _ = unlinkat(directory, temporary, 0)  // Left over from a crash, because we hold the lock.
         let file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("create", name) }
         defer { close(file) }
@@ -184,7 +184,7 @@ struct PrivateDirectory {
     }
 }
 
-/// An open file whose lock is released when it closes, at the latest on deinitialization.
+/// A locked file. The lock is released when the file closes, at the latest on deinitialization.
 private final class HeldFile: Sendable {
     private let descriptor: Mutex<CInt?>
 

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// The only writer of credentials, one write at a time. A late write cannot overwrite a newer one, nor the credentials
-/// that another process has put into the same store.
+/// The only writer of credentials. It performs one write at a time. A late write cannot overwrite a newer one, nor the
+/// credentials that another process has put into the same store.
 actor Vault {
     private let store: any CredentialStore
     private var latest = Stamp(epoch: 0, generation: 0)
@@ -48,9 +48,9 @@ actor Vault {
 
     func installID(storingIfMissing new: UUID) throws -> UUID { try store.installID(storingIfMissing: new) }
 
-    /// Stores credentials, unless newer ones were stored or erased since they were requested.
+    /// Stores requested credentials, unless newer credentials were stored or erased in the meantime.
     ///
-    /// - Returns: Whether they were stored.
+    /// - Returns: Whether the credentials were stored.
     func save(_ credentials: Credentials, as stamp: Stamp) throws -> Bool {
         guard stamp > latest else { return false }
         try store.save(credentials)
@@ -59,7 +59,7 @@ actor Vault {
         return true
     }
 
-    /// Stores the successor of credentials, unless another process has replaced or removed those.
+    /// Stores the successor of `former`, unless another process has replaced or removed `former`.
     func save(_ next: Credentials, after former: Credentials, as stamp: Stamp) throws -> Fate {
         let fate = fate(of: former)
         if case .kept = fate { _ = try save(next, as: stamp) }
@@ -78,8 +78,8 @@ actor Vault {
         try store.erase()
     }
 
-    /// Erases the ended credentials, unless a later epoch has begun. Other credentials are kept, as are unreadable
-    /// ones.
+    /// Erases the ended credentials, unless a later epoch has begun. Keeps the stored credentials if they are different
+    /// or unreadable.
     func erase(_ ended: Credentials, upTo epoch: Int) throws {
         guard close(upTo: epoch) else { return }
         if try store.load()?.refreshToken == ended.refreshToken { try store.erase() }

@@ -8,7 +8,7 @@ package struct EventStreamParser: Sendable {
     package let limitBytes: Int
     /// The last event id, to send as `Last-Event-ID` when reconnecting. Empty if there was none.
     package private(set) var lastEventID = ""
-    /// The reconnection delay that the server requests. Nil if it has not.
+    /// The reconnection delay that the server requests. Nil if it has not requested one.
     package private(set) var retry: Duration?
 
     private var line: [UInt8] = []

@@ -69,8 +69,8 @@ extension SessionMachine {
         return [.run(.revoke(life.credentials))]
     }
 
-    /// The server ended a session. This does not start a new epoch, so a sign-in in progress still counts: it may be
-    /// the reason why the session ended.
+    /// The server ended a session. This does not start a new epoch, so a sign-in in progress still counts: that sign-in
+    /// may be why the session ended.
     mutating func ended(_ stamp: Stamp, _ reason: SignOutReason) -> [Effect] {
         guard case .signedIn(let life) = phase, stamp.epoch == epoch else { return [] }
         return end(reason) + [.run(.erase(life.credentials, upTo: epoch))]
@@ -93,7 +93,7 @@ extension SessionMachine {
         return pump()
     }
 
-    /// Records a refused token, and requests the next one if it is time and no refresh is running.
+    /// Records a refused token, and requests the next one if a refresh is due and none is running.
     mutating func reconsiderToken(for id: RequestID, refused: Stamp?, now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase else { return [] }
         if refused == life.stamp, !life.isRefreshing {
@@ -118,7 +118,7 @@ extension SessionMachine {
 
     /// Whether one of the server's machines or endpoints refuses a token that others accept. This is assumed if the
     /// preceding tokens also ended early. The request is then sent again with the same token. If the next request is
-    /// also refused, with none accepted in between, the token has really ended.
+    /// also refused, and no request was accepted in between, the token has really ended.
     private func isContradiction(_ life: inout TokenLife, now: Date) -> Bool {
         guard life.trust == .good, life.earlyEnds > 0, !life.isUnproven, life.isEarly(at: now) else { return false }
         let longerPause = backoff.limit(afterFailures: 2 + life.earlyEnds)
@@ -129,7 +129,7 @@ extension SessionMachine {
 
     private mutating func renewIfDue(now: Date) -> [Effect] {
         guard case .signedIn(var life) = phase, !life.isRefreshing, life.isDue(at: now) else { return [] }
-        // The server's tokens expire right away, or its clocks disagree. Use them as they are.
+        // The server's tokens expire right away, or its clocks disagree. Use its tokens as they are.
         if life.trust == .good, life.remainingFreshness(at: now, of: leastPause) > .zero { return [] }
         defer { phase = .signedIn(life) }
         let pause = life.remainingPause(at: now)
@@ -161,7 +161,7 @@ extension SessionMachine {
         defer { phase = .signedIn(life) }
         life.isPauseAwaited = false
         guard !life.isRefreshing, life.trust == .refused, isAnyoneQueued else { return [] }
-        // Another pause may have begun since.
+        // Another pause may have begun in the meantime.
         let pause = life.remainingPause(at: now)
         return pause > 0 ? awaitPause(&life, .seconds(pause)) : refresh(&life, now: now)
     }
@@ -175,8 +175,8 @@ extension SessionMachine {
         life.pause(for: max(leastPause, delay), from: now)
     }
 
-    /// The minimum interval until the next refresh if one did not help, even if the backoff draws less. Default: one
-    /// second. It limits each device's load on a server that refuses every token or is unreachable.
+    /// The minimum interval between a refresh that did not help and the next refresh, even if the backoff draws less.
+    /// Default: one second. It limits each device's load on a server that refuses every token or is unreachable.
     private var leastPause: Duration { backoff.limit(afterFailures: 2) }
 
     /// Keeps the user signed in and schedules another refresh. Requests that cannot be sent without a new token fail.

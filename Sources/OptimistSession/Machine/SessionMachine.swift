@@ -6,11 +6,11 @@ import OptimistCore
 /// Makes all of a session's decisions. Each event returns the effects to carry out; the machine itself does no I/O and
 /// never waits.
 struct SessionMachine {
-    /// Calls share the slots. Streams and file transfers stay open for long and do not use slots.
+    /// Calls share the slots. Streams and file transfers stay open for a long time and do not use slots.
     enum LaneName: Int, CaseIterable { case calls, streams }
 
     enum Event {
-        /// A caller needs the session: start reading the stored credentials unless that has begun.
+        /// A caller needs the session: start reading the stored credentials, unless reading has begun.
         case restore
         case restored(Credentials?)
         case restoreFailed(SignOutReason)
@@ -29,7 +29,7 @@ struct SessionMachine {
         case refreshFailed(Stamp, retryAfter: Duration?)
         /// The pause between refreshes has ended.
         case pauseEnded(Stamp)
-        /// The server ended the session with this stamp.
+        /// The server ended the session that has this stamp.
         case ended(Stamp, SignOutReason)
         /// New credentials are stored, for an epoch reserved before they were requested.
         case signedIn(epoch: Int, Credentials)
@@ -120,13 +120,14 @@ struct SessionMachine {
         }
     }
 
-    /// Returns the epoch of a sign-in or sign-out that begins now. Its result counts unless a later one finishes first.
+    /// Returns the epoch of a sign-in or sign-out that begins now. Its result counts unless a later sign-in or sign-out
+    /// finishes first.
     mutating func reserveEpoch() -> Int {
         lastEpoch += 1
         return lastEpoch
     }
 
-    /// - Parameter now: By the server's clock, as far as it is known. Evaluated only for events that need it.
+    /// - Parameter now: The server's time, as far as it is known. Evaluated only for events that need it.
     mutating func handle(_ event: Event, now: @autoclosure () -> Date) -> [Effect] {
         switch event {
         case .restore: restore()

@@ -6,7 +6,7 @@ import Foundation
 struct TokenLife {
     enum Trust {
         case good
-        /// It has expired by the clock. Requests wait for the next one; if the refresh fails, this one is tried.
+        /// It has expired by the clock. Requests wait for the next token; if the refresh fails, they try this one.
         case presumedExpired
         /// The server refused it. It is no longer sent.
         case refused
@@ -18,12 +18,12 @@ struct TokenLife {
     var isRefreshing = false
     /// Whether it came from a refresh and the server has not accepted it yet.
     var isUnproven = false
-    /// When it came from a refresh. Nil: it has another source.
+    /// The time of the refresh that produced it. Nil: it has another source.
     var renewedAt: Date?
     var failures = 0
     /// Consecutive tokens refused right after they were fetched.
     var refusals = 0
-    /// Consecutive tokens that the server accepted but refused before they expired.
+    /// Consecutive tokens that the server first accepted, then refused before they expired.
     var earlyEnds = 0
     /// Consecutive requests refused with this token after it had been accepted.
     var contradictions = 0
@@ -71,7 +71,8 @@ struct TokenLife {
         return remainingFreshness(at: now, of: .seconds(60)) > .zero
     }
 
-    /// How much of `time` is left since the refresh that produced this pair. Until then, another refresh is too early.
+    /// How much of `time` is left, counted from the refresh that produced this pair. While some is left, another
+    /// refresh is too early.
     func remainingFreshness(at now: Date, of time: Duration) -> Duration {
         guard let renewedAt, renewedAt <= now else { return .zero }
         return max(.zero, time - .seconds(now.timeIntervalSince(renewedAt)))

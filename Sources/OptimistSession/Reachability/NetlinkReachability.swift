@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if os(Linux) && !canImport(Network)
-    // Dispatch sources are thread-safe, but the Linux module does not declare it.
+    // Dispatch sources are thread-safe, but the Linux module does not declare them `Sendable`.
     @preconcurrency import Dispatch
     import Glibc
 
@@ -54,7 +54,7 @@
             var groups: UInt32 = 0
         }
 
-        /// Changes of links, addresses and routes, for IPv4 and IPv6 (linux/rtnetlink.h).
+        /// Changes to links, addresses and routes, for IPv4 and IPv6 (linux/rtnetlink.h).
         private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
 
         static func openSocket() -> Int32? {

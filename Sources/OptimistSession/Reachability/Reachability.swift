@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A hint about the network. It only advances the next attempt; the session never refuses to try because of it.
+/// A hint about the network. It only makes the next attempt happen sooner, and never keeps the session from trying.
 public protocol Reachability: Sendable {
     /// The current network, and each change that the system reports. The stream ends when its consumer stops.
     var updates: AsyncStream<NetworkPath> { get }

@@ -6,7 +6,7 @@ package import OptimistCore
 /// deadline starts another task.
 ///
 /// A task for each timer would cost more than the request it guards, and a cancelled sleep keeps its timer until the
-/// time is over.
+/// time is up.
 package final class Deadlines: Sendable {
     private struct Entry {
         let due: Duration

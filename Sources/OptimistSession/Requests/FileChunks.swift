@@ -9,7 +9,7 @@ struct FileChunks: AsyncSequence, Sendable {
 
     private static let chunkBytes = 64 << 10
 
-    /// - Throws: `OptimistError` with code `fileUnreadable`, also if it is not a regular file.
+    /// - Throws: `OptimistError` with code `fileUnreadable`, also if `file` is not a regular file.
     static func sizeBytes(of file: URL) throws -> Int64 {
         do {
             let kind = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey])

@@ -5,10 +5,10 @@ package import HTTPTypes
 import OptimistCore
 
 /// Decides whether and when to retry a failed attempt. All requests to a host share one budget, so that retries do not
-/// multiply an outage.
+/// make an outage worse.
 ///
-/// > Source: gRFC A6, "Retry Throttling": ten tokens, one less for each failure, a tenth more for each success, retries
-/// > only above half.
+/// > Source: gRFC A6, "Retry Throttling": of ten tokens, a failure takes one and a success returns a tenth; retries
+/// > need more than half.
 struct Patience {
     private var tokens = 10.0
     private let backoff: Backoff
@@ -22,7 +22,7 @@ struct Patience {
     mutating func succeeded() { tokens = min(10, tokens + 0.1) }
 
     /// Records a failure and returns the delay before the next attempt, or nil if there is none. A failure that cannot
-    /// be retried costs the host nothing more and does not count.
+    /// be retried does not burden the host again, so it does not count.
     ///
     /// - Parameters:
     ///   - failures: The number of failed attempts of this request, including this one.
@@ -42,7 +42,7 @@ struct Patience {
     /// Returns the delay before retrying a request that reached no server. Nothing was sent, so the host's budget is
     /// unchanged.
     ///
-    /// - Parameter times: The consecutive attempts that reached no server.
+    /// - Parameter times: The number of consecutive attempts that reached no server.
     mutating func failedToReach(_ times: Int) -> Duration { backoff.delay(afterFailures: times, using: &randomness) }
 }
 

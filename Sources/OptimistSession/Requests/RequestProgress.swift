@@ -53,7 +53,7 @@ final class RequestProgress: Sendable {
         }
     }
 
-    /// Turns the last attempt's error into the request's: the phase is `notSent` only if no attempt may have reached
+    /// Turns the last attempt's error into the request's: the phase is `notSent` only if no attempt can have reached
     /// the server.
     func overall(_ error: TransportError) -> TransportError {
         guard error.phase == .notSent, phase != .notSent else { return error }

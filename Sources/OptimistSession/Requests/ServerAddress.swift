@@ -14,7 +14,7 @@ package struct ServerAddress: Sendable {
     /// Why the address is invalid. Nil: it is valid.
     private let fault: String?
 
-    /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether addresses in the local network may be unencrypted.
+    /// - Parameter allowsPlainHTTPToPrivateAddresses: Whether requests to the local network may be unencrypted.
     package init(_ url: URL, allowsPlainHTTPToPrivateAddresses: Bool = false) {
         self.url = url
         origin = Origin(url)
@@ -38,8 +38,8 @@ package struct ServerAddress: Sendable {
     /// Makes the head of a request.
     ///
     /// - Parameter target: A path with its query, or an absolute URL.
-    /// - Throws: `OptimistError` with code `badServerAddress`, `plaintextRefused` or `foreignOrigin`. The latter
-    ///   includes a request with a `Host` field.
+    /// - Throws: `OptimistError` with code `badServerAddress`, `plaintextRefused` or `foreignOrigin`. A request with a
+    ///   `Host` field also fails with `foreignOrigin`.
     package func head(_ method: HTTPRequest.Method, _ target: String, _ fields: HTTPFields) throws -> HTTPRequest {
         if let fault { throw OptimistError(.badServerAddress, "\(fault) The request was not sent.") }
         if fields.contains(where: { $0.name.canonicalName == "host" }) {
@@ -68,7 +68,7 @@ package struct ServerAddress: Sendable {
         return head
     }
 
-    /// Whether the target is an absolute path that URL parsing would not change, as most are.
+    /// Whether the target is an absolute path that URL parsing would not change. Most targets are.
     private static func isPlainPath(_ target: String) -> Bool {
         guard target.utf8.first == slash else { return false }
         var before = UInt8(0)

@@ -37,8 +37,8 @@ public struct SessionRequest: Sendable {
     public var urgency: Urgency
     /// The timeout for each answer's head. Default: 15 s.
     public var headTimeout: Duration
-    /// The timeout for the complete call, including every attempt and wait. Default: 60 s. A stream has no deadline;
-    /// this then limits only the reading of an unsuccessful answer.
+    /// The timeout for the complete call, including every attempt and wait. Default: 60 s. A stream has no deadline:
+    /// this limits only how long reading an unsuccessful answer may take.
     public var deadline: Duration
     /// The maximum size of an answer's body in bytes. A larger one is an error of kind `tooLarge`. Default: 32 MiB. For
     /// a stream, this applies only to an unsuccessful answer.

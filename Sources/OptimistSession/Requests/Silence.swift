@@ -30,7 +30,7 @@ package final class Silence: Sendable {
         return try await firstOf([{ try await work(heard) }, { try await self.watch() }])
     }
 
-    /// Throws `timedOut` once a read has waited between one and two times the longest silence.
+    /// Throws `timedOut` when a read has waited between one and two times the longest silence.
     private func watch() async throws -> Never {
         var seen: Int?
         while true {

@@ -5,8 +5,8 @@ package import Foundation
 extension URL {
     /// Makes the URL of a target, escaping characters that a URL cannot contain. Nil if it is not a URL.
     ///
-    /// `URL(string:)` alone would escape a target that mixes escapes and raw characters twice: in `/a%20b c`, it treats
-    /// each `%` as a raw character.
+    /// If a target mixes escapes and raw characters, `URL(string:)` alone would escape it twice: in `/a%20b c`, it
+    /// treats each `%` as a raw character.
     package init?(target: String, relativeTo base: URL? = nil) {
         self.init(string: Self.escaping(target), relativeTo: base)
     }

@@ -8,7 +8,7 @@ public struct AccountSession: Identifiable, Hashable, Sendable {
     public let id: String
     /// The device's name at sign-in, from ``SessionConfiguration/deviceName``. Empty if it had none.
     public let deviceName: String
-    /// When the device signed in. Nil if the server has no record, as in older versions.
+    /// When the device signed in. Nil if the server did not record it, as older versions do not.
     public let signedInAt: Date?
     /// When the device last got a new token. Devices request tokens as needed, at most every few minutes.
     public let lastUsedAt: Date

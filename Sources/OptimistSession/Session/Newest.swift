@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// An observable value. Each observer receives the current value and then the newest one, without a backlog.
+/// An observable value. Each observer receives the current value, then always the newest one, without a backlog.
 package final class Newest<Value: Sendable>: Sendable {
     private struct Watched {
         var value: Value
@@ -29,7 +29,7 @@ package final class Newest<Value: Sendable>: Sendable {
         for (_, wake) in waiting.sorted(by: { $0.key < $1.key }) { wake.resume() }
     }
 
-    /// Returns the value once its version is later than `seen`, or nil if the calling task is cancelled.
+    /// Returns the value as soon as its version is later than `seen`, or nil if the calling task is cancelled.
     package func next(after seen: inout Int) async -> Value? {
         let version = seen
         let id = watched.withLock { watched in
@@ -56,7 +56,7 @@ package final class Newest<Value: Sendable>: Sendable {
     }
 }
 
-/// The states of a session: the current one, then each new one. It ends when its task is cancelled.
+/// The states of a session: the current one, then each new one. The sequence ends when its task is cancelled.
 ///
 /// A slow iteration skips states but always gets the last. Consecutive states differ, unless states in between were
 /// skipped.

@@ -33,11 +33,11 @@ public struct RefreshExchange: Sendable {
         }
     }
 
-    /// Makes the request, which is sent once and without an access token. If it throws, the session stays as it is and
-    /// retries later.
+    /// Makes the request, which is sent once and without an access token. If this throws, the session stays as it is
+    /// and retries later.
     public var request: @Sendable (Credentials) throws -> SessionRequest
-    /// Reads the body of a successful answer. Nil: it does not grant tokens, for example because it is from a captive
-    /// portal.
+    /// Reads the body of a successful answer. Nil: the answer grants no tokens, for example because it is from a
+    /// captive portal.
     public var grant: @Sendable ([UInt8]) -> Grant?
 
     /// Makes a custom exchange. Both functions may be called on any thread.

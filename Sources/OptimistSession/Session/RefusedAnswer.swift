@@ -3,7 +3,7 @@
 public import HTTPTypes
 
 /// The answer with which a server refused a credential. It is the cause of an `OptimistError` with code
-/// `credentialRefused`, and of `refreshPostponed` if a request received it.
+/// `credentialRefused`. If a request received such an answer, it is also the cause of `refreshPostponed`.
 ///
 /// An endpoint may use 401 for something else, such as a wrong second password. The answer then contains the details:
 ///

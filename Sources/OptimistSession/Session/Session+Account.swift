@@ -6,9 +6,9 @@ import OptimistCore
 
 /// Account management: sessions, password and deletion.
 ///
-/// Each method throws an `OptimistError` with one of its listed codes, or with `accountRequestRefused` or
-/// `accountRequestFailed` for any other failure reported by the server, and the errors of ``Session/send(_:)``. Only
-/// ``Session/accountSessions()`` is retried automatically.
+/// Each method throws an `OptimistError` with one of its listed codes. For any other failure reported by the server,
+/// the code is `accountRequestRefused` or `accountRequestFailed`. Each method also throws the errors of
+/// ``Session/send(_:)``. Only ``Session/accountSessions()`` is retried automatically.
 extension Session {
     /// Returns the devices signed in to the account, most recently used first.
     ///
@@ -56,7 +56,7 @@ extension Session {
 
     /// Asks the server to send the user a token for ``resetPassword(token:to:)``.
     ///
-    /// Works while signed out. To not reveal which accounts exist, it also succeeds for unknown addresses.
+    /// Works while signed out. It also succeeds for unknown addresses, so that it does not reveal which accounts exist.
     ///
     /// - Throws: `OptimistError` with code `resetUnavailable` if the server does not send tokens; otherwise as
     ///   ``signIn(email:password:)``.

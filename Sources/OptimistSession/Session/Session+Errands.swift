@@ -17,7 +17,7 @@ extension Session {
             case .wait(let stamp, let delay):
                 let clock = dependencies.clock
                 let pause = dependencies.spawn { [weak self] in
-                    // Cancelled only together with the session, when no request waits.
+                    // The sleep is cancelled only when the session ends. No request waits then.
                     guard (try? await clock.sleep(for: delay)) != nil, let self else { return }
                     run(core.handle(.pauseEnded(stamp)))
                 }

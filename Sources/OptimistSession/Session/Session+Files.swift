@@ -8,9 +8,9 @@ import OptimistCore
 extension Session {
     /// Downloads the body of an answer into a file.
     ///
-    /// The body is written to a hidden file in the same folder, which replaces `file` once it is complete and on disk.
-    /// If the download fails or is cancelled, the hidden file is removed and `file` is not changed. Like
-    /// ``stream(_:idleTimeout:_:)``, a download does not use a slot and has no deadline.
+    /// The body is written to a hidden file in the same folder. When the hidden file is complete and on disk, it
+    /// replaces `file`. If the download fails or is cancelled, the hidden file is removed and `file` is not changed.
+    /// Like ``stream(_:idleTimeout:_:)``, a download does not use a slot and has no deadline.
     ///
     /// - Parameters:
     ///   - request: The request. ``SessionRequest/maxResponseBytes`` applies only to an unsuccessful answer.
@@ -78,7 +78,7 @@ extension HTTPResponse {
     }
 }
 
-/// A file being written that replaces another one once it is complete.
+/// A file that is being written, and replaces another file when it is complete.
 private final class PartialFile: Sendable {
     private let target: URL
     private let url: URL

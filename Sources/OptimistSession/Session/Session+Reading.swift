@@ -5,9 +5,9 @@ import OptimistCore
 
 /// Which bodies are read before the answer is handed over.
 enum Reading {
-    /// All of them, within the call's deadline.
+    /// All bodies, within the call's deadline.
     case whole
-    /// Those of unsuccessful answers, with a limit on silence.
+    /// The bodies of unsuccessful answers, with a limit on silence.
     case refusals(idleTimeout: Duration)
 }
 
@@ -33,7 +33,7 @@ extension Session {
         let limit = request.maxResponseBytes
         guard case .refusals(let idleTimeout) = reading else { return try await body.collect(upTo: limit) }
         let (clock, silence) = (dependencies.clock, Silence(longest: idleTimeout, clock: dependencies.clock))
-        // The deadline covers a body that trickles and so is never silent.
+        // A body that trickles is never silent, so the deadline also limits the reading.
         return try await withDeadline(request.deadline, clock: clock) {
             try await silence.watching(body) { try await $0.collect(upTo: limit) }
         }

@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 import OptimistCore
 
-/// Renewing the credentials, once among all processes that share them.
+/// Renews the credentials, once for all processes that share them.
 extension Session {
     func refresh(_ credentials: Credentials, _ stamp: Stamp) async {
         let event = await refreshed(credentials, stamp)

@@ -29,7 +29,7 @@ extension Session {
         }
     }
 
-    /// Runs one logical request. Stops it at its deadline, or with the reason when its session ends.
+    /// Runs one logical request. Stops it at its deadline, or when its session ends, with the reason.
     private func untilSessionEnds<Result: Sendable>(
         lane: SessionMachine.LaneName, _ urgency: SessionRequest.Urgency, deadline: Duration?,
         _ work: @escaping @Sendable (RequestID, RequestProgress) async throws -> Result
@@ -62,7 +62,7 @@ extension Session {
             let binding = try await core.enter(id, refused: refused) { self.run($0) }
             refused = nil
             do {
-                // The session may have ended since the token was granted.
+                // The session may have ended after the token was granted.
                 try Task.checkCancellation()
                 progress.sends()
                 var answer = try await transport.send(unsigned.signed(with: binding.accessToken))

@@ -29,12 +29,12 @@ public final class Session: Sendable {
     ///
     /// - Parameters:
     ///   - server: The scheme, host and port without a path. With any other address, each request fails with code
-    ///     `badServerAddress`. Must be https, or http on this machine. See also
+    ///     `badServerAddress`. The scheme must be https, or http on this machine. See also
     ///     ``SessionConfiguration/allowsPlainHTTPToPrivateAddresses``.
     ///   - transport: Sends the requests. Only the session retries.
     ///   - credentials: Stores the tokens and the installation id.
     ///   - configuration: The session's limits and the rules for the server's answers.
-    ///   - reachability: Hints when to retry requests that wait for a network. Default: the system's.
+    ///   - reachability: Suggests when to retry requests that wait for a network. Default: the system's.
     ///   - dependencies: Time, ids and randomness.
     ///   - logger: Receives `debug` and `info` messages, without tokens or users' text.
     public init(
@@ -90,8 +90,8 @@ public final class Session: Sendable {
     ///   - invitation: For a server that requires one. Default: none.
     /// - Throws: `OptimistError` with code `emailTaken`, `invalidEmail`, `weakPassword`, `commonPassword`,
     ///   `passwordIsAddress`, `invalidPassword`, `signUpClosed`, `invitationNeeded` or `invalidInvitation`, each with a
-    ///   message to show; otherwise as ``signIn(email:password:)``. `OptimistError.serverReason` has the reasons of
-    ///   later servers.
+    ///   message to show; otherwise as ``signIn(email:password:)``. If a later server gives another reason,
+    ///   `OptimistError.serverReason` has it.
     @discardableResult
     public func signUp(email: String, password: String, invitation: String? = nil) async throws -> Account {
         try await enter(
@@ -118,8 +118,8 @@ public final class Session: Sendable {
     ///
     /// - Parameter credentials: Tokens of this session's server.
     /// - Throws: `OptimistError` with code `foreignOrigin` if the tokens belong to another server, `signInSuperseded`
-    ///   if a later sign-in or sign-out finished first; otherwise as the credential store throws. On failure nothing
-    ///   changes.
+    ///   if a later sign-in or sign-out finished first; otherwise the errors of the credential store. On failure
+    ///   nothing changes.
     public func adopt(_ credentials: Credentials) async throws {
         guard credentials.origin == Origin(server)?.description else { throw OptimistError.foreignCredentials }
         let epoch = core.reserveEpoch()
@@ -137,10 +137,10 @@ public final class Session: Sendable {
         try await leave()
     }
 
-    /// Ends the session after the server reported its end in another way, such as an event stream.
+    /// Ends the session when the server has reported its end in another way, such as in an event stream.
     ///
-    /// Called while consuming an answer of ``stream(_:idleTimeout:_:)``, it ends the session of that request, never a
-    /// later one. A sign-in in progress continues.
+    /// If this is called while consuming an answer of ``stream(_:idleTimeout:_:)``, it ends the session of that
+    /// request, never a later one. A sign-in in progress continues.
     public func end(_ reason: SignOutReason) {
         run(core.handle(.ended(Self.consumed ?? core.stamp, reason)))
     }
@@ -157,8 +157,8 @@ public final class Session: Sendable {
     ///   not returned; it is the error's cause, as a ``RefusedAnswer``.
     /// - Throws: `OptimistError` with code `signedOut` (see `OptimistError.signOutReason`), `credentialRefused`,
     ///   `refreshPostponed`, `credentialsLocked`, `badServerAddress`, `foreignOrigin` or `plaintextRefused`;
-    ///   ``TransportError`` if no complete answer arrived; `CancellationError`. A request of
-    ///   ``SessionRequest/Urgency/background`` waits instead of failing with `refreshPostponed`.
+    ///   ``TransportError`` if no complete answer arrived; `CancellationError`. A ``SessionRequest/Urgency/background``
+    ///   request waits instead of failing with `refreshPostponed`.
     public func send(_ request: SessionRequest) async throws -> SessionResponse {
         let (head, body) = try await call(request)
         return SessionResponse(head: head, body: body)
@@ -171,8 +171,8 @@ public final class Session: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - idleTimeout: The longest wait of a body read; detection may take up to twice as long. A longer one throws
-    ///     ``TransportError`` of kind `timedOut`. The time between reads does not count. Default: no limit.
+    ///   - idleTimeout: The longest that a read of the body may wait; detection may take up to twice as long. A longer
+    ///     wait throws ``TransportError`` of kind `timedOut`. The time between reads does not count. Default: no limit.
     ///   - consume: Receives the head and the body as it arrives. The body of an unsuccessful answer is read first,
     ///     with silence limited to `idleTimeout` or ``SessionRequest/headTimeout``. It is empty if it falls silent,
     ///     breaks off or is too large.

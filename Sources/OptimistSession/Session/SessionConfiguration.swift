@@ -20,7 +20,7 @@ public struct SessionConfiguration: Sendable {
     /// Whether the session may use plain HTTP in the local network: to private or link-local addresses, and to names
     /// ending in `.local`. It refuses plain HTTP to all other remote addresses. Default: false.
     ///
-    /// For development only, with a phone and a server in the same network: every machine in the network can read the
+    /// For development only, with a phone and a server on the same network: every machine on the network can read the
     /// password and the tokens. Set it only in debug builds, `#if DEBUG`.
     public var allowsPlainHTTPToPrivateAddresses: Bool
     /// How to renew tokens. Default: nil, OAuth 2 at ``Endpoints/token``.
@@ -49,11 +49,11 @@ public struct SessionConfiguration: Sendable {
         public var signUp = "/auth/sign-up"
         /// Signs in with an address and a password.
         public var signIn = "/auth/sign-in"
-        /// Exchanges a refresh token for new tokens, by RFC 6749 §6.
+        /// Exchanges a refresh token for new tokens (RFC 6749, section 6).
         public var token = "/auth/token"
-        /// Ends the session at sign-out, by RFC 7009.
+        /// Ends the session at sign-out (RFC 7009).
         public var revoke = "/auth/revoke"
-        /// Lists the account's sessions. The path of each session is this path and its id.
+        /// Lists the account's sessions. The path of each session is this path followed by the session's id.
         public var sessions = "/auth/sessions"
         /// Changes the password.
         public var password = "/auth/password"

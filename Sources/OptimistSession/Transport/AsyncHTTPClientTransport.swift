@@ -15,7 +15,7 @@
     /// - It does not follow redirects, which could take the credential to another host.
     /// - It accepts only http and https; the library would also open a socket in the file system.
     /// - A refused connection fails immediately; the library would retry for ten seconds.
-    /// - If the server has closed an idle connection, it reconnects once for a repeatable request.
+    /// - It reconnects once for a repeatable request if the server has closed an idle connection.
     /// - A head with an invalid status is an error; the library would crash the process.
     /// - Long exchanges have separate connections, up to 64 per host over HTTP/1.1, so that calls never wait for them.
     /// - It accepts gzip and deflate, unless the request has its own `Accept-Encoding`, and decompresses answers. An
@@ -60,7 +60,7 @@
             }
         }
 
-        /// Sends a request again whose first attempt may have arrived. A failure is therefore never
+        /// Resends a request whose first attempt may have arrived. A failure is therefore never
         /// ``TransportError/Phase/notSent``.
         private func sendAgain(
             _ request: HTTPClientRequest, within headTimeout: Duration, _ client: HTTPClient
@@ -134,7 +134,7 @@
         func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 
         struct Iterator: AsyncIteratorProtocol {
-            // Only one task reads a body; an iterator is not Sendable.
+            // An iterator is not Sendable, but only one task reads a body.
             nonisolated(unsafe) var base: HTTPClientResponse.Body.AsyncIterator
 
             mutating func next() async throws -> [UInt8]? {

@@ -3,10 +3,10 @@
 #if AsyncHTTPClient
     import OptimistCore
 
-    /// Tracks which requests have been written to a connection. The library's errors do not reveal it: its deadline,
-    /// for example, may pass before there is a connection.
+    /// Tracks which requests have been written to a connection. The library's errors do not reveal this: for example,
+    /// its deadline may expire before there is a connection.
     ///
-    /// A request carries its id in a header field, which ``WireWatch`` removes just before the wire.
+    /// A request carries its id in a header field, which ``WireWatch`` removes just before the request is written.
     final class Departures: Sendable {
         static let field = "optimist-departure"
 

@@ -9,7 +9,7 @@
     ///
     /// - It reports streams ended by a GOAWAY as refused if the server has not processed them. NIOHTTP2 reports them as
     ///   cancelled.
-    /// - It hides changes of the maximum number of streams, which crash a debug build of the library if there is no
+    /// - It hides changes to the maximum number of streams, which crash a debug build of the library if there is no
     ///   stream. NIOHTTP2 still respects the number.
     ///
     /// > Source: RFC 9113, section 6.8.
@@ -17,7 +17,7 @@
         typealias InboundIn = HTTP2Frame
         typealias InboundOut = HTTP2Frame
 
-        /// The last stream that the server may have processed, after a GOAWAY.
+        /// After a GOAWAY: the last stream that the server may have processed.
         private var lastBegun: HTTP2StreamID?
 
         /// Adds the handler to a new connection, after its first settings have arrived.
@@ -49,15 +49,15 @@
         }
     }
 
-    /// A handler below the conversion of an HTTP/2 stream to HTTP/1.1 parts, which crashes the process on a negative
-    /// status.
+    /// A handler before the conversion of an HTTP/2 stream to HTTP/1.1 parts. The conversion crashes the process on a
+    /// negative status.
     final class StreamWatch: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = HTTP2Frame.FramePayload
 
         private var hasRefused = false
 
-        /// Adds the handler to a new stream, with ``WireWatch`` above it.
+        /// Adds the handler to a new stream, with ``WireWatch`` after the conversion.
         static func add(to channel: any Channel, _ departures: Departures) -> EventLoopFuture<Void> {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
@@ -73,7 +73,8 @@
             context.fireChannelRead(data)
         }
 
-        /// Whether the status is valid in HTTP/2. Trailers have none. An informational status must not end the stream.
+        /// Whether the status is valid in HTTP/2. Trailers have no status. An informational status must not end the
+        /// stream.
         ///
         /// > Source: RFC 9113, section 8.1 and section 8.6 (no 101).
         private static func isKnown(_ block: HTTP2Frame.FramePayload.Headers) -> Bool {

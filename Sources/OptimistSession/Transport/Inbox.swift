@@ -21,7 +21,7 @@
             var reader: CheckedContinuation<Void, Never>?
         }
 
-        /// With more unread bytes than this, receiving is suspended.
+        /// Receiving is suspended while there are more unread bytes than this.
         private static let highWaterBytes = 1 << 20
 
         private let state = Mutex(State())
@@ -39,7 +39,7 @@
                 state.waitingBytes += chunk.count
                 guard state.waitingBytes > Self.highWaterBytes, !state.isSuspended else { return }
                 state.isSuspended = true
-                // Under the lock, so that it cannot run after the resumption that follows it.
+                // Suspends under the lock, so that a later resumption cannot overtake it.
                 task.suspend()
             }
         }

@@ -4,8 +4,8 @@
     import CLibZ
     import HTTPTypes
 
-    /// A streaming decompressor for gzip, with one or more members, and for deflate. Deflate may lack the zlib header,
-    /// as some servers send it.
+    /// A streaming decompressor for gzip, with one or more members, and for deflate. It accepts deflate without the
+    /// zlib header, because some servers send it.
     ///
     /// > Source: RFC 9110, section 8.4.1; RFC 1952, section 2.2 (members).
     final class Inflater {
@@ -15,7 +15,7 @@
             /// The value for `Accept-Encoding`.
             static let accepted = "gzip, deflate"
 
-            /// Returns nil if the body is not compressed, or in a way that is not supported.
+            /// Returns nil if the body is not compressed, or is compressed in an unsupported way.
             init?(_ head: HTTPResponse) {
                 let names = (head.headerFields[.contentEncoding] ?? "").lowercased()
                     .split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0 != "identity" }
@@ -67,7 +67,7 @@
         func next() throws -> [UInt8]? {
             while isOpen || used < packed.count {
                 if !isOpen {
-                    // Bytes after the last member that do not start another one are not part of the body.
+                    // Bytes after the last member are not part of the body, unless they start another member.
                     guard members == 0 || coding == .gzip && packed[used] == 0x1F else {
                         used = packed.count
                         return nil

@@ -13,7 +13,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private let start: @Sendable () -> Pull
     private let reader = Reader()
 
-    /// Wraps a transport's chunks. If the reading task is cancelled, their end throws `CancellationError`.
+    /// Wraps a transport's chunks. If the reading task is cancelled, the end of the body throws `CancellationError`.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element == [UInt8] {
         start = {
             // Only the single reader uses the iterator, which is not Sendable.

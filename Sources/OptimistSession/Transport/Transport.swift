@@ -6,13 +6,13 @@ public import HTTPTypes
 /// Sends one request to a server and returns the answer. It never retries and never follows a redirect.
 ///
 /// The session decides what to send again. A transport guarantees, whatever the server sends:
-/// - It throws only `CancellationError` and ``TransportError``, with the phase it had reached.
+/// - It throws only `CancellationError` and ``TransportError``, with the phase that the request had reached.
 /// - It accepts only http and https, and throws `unsupported` for any other address.
 /// - It throws `timedOut` if the head of the answer does not arrive within ``TransportRequest/headTimeout``.
 /// - It ends promptly when its task is cancelled.
 /// - It fetches the answer's body on demand: an unread body is not buffered without bound.
 /// - It sends ``TransportRequest/bodyFile`` in chunks, or throws `unsupported` if there is one.
-/// - Requests with ``TransportRequest/isLong``, however many, do not block others.
+/// - Requests with ``TransportRequest/isLong`` do not block others, however many there are.
 public protocol Transport: Sendable {
     /// Sends a request and returns when the head of the answer has arrived.
     ///
@@ -33,8 +33,8 @@ public struct TransportRequest: Sendable {
     /// Whether the request may safely be sent twice. A transport may then reconnect once if an idle connection turns
     /// out to be closed. Default: false.
     public var isRepeatable: Bool
-    /// Whether the exchange may take long, such as an event stream or a file. Such exchanges use separate connections,
-    /// so that other requests do not wait for them. Default: false.
+    /// Whether the exchange may take a long time, as an event stream or a file does. Such exchanges use separate
+    /// connections, so that other requests do not wait for them. Default: false.
     public var isLong: Bool
 
     /// Makes a request, unchecked. Each property documents its default.
@@ -52,7 +52,7 @@ public struct TransportRequest: Sendable {
 }
 
 extension TransportRequest {
-    /// The absolute URL. Nil if it is not http or https, or if the parts combine to another host.
+    /// The absolute URL. Nil if it is not http or https, or if the combined parts name another host.
     var url: URL? {
         guard let authority = head.authority, let path = head.path, path.utf8.first == UInt8(ascii: "/"),
             !authority.utf8.contains(where: "/?#@\\".utf8.contains),

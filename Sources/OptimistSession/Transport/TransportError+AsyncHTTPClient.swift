@@ -7,7 +7,7 @@
     import NIOPosix
     import NIOSSL
 
-    /// Converts the errors of AsyncHTTPClient and its lower layers.
+    /// Converts the errors of AsyncHTTPClient and of the libraries that it uses.
     extension TransportError {
         /// - Parameter phase: The phase to report, unless the error itself shows that nothing was sent.
         /// - Throws: `CancellationError` if the task was cancelled.

@@ -56,7 +56,7 @@ public struct TransportError: Error, Sendable {
 }
 
 extension TransportError {
-    /// One sentence that is safe to log and to show. Switch on ``kind`` instead of comparing it.
+    /// One sentence that is safe to log and to show. Switch on ``kind`` instead of comparing the text.
     public var message: String {
         switch kind {
         case .refused: "The server does not accept connections right now."

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-// On Linux, URLSession blocks under many cancellations and buffers without bound, so it is compiled there only in debug
-// builds, for tests.
+// On Linux, URLSession blocks under many cancellations and buffers without bound, so this file is compiled there only
+// in debug builds, for tests.
 #if canImport(Darwin) || CheckURLSessionTransport
     import HTTPTypes
     import OptimistCore
@@ -87,7 +87,7 @@
         }
     }
 
-    /// Forwards the system's callbacks to the inbox of their exchange, while it exists.
+    /// Forwards the system's callbacks to the inbox of their exchange, while the inbox exists.
     private final class Exchanges: NSObject, URLSessionDataDelegate {
         /// Weak, because an inbox is owned by its reader and ends the exchange when it is released.
         private struct Entry {
