@@ -30,7 +30,7 @@ struct CacheControl {
     /// - Parameters:
     ///   - now: When the response arrived.
     ///   - former: The lifetime of the value that this response confirms, used if the response does not state one. Nil
-    ///     if unknown, or if it does not confirm a value.
+    ///     if unknown, or if the response does not confirm a value.
     func validity(at now: Date, former: Duration? = nil) -> Validity {
         let lifetime = saysLifetime ? lifetime(at: now) : former.map { $0 / .seconds(1) } ?? lifetime(at: now)
         return Validity(

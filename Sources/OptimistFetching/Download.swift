@@ -13,13 +13,13 @@ struct Download {
         case unchanged
         /// The body holds the missing bytes.
         case bytes
-        /// The bytes so far cannot be used: request the resource from the beginning.
+        /// The bytes that were already received cannot be used: request the resource from the beginning.
         case useless
     }
 
     private let former: Validity?
     private let limitBytes: Int
-    /// The head of the first response, updated by those that brought the rest. Nil before the first response.
+    /// The head of the first response, updated by the responses that brought the rest. Nil before the first response.
     private(set) var head: HTTPResponse?
     /// False once any response forbids storing.
     private(set) var mayBeStored = true
@@ -111,7 +111,7 @@ struct Download {
         return head.headerFields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
     }
 
-    /// Whether the server counts the same bytes as this client, because the body is not encoded.
+    /// Whether the body is not encoded, so that the server counts the same bytes as this client.
     private static func isAsSent(_ head: HTTPResponse) -> Bool {
         let encoding = head.headerFields[.contentEncoding]?.lowercased()
         return encoding == nil || encoding == "identity"

@@ -6,7 +6,7 @@ public import OptimistCore
 public import OptimistLoading
 public import OptimistSession
 
-/// Downloads values for a loader, with a session's credential, or without one from any host.
+/// Downloads values for a loader: with a session's credential, or from any host without a credential.
 ///
 /// If the loader already has a value, the request is conditional on its `ETag` or `Last-Modified`. An interrupted
 /// download resumes where it stopped if the server supports it. The response's `Cache-Control` decides how long a value
@@ -84,7 +84,7 @@ public struct HTTPSource: Sendable {
 
     /// The longest silence in the middle of a download.
     private static let idleTimeout = Duration.seconds(30)
-    /// How often one download is resumed or restarted.
+    /// How many times one download may be resumed or restarted.
     private static let mostBreaks = 3
 
     /// Downloads a value.
@@ -94,7 +94,7 @@ public struct HTTPSource: Sendable {
     ///   - target: With a session, a path with its query, or an absolute URL on the server's origin. Without a session,
     ///     an absolute URL.
     ///   - decode: Decodes the value from its bytes, off the main actor.
-    /// - Returns: The value with its bytes, or that the loader's value is unchanged.
+    /// - Returns: The value with its bytes, or the confirmation that the loader's value is unchanged.
     /// - Throws: ``HTTPStatusError``; `TransportError` if no complete response arrived; errors of `Session.send(_:)`,
     ///   or without a session `OptimistError` with code `noAddress` or `badRedirect`; errors of `decode`;
     ///   `CancellationError`.
