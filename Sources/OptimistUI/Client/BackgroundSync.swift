@@ -44,14 +44,14 @@
         }
 
         /// Requests the next task. If the system refuses, for example because the user has disabled background refresh,
-        /// the app only syncs while it is active.
+        /// the app syncs only while it is active.
         public func schedule() {
             let request = BGAppRefreshTaskRequest(identifier: identifier)
             request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
             try? BGTaskScheduler.shared.submit(request)
         }
 
-        /// Cancels the sync when the system's time limit expires. The next sync continues from there.
+        /// Cancels the sync when the system's time limit expires. The next sync continues where this one stopped.
         @MainActor
         private func run(_ task: BGTask) {
             schedule()

@@ -64,9 +64,9 @@ public final class OptimistClient {
     ///
     /// - Parameters:
     ///   - sharesFile: Whether other processes also use the file, for example in an app group. The client then releases
-    ///     all locks before the app is suspended, because the system kills a suspended app that holds one. After that,
-    ///     writes fail with `DatabaseError` until the app is active or calls ``syncInBackground(timeout:)``. Default:
-    ///     false.
+    ///     all locks before the app is suspended, because the system kills a suspended app that holds a lock. After the
+    ///     release, writes fail with `DatabaseError` until the app is active or calls ``syncInBackground(timeout:)``.
+    ///     Default: false.
     ///   - opening: Opens the store and creates its engine. If it throws, it is called again later.
     public convenience init(sharesFile: Bool = false, opening: @escaping @Sendable () throws -> Components) {
         self.init(sharesFile: sharesFile, preview: nil, opening: opening)

@@ -17,7 +17,8 @@ struct SceneLife {
     private var isRunning = false
     private var last = Phase.background
 
-    /// Sync continues while inactive: for example, the user is looking at a notification, or is about to leave the app.
+    /// Sync continues while the app is inactive: for example, while the user looks at a notification or is about to
+    /// leave.
     mutating func changed(to phase: Phase) -> [Effect] {
         defer { last = phase }
         switch phase {

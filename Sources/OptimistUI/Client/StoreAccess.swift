@@ -5,7 +5,7 @@ public import Optimist
 public import OptimistCore
 
 /// The app's store, as views get it from the environment. It reads and writes like the store. If the store did not
-/// open, for example because the disk is full, each call throws that error.
+/// open, for example because the disk is full, each call throws the error of opening it.
 public struct StoreAccess: Sendable {
     private let result: Result<Store, any Error>
 
@@ -31,7 +31,7 @@ public struct StoreAccess: Sendable {
     /// - Parameters:
     ///   - allOrNothing: Whether one refused row makes the server refuse all other rows of the write. Default: false.
     ///   - updates: Runs on the database's thread, in one transaction.
-    /// - Returns: The value that the closure returns, once the transaction is durable.
+    /// - Returns: The value that the closure returns. The transaction is then durable.
     /// - Throws: As ``store``, and as `Store.write`.
     @discardableResult
     public func write<T: Sendable>(

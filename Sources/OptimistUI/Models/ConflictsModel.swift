@@ -28,7 +28,7 @@ public final class ConflictsModel {
         }
     }
 
-    /// Writes the losing edit again, as a new write of the user. On failure, sets ``failure``.
+    /// Writes the losing edit again, as a new write by the user. On failure, sets ``failure``.
     ///
     /// - Parameter conflict: One of ``conflicts``.
     public func restore(_ conflict: Conflict) async { await actions.act { try await $0.restore(conflict) } }

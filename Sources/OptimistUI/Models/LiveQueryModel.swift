@@ -22,10 +22,10 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
     /// The latest result, or the initial value before the first result.
     public private(set) var value: Value
     /// Whether ``value`` is a result of the current query. False while the query's first result is being read:
-    /// ``value`` is then an earlier one. An empty result that is loaded means that there are no rows.
+    /// ``value`` is then an earlier value. If this is true and the result is empty, there are no rows.
     public private(set) var isLoaded = false
     /// Why the current query fails, for example because it cannot decode a value written by a newer app, or because the
-    /// store did not open. ``value`` keeps its last result. Nil if it does not fail.
+    /// store did not open. ``value`` keeps its last result. Nil if the query does not fail.
     public private(set) var failure: (any Error)?
 
     @ObservationIgnored private var life = QueryLife<Key>()

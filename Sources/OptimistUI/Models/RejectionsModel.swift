@@ -44,7 +44,7 @@ public final class RejectionsModel {
     /// - Parameter rejection: One of ``rejections``.
     public func postpone(_ rejection: Rejection) { postponed.insert(rejection.id) }
 
-    /// Writes the refused values again, as a new write of the user. On failure, sets ``failure``.
+    /// Writes the refused values again, as a new write by the user. On failure, sets ``failure``.
     ///
     /// - Parameters:
     ///   - rejection: One of ``rejections``.

@@ -22,8 +22,8 @@
     /// The query pauses while the app is in the background. It also pauses while the view is off screen, if the view or
     /// one of its ancestors has the modifier `.liveWhileVisible()`.
     ///
-    /// The projected value shows whether the first result has arrived, and why the query fails, if it does. The wrapped
-    /// value then keeps the last result:
+    /// The projected value shows whether the first result has arrived, and the error if the query fails. While the
+    /// query fails, the wrapped value keeps the last result:
     ///
     /// ```swift
     ///     if let failure = $todos.failure { Text(failure.localizedDescription) }

@@ -6,8 +6,8 @@
     extension Scene {
         /// Syncs while the scene is active, and enables `@LiveQuery`, `@Sync` and `@Environment(\.store)` in its views.
         ///
-        /// Sync stops in the background and resumes when the scene becomes active. ``BackgroundSync`` can sync in
-        /// between.
+        /// Sync stops in the background and resumes when the scene becomes active. ``BackgroundSync`` can sync in the
+        /// meantime.
         ///
         /// - Parameter client: The app's client. Use one client for the app.
         public func optimist(_ client: OptimistClient) -> some Scene { OptimistScene(content: self, client: client) }

@@ -5,7 +5,7 @@
     public import SwiftUI
 
     extension View {
-        /// Shows a small symbol at the end of a row that is pending, refused or waiting. A synced row shows none.
+        /// Shows a small symbol at the end of a row that is pending, refused or waiting. A synced row shows no symbol.
         ///
         /// Assistive technologies read the state aloud.
         ///
