@@ -7,7 +7,7 @@
     /// Prefetches values that a collection view is about to show.
     ///
     /// ```swift
-    /// // It asks the controller what it shows by now, and nothing for a path that is no more.
+    /// // The closure reads what the controller shows now, and returns nil for an outdated path.
     /// let prefetcher = CollectionPrefetcher(pictures) { [weak self] path in
     ///     guard let self, items.indices.contains(path.item) else { return nil }
     ///     return items[path.item].url
@@ -15,7 +15,7 @@
     /// collectionView.prefetchDataSource = prefetcher
     /// // In the cell, for as long as it shows the item:
     /// cell.ticket = pictures.subscribe(item.url) { … }
-    /// // Whenever the items are others:
+    /// // Whenever the items change:
     /// collectionView.reloadData()
     /// prefetcher.reload()
     /// ```

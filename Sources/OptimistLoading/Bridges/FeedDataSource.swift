@@ -13,8 +13,8 @@
         /// ```
         ///
         /// - Parameters:
-        ///   - snapshot: The next snapshot of one observer. Do not skip any, because its changes are relative to the
-        ///     previous one.
+        ///   - snapshot: The next snapshot of one observer. Do not skip a snapshot, because its changes are relative to
+        ///     the previous one.
         ///   - animatingDifferences: Default: false, so that visible items do not move.
         @MainActor
         public func show<Filter, Item, Value>(

@@ -18,7 +18,7 @@
     /// }
     /// ```
     ///
-    /// It subscribes to the value while it is on screen.
+    /// The view subscribes to the value while the view is on screen.
     public struct LoadedView<Key: Hashable & Sendable, Value: Sendable, Content: View>: View {
         private let key: Key
         private let loader: Loader<Key, Value>

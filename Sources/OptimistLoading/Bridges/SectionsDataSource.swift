@@ -13,8 +13,8 @@
         /// ```
         ///
         /// - Parameters:
-        ///   - snapshot: The next snapshot of one observer. Do not skip any, because its changes are relative to the
-        ///     previous one.
+        ///   - snapshot: The next snapshot of one observer. Do not skip a snapshot, because its changes are relative to
+        ///     the previous one.
         ///   - animatingDifferences: Default: true.
         ///   - items: Returns the items of a section, such as the section itself if it is a single cell. Items must be
         ///     unique on the screen.

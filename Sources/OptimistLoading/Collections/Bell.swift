@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Wakes a waiting task. Several rings before that count as one.
+/// Wakes a waiting task. Several rings before the task waits count as one.
 struct Bell: Sendable {
     private let rings: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation

@@ -26,7 +26,7 @@ extension Observed {
     }
 }
 
-/// Registers an observer while it exists.
+/// Registers an observer for as long as this object exists.
 private final class Observing<Subject: Observed>: Sendable {
     private weak let subject: Subject?
     private let clock: any Clock<Duration>

@@ -4,7 +4,7 @@ import Foundation
 import OptimistCore
 
 extension DiskCache {
-    /// A file without a write for this long is no longer being written.
+    /// If a file was not written for this long, its writer is assumed to have finished.
     private static let restSeconds: UInt32 = 3600
 
     /// Scans the folder once. If that fails, for example because too many files are open, the next use tries again.
@@ -42,7 +42,7 @@ extension DiskCache {
         let scan = SegmentScan(file, segment: id)
         let mayGrow = item.modifiedAt + Self.restSeconds > UInt32(clamping: Int(Date().timeIntervalSince1970))
         var item = item
-        // Truncate a file that its writer could not truncate before it died.
+        // Truncate a file whose writer died before truncating it.
         if !mayGrow, scan.end < item.sizeBytes, file.resize(to: scan.end) == nil { item.sizeBytes = scan.end }
         return found.learn(scan, in: item, as: id, mayGrow: mayGrow, at: UInt32(time))
     }
@@ -55,7 +55,7 @@ extension DiskCache {
         let sizeBytes = isShared ? max(limits.segmentBytes, length) : length
         guard makeRoom(for: sizeBytes) else { return nil }
         let time = time
-        // Moving records may have created a file already.
+        // A file may already exist, created when records were moved.
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return addFile(sizeBytes: sizeBytes, reserving: length, isShared: isShared)
     }
@@ -82,9 +82,9 @@ extension DiskCache {
         }
     }
 
-    /// Removes expired files, and others until a file of the given size fits.
+    /// Removes expired files, then further files until a file of the given size fits.
     ///
-    /// Listing thousands of files takes milliseconds, so a listing covers several new files.
+    /// Listing thousands of files takes milliseconds, so one listing is used for several new files.
     private func makeRoom(for sizeBytes: Int) -> Bool {
         let isAllowed = index.withLock { index in
             index.allowanceBytes -= sizeBytes

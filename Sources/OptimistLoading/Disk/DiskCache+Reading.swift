@@ -35,9 +35,9 @@ extension DiskCache {
         switch file.record(at: place, for: key) {
         case .sound(let entry): return entry
         case .ofAnotherKey:
-            // Two keys with the same digest. The other key keeps its entry.
+            // The two keys have the same digest. The other key keeps its entry.
             miss { _ in nil }
-        case .removed: forget(digest, place, isOurs: false)  // Another cache has cleared its mark.
+        case .removed: forget(digest, place, isOurs: false)  // Another cache cleared the record's mark.
         case .damaged(let isOurs):
             index.withLock { $0.counts.damagedEntries += 1 }
             forget(digest, place, isOurs: isOurs)
@@ -70,7 +70,7 @@ enum StoredRecord {
 }
 
 extension DiskFile {
-    /// One read, so that a record is verified as a unit.
+    /// Reads the record in one call, so that it is verified as a unit.
     func record(at place: RecordPlace, for key: String) -> StoredRecord {
         withUnsafeTemporaryAllocation(byteCount: Int(place.headLength), alignment: 8) { headBytes in
             var isWhole = false

@@ -18,7 +18,7 @@ extension DiskCache {
         else { return .failed }
         let isShared = entry.bytes.count <= Self.largestShared
         let checksum = entry.bytes.withUnsafeBytes { XXH64.hash($0) }
-        // A second attempt only if the file was removed.
+        // There is a second attempt only if the file was removed.
         for _ in 0..<2 {
             guard let room = room(for: headLength + entry.bytes.count, isShared: isShared) else { return .failed }
             guard room.file.isLinked else {
@@ -46,7 +46,7 @@ extension DiskCache {
         let time = time
         if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
         return housekeeping.withLock { _ in
-            // While this call waited, another one may have created a file or removed everything.
+            // While this call waited, another call may have created a file or removed everything.
             if isShared, let room = index.withLock({ $0.reserve(length, at: time) }) { return room }
             guard index.withLock({ $0.isOpen }) else { return nil }
             switch folder.whileLocked({ makeFile(for: length, isShared: isShared) }) {

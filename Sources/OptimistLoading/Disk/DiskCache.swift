@@ -35,7 +35,7 @@ public final class DiskCache: Sendable {
     ///   - folder: A folder for this cache, or for several caches. Other files in it count against the limit. Data that
     ///     must outlive a sign-out needs a separate folder, because ``removeAll()`` empties this one.
     ///   - limits: How much is stored, and for how long. Default: 150 MB, for 30 days after an entry's last use.
-    ///   - now: The time of day, for the ages. Default: the system's.
+    ///   - now: The time of day, for the ages of entries. Default: the system's.
     public convenience init(
         at folder: URL, limits: DiskLimits = DiskLimits(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -62,9 +62,9 @@ public final class DiskCache: Sendable {
 
     /// Stores an entry, replacing the key's former one.
     ///
-    /// - Returns: False if the entry was not stored: it exceeds the limits, writing failed or is paused after a
-    ///   failure, or another call stored a newer entry or removed everything at the same time. The previous entry is
-    ///   removed in any case.
+    /// - Returns: False if the entry was not stored, because it exceeds the limits, because writing failed or is paused
+    ///   after a failure, or because another call stored a newer entry or removed everything at the same time. The
+    ///   previous entry is removed in any case.
     @discardableResult
     @_spi(Internals) public func store(_ entry: DiskEntry, for key: String) -> Bool {
         let outcome = write(entry, for: key, replacing: nil)
@@ -97,8 +97,9 @@ public final class DiskCache: Sendable {
 
     /// Removes a key's entry, so that it is not found again, even after a relaunch.
     ///
-    /// The record's mark is cleared in its file. This works on a full disk, and other caches see it at the next read.
-    /// An entry that another cache has stored under this key since this cache scanned the folder is not removed.
+    /// The record's mark is cleared in its file. This works on a full disk, and other caches see the change at the next
+    /// read. If another cache stored an entry under this key after this cache scanned the folder, that entry is not
+    /// removed.
     package func remove(_ key: String) {
         let digest = XXH64.hash(key)
         settle(withIndex { $0.remove(digest) })
@@ -158,8 +159,8 @@ extension DiskCache {
         if let failure { note(failure) }
     }
 
-    /// Returns an error number if the record could not be marked. Its file is then removed: losing other records is
-    /// better than finding this one again.
+    /// Clears the record's mark. Returns an error number on failure. The caller then removes the record's file: losing
+    /// other records is better than finding this one again.
     private func unmark(_ offset: UInt32, in record: RetiredRecord) -> CInt? {
         switch record.file.map({ .success($0) }) ?? folder.open(record.fileName) {
         case .success(let file): file.overwrite(0, at: Int(offset) + RecordHead.markOffset)

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// An entry of a ``DiskCache``: the bytes, and how long they are valid by their source.
+/// An entry of a ``DiskCache``: the bytes, and how long they are valid according to their source.
 @_spi(Internals) public struct DiskEntry: Sendable, Equatable {
     /// The value as the source sent it.
     public var bytes: [UInt8]
@@ -32,7 +32,7 @@ public import Foundation
 
 extension DiskEntry {
     var validity: Validity {
-        // The remaining lifetime at the time of storing, which is at most the original one.
+        // The remaining lifetime at the time of storing, which is at most the original lifetime.
         let seconds = expiresAt.map { min(max($0.timeIntervalSince(storedAt), 0), 1e9) }
         return Validity(
             expiresAt: expiresAt, etag: etag, lastModified: lastModified, lifetime: seconds.map { .seconds($0) })

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Decides which files to remove when room is needed. Works on a copy of the index, because it takes longer than
-/// readers should wait.
+/// Decides which files to remove when room is needed. Works on a copy of the index, because the decision takes longer
+/// than readers should wait.
 struct DiskEviction {
     let segments: [UInt32: DiskSegment]
     let active: UInt32?
@@ -19,7 +19,8 @@ struct DiskEviction {
     }
 
     /// Returns all removable files, the least useful first: by the share of recently used bytes, then by the time of
-    /// last use. A file that another cache wrote after this one opened the folder counts as used when it was written.
+    /// last use. If another cache wrote a file after this cache opened the folder, the time of writing counts as the
+    /// time of use.
     func victims(among items: [DiskFolder.Item]) -> [Victim] {
         let ids = Dictionary(segments.map { ($0.value.name, $0.key) }, uniquingKeysWith: { first, _ in first })
         let ranked = items.filter(\.isSegment).compactMap { item -> (Victim, (Double, UInt32, UInt64))? in

@@ -11,7 +11,7 @@
 /// An open file, closed on release, so that a read never uses a closed descriptor.
 final class DiskFile: Sendable {
     private let descriptor: CInt
-    /// As of the opening.
+    /// The size when the file was opened.
     let sizeBytes: Int
     let modifiedAt: Int
 

@@ -132,7 +132,7 @@ struct DiskFolder: Sendable {
 struct DiskError: Error {
     let code: CInt
 
-    /// Whether the failure may pass once other files are closed.
+    /// Whether the failure may end when other files are closed.
     var isForWantOfFiles: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
 }
 

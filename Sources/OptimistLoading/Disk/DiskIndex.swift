@@ -13,10 +13,10 @@ struct DiskIndex {
     var isOpen = false
     /// Whether all files must be removed instead of scanned.
     private(set) var isToBeEmptied = false
-    /// Keys to remove from the folder once it is scanned.
+    /// Keys to remove from the folder after it is scanned.
     private var unseenRemovals: Set<UInt64> = []
     var counts = DiskCounts()
-    /// No writes in this interval, because of a failure. Seconds since 1970.
+    /// The interval without writes after a failure, in seconds since 1970.
     var pause: Range<Double>?
 
     /// How many bytes of files may be created before the folder is listed again.
@@ -116,7 +116,7 @@ extension DiskIndex {
         return reserve(length, in: active, file, at: now)
     }
 
-    /// Adds a new file: for one record of this length, or without `length`, for all small records.
+    /// Adds a new file for one record of this length. Without `length`, the file is for all small records.
     mutating func add(
         _ file: DiskFile, name: String, sizeBytes: Int, forOne length: Int? = nil, at now: Double
     ) -> Reservation? {
@@ -127,7 +127,7 @@ extension DiskIndex {
         return length.map { reserve($0, in: id, file, at: now) }
     }
 
-    /// Returns the size to truncate the file to, or that the file must be removed.
+    /// Returns the file and the size to truncate it to. If the file is empty, also returns its removal.
     mutating func seal() -> (file: DiskFile, sizeBytes: Int, emptied: RetiredRecord?)? {
         guard let id = active, let segment = segments[id], let file = segment.file else { return nil }
         active = nil
@@ -135,13 +135,13 @@ extension DiskIndex {
         return (file, segment.end, dropIfEmpty(id))
     }
 
-    /// Returns whether the written record is now the key's, and the record that it invalidates.
+    /// Returns whether the key now has the written record, and the record that is no longer valid.
     ///
-    /// - Parameter replaced: If given, the new record is valid only while the key still has this one.
+    /// - Parameter replaced: If given, the new record becomes valid only if the key still has this one.
     mutating func publish(
         _ written: RecordPlace, for digest: UInt64, replacing replaced: RecordPlace? = nil, at now: UInt32
     ) -> (isStored: Bool, retired: RetiredRecord?) {
-        // Everything may have been removed since the reservation.
+        // Everything may have been removed after the reservation.
         guard segments[written.segment] != nil else { return (false, nil) }
         segments[written.segment]?.pendingRecords -= 1
         return insert(written, for: digest, replacing: replaced, isUsedAt: now)
@@ -243,7 +243,7 @@ extension DiskIndex {
     }
 
     /// Moves a record to its copy, with its time of use. Returns the record that is no longer valid: the original, or
-    /// the copy if the key was changed since.
+    /// the copy if the key was changed during the move.
     mutating func move(
         _ digest: UInt64, from old: RecordPlace, to reservation: Reservation
     ) -> RetiredRecord? {
@@ -271,9 +271,9 @@ extension DiskIndex {
 // MARK: Files
 
 extension DiskIndex {
-    /// Adds the records of a scanned file. Returns records that are no longer valid, of this file or earlier ones.
+    /// Adds the records of a scanned file. Returns the records of this and earlier files that are no longer valid.
     ///
-    /// - Parameter mayGrow: Whether another cache may still be writing to it.
+    /// - Parameter mayGrow: Whether another cache may still be writing to the file.
     mutating func learn(
         _ scan: SegmentScan, in item: DiskFolder.Item, as id: UInt32, mayGrow: Bool, at now: UInt32
     ) -> [RetiredRecord] {
@@ -283,7 +283,7 @@ extension DiskIndex {
             lastStamp = max(lastStamp, record.place.stamp)
             guard record.isLive else { continue }
             var place = record.place
-            place.usedAt = min(place.usedAt, now)  // The checksum does not cover it, and clocks are set back.
+            place.usedAt = min(place.usedAt, now)  // The checksum does not cover `usedAt`, and clocks are set back.
             segments[id]?.noteUse(at: place.usedAt)
             if let loser = insert(place, for: record.digest, isUsedAt: nil).retired { retired.append(loser) }
         }
@@ -291,8 +291,8 @@ extension DiskIndex {
         return retired
     }
 
-    /// Takes over the result of a scan, unless the cache was emptied since. Returns scanned records that must be
-    /// removed.
+    /// Takes over the result of a scan, unless the cache was emptied during the scan. Returns scanned records that must
+    /// be removed.
     mutating func open(_ found: DiskIndex) -> [RetiredRecord] {
         guard isToBeEmptied == found.isToBeEmptied else { return [] }
         let (removals, counts, pause) = (unseenRemovals, counts, pause)
@@ -320,7 +320,7 @@ extension DiskIndex {
 
     mutating func idForFoundFile() -> UInt32 { nextSegment() }
 
-    /// Returns that the segment's file must be removed.
+    /// Forgets a segment. Returns the removal of its file.
     mutating func drop(_ id: UInt32) -> RetiredRecord? {
         guard let segment = segments.removeValue(forKey: id) else { return nil }
         for digest in segment.digests where places[digest]?.segment == id { places[digest] = nil }

@@ -6,8 +6,7 @@ public struct DiskLimits: Sendable, Equatable {
     public let sizeBytes: Int
     /// How long an entry stays after it was last stored or used. Default: 30 days. Nil: until its room is needed.
     ///
-    /// The time of use is recorded with a precision of a sixteenth of this, to save writes. An entry may expire that
-    /// much early.
+    /// To save writes, the time of use is recorded to a sixteenth of this age. An entry may expire early by that much.
     public let age: Duration?
     /// The largest entry that is stored, in bytes. Default: an eighth of `sizeBytes`.
     public let largestEntryBytes: Int

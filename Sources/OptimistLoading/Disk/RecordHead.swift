@@ -84,7 +84,7 @@ extension RecordHead {
         }
     }
 
-    /// Returns the length stated by the head at the beginning, or nil if the bytes are not a head.
+    /// Returns the length that the head states, or nil if the bytes do not begin with a head.
     static func claimedLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= fixedLength, bytes.number(at: 16, as: UInt32.self) == format else { return nil }
         func textLength(at offset: Int) -> Int {

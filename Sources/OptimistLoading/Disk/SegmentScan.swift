@@ -47,7 +47,7 @@ private struct FileWindow {
         }
     }
 
-    /// Returns false if the file ends before.
+    /// Returns false if the file ends too early.
     private mutating func load(_ needed: Int, at offset: Int) -> Bool {
         if offset >= start, offset + needed <= start + count { return true }
         if needed > bytes.count { bytes = [UInt8](repeating: 0, count: needed) }

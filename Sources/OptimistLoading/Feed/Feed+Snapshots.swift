@@ -4,7 +4,7 @@ import OptimistCore
 
 extension Feed {
     /// The current state of the feed. Its ``FeedSnapshot/changes`` are empty, because it is not compared with another
-    /// one.
+    /// snapshot.
     public var snapshot: Snapshot {
         let (filter, sections, phases) = state.withLock { state in
             (state.machine.filter, state.machine.shownSections(), state.machine.phases)

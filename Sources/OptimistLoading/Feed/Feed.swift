@@ -2,11 +2,11 @@
 
 public import OptimistCore
 
-/// Pages of items in sections. The values of items are loaded individually as they come near the screen.
+/// Pages of items in sections. The value of each item is loaded when the item comes near the screen.
 ///
-/// Items appear as soon as their page arrives, and each value as soon as it is loaded, without waiting for others.
-/// Observers receive the newest snapshot, at most once per frame. Any thread may call. Loading begins with
-/// ``refresh()``.
+/// Items appear as soon as their page arrives, and each value as soon as it is loaded, without waiting for the other
+/// values. Observers receive the newest snapshot, at most once per frame. Any thread may use the feed. Loading begins
+/// with ``refresh()``.
 ///
 /// ```swift
 /// let feed = Feed(sections: [Kind.chosen, .recommended], filter: Filter(people: 2), values: pictures, key: \.url) {
@@ -19,7 +19,7 @@ public import OptimistCore
 /// ```
 ///
 /// An item is the page's description of an entry: an id, its size on screen, and other data the app needs. Values take
-/// memory only in the loader, and for items near the screen, in the snapshot.
+/// memory only in the loader and, for items near the screen, in the snapshot.
 ///
 /// > Important: The feed hashes and compares ids and items while it holds its lock: their `==` and `hash(into:)` must
 /// > not call the feed.
@@ -88,14 +88,14 @@ public final class Feed<
 
     // MARK: - Changes by the app
 
-    /// Loads the first pages, or reloads them. Existing items stay until then, marked stale, and are updated by
-    /// difference.
+    /// Loads the first pages, or reloads them. Existing items stay, marked stale, until the new pages arrive, and are
+    /// then updated by difference.
     ///
     /// Each section requests new pages until one of these holds: the last two new items are adjacent in the old list,
     /// the new pages cover the visible items, or ``FeedLimits/refreshPages`` pages are loaded. In the first case, the
-    /// old items after these two stay, so that visible items keep their place. Earlier old items are removed unless
-    /// the new pages contain them. If the server still has such an item, it returns at its new place: as the screen
-    /// comes near, the feed requests further new pages, and the section ends with the last of them.
+    /// old items after these two stay, so that visible items keep their place. Earlier old items are removed unless the
+    /// new pages contain them. If the server still has a removed item, the item returns at its new place: as the screen
+    /// comes near, the feed requests further new pages. The section ends with the last of these.
     public func refresh() { update { $0.refresh() } }
 
     func begin() { update { if !$0.hasBegun { $0.refresh() } } }
@@ -131,8 +131,8 @@ public final class Feed<
 
     /// Requests the next page of a section early.
     ///
-    /// This is the page after the newest ones, or if the screen is below these after a refresh, the page after the last
-    /// item. Without effect if all pages are loaded, a request is running or the last one has failed.
+    /// This is the page after the newest pages. If the screen is below these after a refresh, it is the page after the
+    /// last item. Without effect if all pages are loaded, a request is running or the last one has failed.
     public func loadMore(in section: Section) { update { $0.next(in: section) } }
 
     /// Retries an item whose last fetch failed, even during the loader's pause after failures, and even if an earlier

@@ -63,8 +63,8 @@ public final class FeedArchive<Section: Hashable & Sendable, Filter: Hashable & 
         }
     }
 
-    /// Empties the cache, including data of other users of this cache. Returns when done. Call it when the user signs
-    /// out.
+    /// Empties the cache, including data that other objects store in this cache. Returns when done. Call it when the
+    /// user signs out.
     ///
     /// It removes everything because the archive does not know the names that earlier launches used. Pages that wait to
     /// be stored are dropped. A running feed stores its next pages again: call ``Feed/removeAll()`` to clear the feed

@@ -22,7 +22,7 @@ public struct FeedChanges<Section: Hashable & Sendable, ID: Hashable & Sendable>
 
 extension FeedChanges {
     /// - Parameters:
-    ///   - former: The previous sections, the same ones in the same order, or empty.
+    ///   - former: The same sections as they were before, in the same order, or none.
     ///   - updated: Items that may have been updated.
     /// - Complexity: O(n) for sections whose items were reordered, and O(m log m) for the items between the first and
     ///   the last difference. Appended items cost O(1) each, and unchanged sections nothing.
@@ -82,8 +82,8 @@ extension FeedChanges {
         return (start..<old.count - end, start..<new.count - end)
     }
 
-    /// The positions of a longest increasing subsequence of the numbers, which are all different. All others have
-    /// moved.
+    /// The positions of a longest increasing subsequence of the numbers, which are all different. The items at all
+    /// other positions have moved.
     ///
     /// > Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 11, 1975.
     private static func longestRise(_ numbers: [Int]) -> Set<Int> {

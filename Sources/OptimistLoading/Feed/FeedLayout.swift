@@ -11,7 +11,8 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
     }
 
     private(set) var pages: [FeedPages<Item>]
-    /// Changes with the items of a section or of an earlier one, which may hide items. Appended items do not change it.
+    /// By section. A version changes with the items of its section, or of an earlier section, which may hide items.
+    /// Appended items do not change the version of their section.
     private(set) var versions: [Int]
     private var shown: [[Item]?]
 
@@ -31,7 +32,7 @@ struct FeedLayout<Item: Identifiable & Equatable & Sendable>: Sendable where Ite
         work(&pages[section])
     }
 
-    /// - Parameter isAddition: Whether items can only be appended, or change their content in place.
+    /// - Parameter isAddition: Whether `work` only appends items, or changes their content in place.
     mutating func change<Result>(
         _ section: Int, isAddition: Bool, _ work: (inout FeedPages<Item>) -> Result
     ) -> Result {

@@ -10,8 +10,8 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
     private(set) var items: [Item] = []
     private(set) var index: [Item.ID: Int] = [:]
     private(set) var marks: [Mark] = []
-    /// The number of newest pages. Later pages are from before a refresh, and are shown until new ones replace them.
-    /// Nil if all pages are new.
+    /// The number of newest pages. The pages after these are from before a refresh, and are shown until new pages
+    /// replace them. Nil if all pages are new.
     private var joint: Int?
 
     var next: String? { marks.last?.next }
@@ -58,7 +58,7 @@ struct FeedList<Item: Identifiable & Equatable & Sendable>: Sendable where Item.
         return tail.count == 2 && tail[0] + 1 == tail[1] ? tail[1] + 1 : nil
     }
 
-    /// This list, followed by the items of `former` from an index on that this list lacks.
+    /// This list, followed by the items of `former[start...]` that this list lacks.
     ///
     /// No item of the server is lost: the pages of this list continue at its end.
     func followed(by former: Self, from start: Int) -> Self {

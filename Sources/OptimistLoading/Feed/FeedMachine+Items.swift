@@ -79,14 +79,14 @@ extension FeedMachine {
     }
 
     /// The items near the screen, nearest first. Without a visible item, these are the first items: either the app has
-    /// not reported any, or its ids belong to an earlier list and it has not drawn this one yet.
+    /// not reported visible items, or it has not drawn this list yet and has reported ids of an earlier list.
     private func wanted(around places: [FeedLayout<Item>.Place]) -> [Near] {
         if let visible, visible.isEmpty { return [] }
         let (first, last) = (places.first, places.last)
         let isForward = isForward || places.isEmpty
         var wanted = places.map { Near(item: layout.item(at: $0), priority: .visible) }
         let ahead = layout.items(beside: isForward ? last : first, isForward: isForward, count: limits.ahead)
-        // Only a quarter counts as soon: an item farther away may never appear.
+        // Only a quarter has the priority `soon`: an item farther away may never appear.
         let soon = (limits.ahead + 3) / 4
         wanted += ahead.prefix(soon).map { Near(item: $0, priority: .soon) }
         wanted += ahead.dropFirst(soon).map { Near(item: $0, priority: .prefetch) }
@@ -112,7 +112,7 @@ extension FeedMachine {
         act(.want(item, priority, number: wish.number, isRetry: isRetry))
     }
 
-    /// Requests a value again. The value that is shown until then is stale.
+    /// Requests a value again. The value that is shown during the request is stale.
     private mutating func renew(_ wish: Wish, _ item: Item, isRetry: Bool = false) {
         want(item, wishes[item.id]?.priority ?? wish.priority, isRetry: isRetry)
         letGo(wish)

@@ -49,7 +49,7 @@ extension FeedMachine {
         ask(layout.update(section) { $0.retry() }, for: section)
     }
 
-    /// - Returns: False if the feed no longer waits for it.
+    /// - Returns: False if the feed no longer waits for the request.
     mutating func keep(_ task: Task<Void, Never>, ofRequest number: Int) -> Bool {
         guard let section = requests.first(where: { $0.value.number == number })?.key else { return false }
         requests[section]?.task = task

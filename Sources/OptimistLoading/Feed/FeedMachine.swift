@@ -56,7 +56,7 @@ struct FeedMachine<
     var hasBegun = false
     /// By section. A response to any other request is late and ignored.
     var requests: [Int: Request] = [:]
-    /// Nil if the app has not reported it yet.
+    /// Nil if the app has not reported the visible items yet.
     var visible: [Item.ID]?
     var isForward = true
     var wishes: [Item.ID: Wish] = [:]

@@ -34,7 +34,7 @@ public struct FeedPage<Item: Sendable>: Sendable {
 extension FeedPage: Equatable where Item: Equatable {}
 extension FeedPage: Codable where Item: Codable {}
 
-/// The filter of a feed without one.
+/// The filter of a feed that does not filter.
 public struct NoFilter: Hashable, Sendable {
     /// Creates the filter. All instances are equal.
     public init() {}

@@ -6,9 +6,9 @@ import OptimistCore
 struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
     /// The request that is running or has failed.
     private enum Errand: Sendable {
-        /// The first pages again, with the new pages loaded so far.
+        /// The first pages again. The list has the new pages that are already loaded.
         case refresh(FeedList<Item>)
-        /// The page after the newest ones. Items from before a refresh follow it.
+        /// The page after the newest pages. Items from before a refresh follow it.
         case confirm
         /// The page after the last item.
         case next
@@ -25,10 +25,10 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     /// The number of consecutive pages without new items, and how many of these were not empty.
     private var (barren, repeated) = (0, 0)
 
-    /// The number of consecutive pages with only known items that counts as an error.
+    /// This many consecutive pages with only known items are an error.
     static var mostRepeated: Int { 16 }
-    /// The number of consecutive pages without new items that counts as an error. It is large, because a server that
-    /// filters after reading may return many empty pages.
+    /// This many consecutive pages without new items are an error. The number is large, because a server that filters
+    /// after reading may return many empty pages.
     static var mostBarren: Int { 256 }
 
     var state: FeedSectionState {
@@ -55,14 +55,15 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
         return Question(cursor: nil)
     }
 
-    /// The end that triggers the next request: of the newest pages, or of all items if the screen begins below those.
+    /// The end that triggers the next request: the end of the newest pages, or of all items if the screen begins below
+    /// the newest pages.
     ///
     /// - Parameter first: The first visible item.
     func end(below first: Int) -> Int { list.seam.map(\.end).flatMap { $0 < first ? nil : $0 } ?? list.items.count }
 
     /// Without effect if a request is running or has failed, or if all pages are loaded.
     ///
-    /// - Parameter first: The first visible item. If it is below the newest pages, the older ones continue.
+    /// - Parameter first: The first visible item. If it is below the newest pages, the older pages continue.
     mutating func next(below first: Int = 0) -> Question? {
         guard errand == nil else { return nil }
         return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
@@ -86,7 +87,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
 
     /// Shows the archived items until the source responds.
     ///
-    /// - Returns: False if they are not needed.
+    /// - Returns: False if the archived items are not needed.
     mutating func recalled(_ page: FeedPage<Item>) -> Bool {
         guard list.marks.isEmpty, !page.items.isEmpty, case .refresh = errand else { return false }
         _ = list.append(page)

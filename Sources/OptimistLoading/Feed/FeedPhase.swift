@@ -2,10 +2,11 @@
 
 /// The loading state of an item's value.
 public enum FeedPhase<Value: Sendable>: Sendable {
-    /// The value is not loaded. Every item far from the screen is in this phase. The page gives the size of its place.
+    /// The value is not loaded. Every item far from the screen is in this phase. The page gives the size to reserve for
+    /// it.
     case placeholder
-    /// A value that will be replaced: a partial or expired one. If fetching a newer value fails, it stays, with the
-    /// error of the fetch. See ``Feed/retry(_:)``.
+    /// A value that will be replaced: a partial or expired one. If fetching a newer value fails, this value stays, with
+    /// the error of the fetch. See ``Feed/retry(_:)``.
     case stale(Value, failure: (any Error)? = nil)
     /// A complete value that has not expired.
     case loaded(Value)

@@ -50,11 +50,13 @@ public enum FeedContent: Sendable {
     case items
     /// There are no items yet, but a page is loading.
     case loading
-    /// There are no items, because ``Feed/refresh()`` was not called at first, or after everything was removed.
+    /// There are no items, because ``Feed/refresh()`` has not been called yet, or not again after everything was
+    /// removed.
     case nothingYet
     /// All pages are loaded, and they are empty.
     case empty
-    /// There are no items, no page is loading, and at least one section failed. This is the first section's error.
+    /// There are no items, no page is loading, and at least one section failed. The first failed section has this
+    /// error.
     case failed(any Error)
 }
 

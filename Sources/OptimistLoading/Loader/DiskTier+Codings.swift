@@ -4,8 +4,8 @@ public import Foundation
 
 /// Tiers for common values, with entries named by the descriptions of their keys.
 ///
-/// A key's description must be unique and the same in every launch, as for a `String`, an `Int`, a `UUID` and an
-/// absolute `URL`. For other keys, use the initializer with closures.
+/// A key's description must be unique and the same in every launch, as those of `String`, `Int`, `UUID` and absolute
+/// `URL` are. For other keys, use the initializer with closures.
 extension DiskTier where Key: CustomStringConvertible, Value == Data {
     /// Keeps bytes unchanged.
     ///
@@ -49,7 +49,7 @@ extension DiskTier {
     ///
     /// - Parameters:
     ///   - key: The key of the value.
-    ///   - file: The destination, in an existing folder. An existing file is replaced. The app must delete it.
+    ///   - file: The destination, in an existing folder. An existing file is replaced. The app must delete the copy.
     /// - Returns: Whether the disk had the value. If not, `file` is untouched.
     /// - Throws: An error of the file system. `file` is then untouched.
     public func copy(_ key: Key, to file: URL) async throws -> Bool {

@@ -7,7 +7,7 @@ import OptimistCore
 /// Keeps a loader's values on disk between launches.
 ///
 /// Values that wait to be written stay in memory: up to 256 values and 16 MB, or a single larger one. If the disk is
-/// further behind, it does not store newer values.
+/// further behind, the tier does not store newer values.
 public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let cache: DiskCache
     private let name: @Sendable (Key) -> String
@@ -118,7 +118,7 @@ public final class DiskTier<Key: Hashable & Sendable, Value: Sendable>: Sendable
                 if let entry {
                     cache.store(entry, for: name)
                 } else if !(write.map { refresh(name, $0) } ?? false) {
-                    // If the new value is not stored, remove the old one, which would otherwise pass for it.
+                    // If the new value is not stored, remove the old one, which would otherwise be taken for it.
                     cache.remove(name)
                 }
                 return pending.withLock { $0.end(number) }

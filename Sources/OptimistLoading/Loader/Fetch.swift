@@ -22,13 +22,13 @@ public struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.tell = tell
     }
 
-    /// Reports the fraction received to waiting callers, clamped to 0...1. NaN is ignored. A caller that joins later
-    /// gets the latest report.
+    /// Tells waiting callers the fraction that was received, clamped to 0...1. NaN is ignored. A caller that joins
+    /// later gets the latest report.
     public func report(_ progress: Double) {
         if !progress.isNaN { tell(.progress(min(max(progress, 0), 1))) }
     }
 
-    /// Shows a partial value to waiting callers. A caller that joins later gets the latest one, unless it already has a
-    /// complete value.
+    /// Shows a partial value to waiting callers. A caller that joins later gets the latest partial value, unless it
+    /// already has a complete one.
     public func show(_ partial: Value) { tell(.partial(partial)) }
 }

@@ -4,8 +4,8 @@ import OptimistCore
 
 /// A subscription to a value, active while it is held. A cell holds one for the value that it shows.
 ///
-/// While the value is missing, the loader fetches it at the subscription's priority. Once loaded, the value stays in
-/// memory while a subscription holds it, as long as held values use at most half of the memory limit. Releasing the
+/// While the value is missing, the loader fetches it at the subscription's priority. A loaded value stays in memory
+/// while a subscription holds it, as long as held values use at most half of the memory limit. Releasing the
 /// subscription cancels it.
 public final class LoadSubscription: Sendable {
     let id: HolderID
@@ -25,13 +25,13 @@ public final class LoadSubscription: Sendable {
 
     deinit { cancel() }
 
-    /// Changes how soon the value is needed. Without effect once the value is loaded.
+    /// Changes how soon the value is needed. Without effect after the value is loaded.
     public func setPriority(_ priority: LoadPriority) { listener.withLock { $0 }?.change(id, priority) }
 
     /// Ends the subscription. No event is delivered after this returns, except one that another thread is already
     /// delivering.
     ///
-    /// The fetch continues for other callers. Without any, it stops after the loader's linger.
+    /// The fetch continues for other callers. Without other callers, it stops after the loader's linger.
     public func cancel() {
         let listener = listener.withLock { listener in
             defer { listener = nil }

@@ -26,6 +26,6 @@ extension Loader {
 public struct LoaderMemory: Sendable, Equatable {
     /// The number of values, without seeds.
     public let count: Int
-    /// The total of their costs, by the loader's `cost`.
+    /// The total of their costs, as computed by the loader's `cost`.
     public let costBytes: Int
 }

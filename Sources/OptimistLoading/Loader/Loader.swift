@@ -6,8 +6,8 @@ public import OptimistCore
 /// A cache that loads each value from its source once, and keeps the values that are likely to be needed again.
 ///
 /// A caller that requests a key while it is being fetched joins that fetch. The fetch gets the priority of its most
-/// urgent caller, and stops when its last caller has left. Any thread may call. Use one key for each distinct value:
-/// for a picture, its URL and size.
+/// urgent caller, and stops when its last caller has left. Any thread may use the loader. Use one key for each distinct
+/// value: for a picture, its URL and size.
 ///
 /// > Important: While the loader holds its lock, it hashes, compares and releases keys, and reads the clock of the
 /// > dependencies: none of these may call the loader. It calls closures, and releases values and errors, without the
@@ -42,15 +42,15 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - cost: The size of a value in memory, in bytes. Called once for each fetched value. Negative costs count as
     ///     zero. Default: 1.
     ///   - failureTTL: How long callers get the error of a failed fetch before the key is fetched again. A caller with
-    ///     ``Freshness/fresh``, or a user's retry, starts a fetch nevertheless. Return nil for timeouts and for being
-    ///     offline. Default: nil, no pause.
+    ///     ``Freshness/fresh``, or a user's retry, starts a fetch nevertheless. Return nil for timeouts and when the
+    ///     device is offline. Default: nil, no pause.
     ///   - dependencies: The clock and tasks.
     ///   - fetch: Loads a value from its source, in a new task that is cancelled when the last caller has left. At most
-    ///     one runs for each key, not counting those that were cancelled, or whose key was removed, and that are still
-    ///     finishing. It may request other keys from this loader with ``value(for:priority:freshness:)``: while it
-    ///     waits, it lends its slot to the other fetch, beyond the limits. If a fetch would wait for itself, directly
-    ///     or through others, the request throws an error with code `fetchWaitsForItself`. The loader detects this in
-    ///     the fetch's task and its child tasks, not in detached tasks.
+    ///     one runs for each key. A fetch that was cancelled, or whose key was removed, does not count while it
+    ///     finishes. The closure may request other keys from this loader with ``value(for:priority:freshness:)``: while
+    ///     it waits, it lends its slot to the other fetch, beyond the limits. If a fetch would wait for itself,
+    ///     directly or through other fetches, the request throws an error with code `fetchWaitsForItself`. The loader
+    ///     detects this in the fetch's task and its child tasks, not in detached tasks.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         group: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -74,7 +74,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     public func cached(_ key: Key) -> Value? { state.withLock { $0.cached(key, isFresh: false) { elapsed() } } }
 
-    /// Whether a caller's value has expired, is a seed, or is no longer in memory and being fetched.
+    /// Whether a caller's value has expired, is a seed, or was dropped from memory and is being fetched.
     package func isExpired(_ key: Key) -> Bool {
         let now = elapsed()
         return state.withLock { state in state.places[key].map { state.machine.isToBeReplaced($0, at: now) } ?? false }
@@ -87,9 +87,9 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - priority: How soon the value is needed. Default: it is on screen.
     ///   - freshness: Whether a cached value is good enough. Default: if it has not expired.
     ///   - receive: Called with each event, one at a time, on any thread. Events that are already known are delivered
-    ///     before this function returns. While it is busy, only the newest event of each kind is kept, and a value
-    ///     replaces all others. After it has received its value, it does not get values that are later fetched for
-    ///     other callers.
+    ///     before this function returns. While the closure is busy, only the newest event of each kind is kept, and a
+    ///     value replaces all other events. After the closure has received its value, it does not get values that are
+    ///     later fetched for other callers.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -171,14 +171,14 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// The value replaces any result of a fetch that is already running. Callers that wait for the key get the value,
     /// and their fetch is cancelled. For callers that require a ``Freshness/fresh`` value, the fetch starts again. The
-    /// value is written to the disk later, as the tier encodes it; if the tier does not encode it, the disk's value for
+    /// value is encoded by the tier and written to the disk later; if the tier does not encode it, the disk's value for
     /// this key is removed. This function does not wait for the disk.
     ///
     /// A seed is a value that the source does not have yet, such as a picture that is still being uploaded. It stays
     /// until a fetch that starts later returns or confirms a value, until another value is stored, or until it is
     /// removed. Callers with ``Freshness/cachedThenRefreshed`` or ``Freshness/fresh`` start such a fetch. Callers with
-    /// ``Freshness/cached`` get the seed until it expires. Seeds count against the memory's limit of values, not of
-    /// bytes: beyond that limit, the oldest seed becomes an ordinary value. A seed is not written to the disk.
+    /// ``Freshness/cached`` get the seed until it expires. Seeds count against the limit on the number of values, not
+    /// on bytes: beyond that limit, the oldest seed becomes an ordinary value. A seed is not written to the disk.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -308,7 +308,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Attributes requests of this fetch to it.
+    /// Marks the requests that this fetch makes as its own.
     @usableFromInline
     func asking(
         _ id: FlightID, _ fetch: () async throws -> Fetched<Value>

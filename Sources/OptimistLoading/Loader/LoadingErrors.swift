@@ -5,7 +5,7 @@ public import OptimistCore
 extension OptimistError.Code {
     /// A fetch returned ``Fetched/unchanged(_:isKeptOnDisk:)``, but the loader does not have a value.
     public static let nothingToKeep = Self("nothingToKeep")
-    /// A fetch requested a value from its own loader that waits for this fetch.
+    /// A fetch requested a value from its own loader, and that value waits for this fetch.
     public static let fetchWaitsForItself = Self("fetchWaitsForItself")
 }
 
@@ -17,6 +17,6 @@ extension OptimistError {
 
     static let fetchWaitsForItself = OptimistError(
         .fetchWaitsForItself,
-        "A fetch requested a value that waits for this fetch, from the same loader. Load one of the two in another way."
+        "A fetch and the value that it requested wait for each other in one loader. Load one of the two in another way."
     )
 }

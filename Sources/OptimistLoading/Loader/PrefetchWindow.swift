@@ -2,7 +2,7 @@
 
 import OptimistCore
 
-/// The keys near the screen. It prefetches their values, and keeps them in memory while they are near.
+/// A window of the keys near the screen. It prefetches their values, and keeps them in memory while they are near.
 ///
 /// Use one window for each scrolling list. The window releases keys that leave it; a view that still shows such a key
 /// holds its own subscription. If a fetch failed, or a nearby value was dropped from memory, the next call of
@@ -35,7 +35,8 @@ public final class PrefetchWindow<Key: Hashable & Sendable, Value: Sendable>: Se
 
     /// Sets the keys near the screen, nearest first. Keys that are no longer listed are released.
     ///
-    /// If a key is listed twice, its first position counts. Any thread may call. If calls overlap, the last one wins.
+    /// If a key is listed twice, its first position counts. Any thread may call this. If calls overlap, the last one
+    /// wins.
     public func setVisible(_ keys: [Key]) {
         var wanted: Set<Key> = []
         let keys = keys.filter { wanted.insert($0).inserted }

@@ -3,7 +3,7 @@
 /// Decides which thread delivers an event to a subscriber next. Independent of the value type, so that it is cheap to
 /// create and release.
 ///
-/// Threads may arrive here in a different order than their decisions. An earlier decision is still delivered,
+/// Threads may arrive here in a different order than their decisions were made. An earlier decision is still delivered,
 /// unless a later one supersedes it: a value is not lost because a progress event arrived first.
 @usableFromInline
 struct Turns: Sendable {

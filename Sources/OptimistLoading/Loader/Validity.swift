@@ -6,7 +6,7 @@ public import Foundation
 public struct Validity: Sendable, Equatable {
     /// The expiry date. Nil: never. A date that is not a number counts as expired.
     public var expiresAt: Date?
-    /// The version of the value, by the source's `ETag`.
+    /// The version of the value: the source's `ETag`.
     ///
     /// > Source: RFC 9110, section 8.8.3.
     public var etag: String?
@@ -14,7 +14,7 @@ public struct Validity: Sendable, Equatable {
     ///
     /// > Source: RFC 9110, section 8.8.2.
     public var lastModified: String?
-    /// The value's original lifetime, reused by a response that confirms the value without a lifetime. Nil: unknown.
+    /// The value's original lifetime, reused if a response confirms the value but states no lifetime. Nil: unknown.
     public var lifetime: Duration?
 
     /// Creates a validity. By default, the value never expires.
@@ -29,7 +29,7 @@ public struct Validity: Sendable, Equatable {
 
     func isOfSameVersion(as other: Self?) -> Bool { etag == other?.etag && lastModified == other?.lastModified }
 
-    /// The validity of a cached value that this one has confirmed: a missing tag, date or lifetime stays as it was.
+    /// The validity of a cached value after this one has confirmed it: a missing tag, date or lifetime stays as it was.
     ///
     /// > Source: RFC 9111, section 3.2.
     @usableFromInline

@@ -4,7 +4,7 @@
 @usableFromInline
 struct AskingManner: Sendable {
     var outlives = false
-    /// Whether the user retries: a paused error does not count.
+    /// Whether the user retries. A paused error is then ignored.
     var isRetry = false
     /// The flight of the fetch that waits for the value. Nil if the caller is not a fetch.
     var asker: FlightID?

@@ -14,7 +14,7 @@ struct Flight {
     var stage: Stage
     var priority: LoadPriority
     var waiting = Waiting()
-    /// Whether no caller has used it so far.
+    /// Whether no caller has used it yet.
     var isUnseen = true
     var waitingForSource = 0
     var waitingFetches = 0
@@ -22,7 +22,7 @@ struct Flight {
     var asking = 0
     /// Whether it continues without a holder, to refresh an expired value for the next caller.
     var isOfItsOwn = false
-    /// Whether `isOfItsOwn` becomes true once a holder has an expired value.
+    /// Whether `isOfItsOwn` becomes true when a holder gets an expired value.
     var mayOutlive = false
     /// Whether its key was removed: waiting holders get the result, but it is not stored.
     var isForgotten = false
@@ -73,7 +73,7 @@ struct Flight {
     }
 }
 
-/// Identifies a flight among successive ones at the same place.
+/// Identifies a flight among successive flights at the same place.
 @usableFromInline
 struct FlightID: Sendable {
     @usableFromInline let place: Int

@@ -13,7 +13,7 @@ struct Holder {
     var pin: MemoryQueue.Pin?
 }
 
-/// Identifies a holder among successive ones at the same index.
+/// Identifies a holder among successive holders at the same index.
 @usableFromInline
 struct HolderID: Sendable {
     @usableFromInline let place: Int

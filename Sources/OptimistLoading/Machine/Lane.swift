@@ -6,7 +6,7 @@ struct Lane {
     let unseenSlots: Int
     let interval: Duration?
     let queues: [Int]
-    /// The list of waiting flights that another fetch of this loader waits for.
+    /// The list of queued flights that another fetch of this loader waits for.
     let innerQueue: Int
     /// The group of its keys, or nil for the shared lane.
     var name: String?
@@ -31,7 +31,7 @@ struct Lane {
     func queue(_ priority: LoadPriority) -> Int { queues[priority.rawValue] }
 
     /// Whether a flight that another fetch waits for may begin. It uses lent slots: otherwise six fetches that each
-    /// wait for another one would deadlock.
+    /// wait for another fetch would deadlock.
     var hasInnerRoom: Bool { running - suspended < slots }
 
     func hasRoom(for priority: LoadPriority) -> Bool {

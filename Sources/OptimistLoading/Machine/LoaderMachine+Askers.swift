@@ -19,8 +19,8 @@ extension LoaderMachine {
         if flight.asking == 1 { lanes[flight.lane].suspended -= 1 }
     }
 
-    /// Whether the flight at a place waits for another flight, directly or through others. If so, that flight must not
-    /// wait for this place.
+    /// Whether the flight at a place waits for another flight, directly or through further flights. If so, that other
+    /// flight must not wait for this place.
     func isWaited(for flight: FlightID, by place: Int) -> Bool {
         var (met, next): (Set<Int>, [Int]) = ([flight.place], [flight.place])
         while let present = next.popLast() {

@@ -151,7 +151,7 @@ extension LoaderMachine {
         }
     }
 
-    /// Returns false if the flight was cancelled since it began: the caller must then cancel the task.
+    /// Returns false if the flight was cancelled after it began: the caller must then cancel the task.
     @usableFromInline
     mutating func keep(_ task: Task<Void, Never>, of id: FlightID) -> Bool {
         guard flight(id) != nil else { return false }

@@ -96,7 +96,8 @@ extension LoaderMachine {
         }
     }
 
-    /// Passes the error to the caller, because its deinitializer is foreign code that must not run under the lock.
+    /// Passes the error to the caller, because the error's deinitializer is foreign code that must not run under the
+    /// lock.
     mutating func forgetFailure(_ place: Int, _ decision: inout Decision) {
         if !failures.isEmpty, let failure = failures.removeValue(forKey: place) {
             decision.released.append(failure.error)

@@ -13,7 +13,7 @@ struct GhostList {
     private let countLimit: Int
     private var ghosts: [Ghost] = []
     private var start = 0
-    /// The number of ghosts forgotten so far, which is the number of the one at `start`.
+    /// How many ghosts have been forgotten. This is also the number of the ghost at `start`.
     private var forgotten = 0
     /// The number of each key's latest ghost, unless it was taken.
     private var latest: [Int: Int] = [:]

@@ -19,7 +19,7 @@ struct MemoryQueue {
         let serial: Int
         var uses: UInt8 = 0
         var pins = 0
-        /// Whether it was prefetched and not requested since.
+        /// Whether it was prefetched and has not been requested yet.
         var isUnseen = false
         /// A seed is only in the seeds' queue, and does not count in the totals.
         var isSeed: Bool
@@ -48,7 +48,7 @@ struct MemoryQueue {
     /// Values that can expire, oldest first. Empty without an age limit.
     private var ages = Lists(1)
     private var ghosts: [GhostList]
-    /// From this cost on, the small queue is evicted first.
+    /// If the small queue costs at least this much, it is evicted first.
     private var smallShare: Int
     private var lastSerial = 0
     /// The number of values, without seeds.
@@ -89,7 +89,7 @@ struct MemoryQueue {
     }
 
     /// How many values must be stored before another use counts. Earlier uses belong to the request that loaded the
-    /// value, for example a prefetched value that appears on screen. They do not predict another request.
+    /// value, for example when a prefetched value appears on screen. They do not predict another request.
     ///
     /// > Source: O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993, on correlated references.
     private var occasion: Int { min(16, count / 4) }
@@ -205,7 +205,8 @@ struct MemoryQueue {
         return released
     }
 
-    /// Evicts values until a share of the limits is left, least likely to be requested first.
+    /// Evicts values until they use at most a share of the limits. The values least likely to be requested are evicted
+    /// first.
     mutating func trim(to share: Double) -> Released {
         var released = Released()
         if share >= 1 { return released }
@@ -269,7 +270,8 @@ struct MemoryQueue {
             let isSmallFirst = isSmallFull(costLimit, countLimit) || queues.first(of: Queue.main) == nil
             if isSmallFirst ? evictSmall(newest, &released) : evictMain(&released) { continue }
             if isSmallFirst ? evictMain(&released) : evictSmall(newest, &released) { continue }
-            // All remaining values are pinned or new. This takes a lower limit than usual, such as in `trim(to:)`.
+            // All remaining values are pinned or new. This happens only with a lower limit than usual, as in
+            // `trim(to:)`.
             guard let last = queues.first(of: Queue.small) ?? queues.first(of: Queue.main) else { return }
             remove(last, into: &released)
         }
@@ -282,8 +284,8 @@ struct MemoryQueue {
         return Double(smallCount) >= min(max(share, 0.1), 0.9) * Double(countLimit)
     }
 
-    /// Evicts the first unused value of the small queue, and moves used ones before it to the main queue. Returns false
-    /// if there is none.
+    /// Evicts the first unused value of the small queue, and moves the used values before it to the main queue. Returns
+    /// false if there is no unused value.
     private mutating func evictSmall(_ newest: Int?, _ released: inout Released) -> Bool {
         var place = queues.first(of: Queue.small)
         while let present = place, let node = nodes[present] {
@@ -303,7 +305,7 @@ struct MemoryQueue {
         return false
     }
 
-    /// Evicts the first value of the main queue without uses left. Returns false if there is none.
+    /// Evicts the first value of the main queue that does not have uses left. Returns false if there is none.
     private mutating func evictMain(_ released: inout Released) -> Bool {
         var place = queues.first(of: Queue.main)
         while let present = place, let node = nodes[present] {

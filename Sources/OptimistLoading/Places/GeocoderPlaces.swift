@@ -6,8 +6,8 @@
     import Foundation
 
     extension Loader where Key == PlaceKey, Value == Place {
-        /// Creates a loader that uses the system's reverse geocoder. Because it throttles, the loader sends one request
-        /// at a time, at most once every two seconds.
+        /// Creates a loader that uses the system's reverse geocoder. Because the geocoder throttles, the loader sends
+        /// one request at a time, at most once every two seconds.
         ///
         /// If the geocoder does not find a place, this result is kept. Other errors are thrown.
         ///

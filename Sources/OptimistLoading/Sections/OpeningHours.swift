@@ -11,7 +11,7 @@ public struct OpeningHours: Hashable, Sendable {
     public let from: TimeOfDay
     /// The closing time. If not later than ``from``: on the next day.
     public let to: TimeOfDay
-    /// The days of opening. If it is open over midnight, it closes on the next day.
+    /// The days of opening. If the place is open over midnight, it closes on the next day.
     public let weekdays: Set<Weekday>
     /// The place's time zone.
     public let timeZone: TimeZone
@@ -32,7 +32,7 @@ public struct OpeningHours: Hashable, Sendable {
         self.timeZone = timeZone
     }
 
-    /// Whether it is open at a moment. False for a date that is not a number.
+    /// Whether the place is open at a moment. False for a date that is not a number.
     public func isOpen(at date: Date) -> Bool {
         guard let second = Int(exactly: date.timeIntervalSince1970.rounded(.down)) else { return false }
         let local = second + offset(at: second)

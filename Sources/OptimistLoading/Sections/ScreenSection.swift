@@ -31,7 +31,7 @@ public struct ScreenSection<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     /// - Parameters:
     ///   - id: The id of the section in snapshots.
     ///   - path: The section's property of the screen.
-    ///   - hours: Returns the hours of the section's current value. Nil: it is always shown.
+    ///   - hours: Returns the hours of the section's current value. Nil: the section is always shown.
     public init<Value: Equatable & Sendable>(
         _ id: ID, _ path: any WritableKeyPath<Screen, Value?> & Sendable,
         hours: @escaping @Sendable (Value) -> OpeningHours?

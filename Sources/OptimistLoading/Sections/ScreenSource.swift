@@ -29,8 +29,9 @@ public struct ScreenSource<ID: Hashable & Sendable, Screen: Sendable>: Sendable 
     ///
     /// - Parameters:
     ///   - sections: The sections that it fills. Other changes to the screen are ignored.
-    ///   - follow: Creates a new sequence for each call. When it ends, its last response stays. If it throws, its
-    ///     sections report the error, and keep their values until they are requested again.
+    ///   - follow: Creates a new sequence for each call. When the sequence ends, its last response stays. If the
+    ///     sequence throws, the source's sections report the error, and keep their values until they are requested
+    ///     again.
     ///   - fill: Writes a response into an empty screen.
     public init<Answers: AsyncSequence & SendableMetatype>(
         _ sections: [ScreenSection<ID, Screen>], following follow: @escaping @Sendable () -> Answers,

@@ -10,7 +10,7 @@ extension Sections {
         }
     }
 
-    /// Returns a snapshot once every source has responded or failed, and then after each change.
+    /// Returns a snapshot as soon as every source has responded or failed, and then after each change.
     ///
     /// A slow observer skips intermediate snapshots. Each snapshot has all changes since the observer's previous one.
     /// Each call creates an independent stream, which ends when its task is cancelled or the sections are released.
@@ -29,7 +29,7 @@ extension Sections {
     struct State: Sendable {
         var machine: Machine
         var tasks: [Int: Task<Void, Never>] = [:]
-        /// The time of the next look at the hours, by the stopwatch.
+        /// The time of the next check of the hours, by the stopwatch.
         var alarm: Duration?
         var hasBegun = false
         /// The observers, with the changes that each has not received yet. Nil: everything.

@@ -5,7 +5,7 @@ public import OptimistCore
 
 /// A screen of several sections, filled by one or more sources.
 ///
-/// A response leads to one snapshot, even if it fills several sections. A source reports changes of its own sections
+/// A response leads to one snapshot, even if it fills several sections. A source reports changes to its own sections
 /// only, and equal values are not reported. Sections with opening hours appear and disappear on time. The first
 /// snapshot waits until every source has responded or failed. If a source fails, its sections report the error, and the
 /// others are shown.
@@ -28,7 +28,7 @@ public import OptimistCore
 /// for await snapshot in home.snapshots() { draw(snapshot.changed, of: snapshot.screen) }
 /// ```
 ///
-/// Any thread may call. Loading begins with ``refresh()``.
+/// Any thread may use this object. Loading begins with ``refresh()``.
 ///
 /// > Important: Values of sections are compared and copied while the lock is held: their `==` must not call this
 /// > object.
@@ -37,7 +37,7 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
     public typealias Snapshot = ScreenSnapshot<ID, Screen>
     typealias Machine = SectionsMachine<ID, Screen>
 
-    /// The time within which a change of the system clock is noticed.
+    /// The time within which a change to the system clock is noticed.
     private static var longestSleep: Duration { .seconds(60) }
 
     let state: Mutex<State>
@@ -101,8 +101,8 @@ public final class Sections<ID: Hashable & Sendable, Screen: Sendable>: Sendable
         ask(source)
     }
 
-    /// Checks opening hours immediately after the system clock was changed. Otherwise a change is noticed within a
-    /// minute.
+    /// Checks opening hours immediately. Call it when the system clock was changed; otherwise the change is noticed
+    /// within a minute.
     public func systemClockDidChange() { update { machine, date in machine.look(at: date) } }
 
     private func ask(_ source: Int) {

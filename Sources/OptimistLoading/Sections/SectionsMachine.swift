@@ -55,7 +55,7 @@ struct SectionsMachine<ID: Hashable & Sendable, Screen: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - answer: A screen with the source's sections filled in.
-    ///   - hours: The hours of its sections, in their order.
+    ///   - hours: The hours of the source's sections, in their order.
     mutating func answered(_ answer: Screen, _ hours: [OpeningHours?], _ source: Int, run: Int, at date: Date) {
         guard isCurrent(run, of: source) else { return }
         for section in sources[source].sections { section.copy(answer, &whole) }
