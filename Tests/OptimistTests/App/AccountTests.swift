@@ -73,7 +73,7 @@ struct AccountTests {
         await phone.stop()
     }
 
-    /// Signs out on a phone with an unsent to-do, and advances the clock until that ends.
+    /// Signs out on a phone with an unsent to-do, and advances the clock until the sign-out ends.
     ///
     /// - Returns: The number of rows still pending.
     private func signOut(

@@ -44,7 +44,8 @@ final class ConnectionTests {
             #expect(try await store.read { try String.fetchOne($0, sql: "SELECT key()") } == "secret")
             try await store.close()
         }
-        // A writer and a reader for each launch, and the check of the file before it is opened for writing.
+        // Each launch opens a writer and a reader, and another connection checks the file before it is opened for
+        // writing.
         #expect(seen.withLock { $0.count >= 5 && $0.allSatisfy(\.self) })
     }
 
@@ -108,7 +109,9 @@ final class ConnectionTests {
         #expect(opened.withLock(\.self) == before + 1)
     }
 
-    @Test func `a protected file opens and writes like others, and a missing folder is reported`() async throws {
+    @Test func `a protected file can be opened and written like other files, and a missing folder is reported`()
+        async throws
+    {
         let store = try open(nil, .afterFirstUnlock)
         try await store.write { try Todo(content: "Tickets").insert($0) }
         try await store.close()

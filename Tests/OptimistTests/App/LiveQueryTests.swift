@@ -123,7 +123,7 @@ struct LiveQueryTests {
         var states = store.observe { try Entry.order(Column("date")).fetchAll($0) }.makeAsyncIterator()
         let tea = [Entry(content: "Tea", date: .today)]
         #expect(try await states.next()?.get() == tea)
-        // A newer app wrote these rows, and they arrive with others.
+        // A newer app wrote these rows, and they arrive with other rows.
         for content in ["Secret", "Milk"] {
             try await store.write { try Todo(content: content, date: "whenever").insert($0) }
         }

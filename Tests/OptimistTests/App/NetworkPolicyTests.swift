@@ -56,7 +56,7 @@ struct NetworkPolicyTests {
         await other.stop()
     }
 
-    @Test func `S10 rows written together with a withheld row wait for it, and others are sent`() async throws {
+    @Test func `S10 rows written together with a withheld row wait for it, and other rows are sent`() async throws {
         let desk = try Desk()
         desk.store.network.set(mobile)
         desk.store.network.set { table, _ in table != "step" }

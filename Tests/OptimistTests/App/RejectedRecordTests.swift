@@ -26,7 +26,7 @@ struct RejectedRecordTests {
         return try #require(try await store.rejections().first)
     }
 
-    @Test func `a refused insert reads as the inserted record, and can be retried with another`() async throws {
+    @Test func `a refused insert reads as the inserted record, and can be retried with another record`() async throws {
         let rejection = try await refuse()
         var mine = try #require(try await rejection.mine(as: Todo.self, in: store))
         #expect(mine == todo)

@@ -191,7 +191,7 @@ struct RejectionTests {
         #expect(try await desk.store.rejections() == [])
     }
 
-    @Test func `V2 the refusal of a unique value names the row that has it and all columns`() async throws {
+    @Test func `V2 the refusal of a unique value names all columns and the row that has the value`() async throws {
         let desk = try Desk()
         let (trip, winner) = (Project(title: "Trip"), UUID().uuidString.lowercased())
         let error = SetError("uniqueViolation", "Taken.", properties: ["title", "part"], winner: winner)

@@ -89,9 +89,9 @@ extension FittingTests {
         #expect(try await device.store.counts().parked == 0)
     }
 
-    /// The row arrives, the row in the cycle no longer refers to it, or that row leaves the cycle.
+    /// The outside row arrives, the row in the cycle no longer refers to it, or the referring row leaves the cycle.
     @Test(arguments: ["comes", "needs it no more", "leaves"])
-    func `R4 a cycle waits for a row outside it that it refers to`(change: String) async throws {
+    func `R4 a cycle waits for the outside row that it refers to`(change: String) async throws {
         let (north, south, line) = (Station(), Station(), Station())
         let device = try Station.device(next: .restrict, hub: .restrict)
         try await device.take([north.row(1, next: south, hub: line), south.row(1, next: north)], to: 1)
@@ -195,7 +195,8 @@ extension FittingTests {
     }
 
     /// Deleting a box deletes the box inside it, whose next life has not arrived yet, so the innermost box waits for
-    /// that life. The innermost box has just exchanged its code with another box, and its name was emptied for that.
+    /// that life. The innermost box has just exchanged its code with another box, and its name was emptied for the
+    /// exchange.
     @Test func `M6 R4 a row that waits for its parent's next life keeps a unique value emptied for an exchange`()
         async throws
     {

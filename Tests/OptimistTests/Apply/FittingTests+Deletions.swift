@@ -25,7 +25,7 @@ extension FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `R2 S5 rows below a deletion that does not fit stay pending, and later edits there are sent`(
+    func `R2 S5 rows below a deletion that does not fit stay pending, and later edits of them are sent`(
         isAnswer: Bool
     ) async throws {
         try await store.take([.project(trip)], to: 1)

@@ -113,7 +113,7 @@ extension FittingTests {
     ) async throws {
         let store = try folderDevice(deferral: deferral).store
         let ids = (0..<100).map { String(format: "00000000-0000-4000-8000-%012d", $0) }
-        // The first 45 are roots. The others are each in the next one, except for two whose folders do not exist.
+        // The first 45 are roots. Each of the others is in the next folder, except for two whose folders do not exist.
         let rows = ids.indices.map { index in
             switch index {
             case 30, 70: folder(ids[index], in: ids[index].replacing("00000000-0000", with: "ffffffff-0000"))
@@ -167,7 +167,7 @@ extension FittingTests {
         #expect(try await store.counts().pending == 0)
     }
 
-    /// The user moved a folder into a new one and deleted its former parent. The new one is refused.
+    /// The user moved a folder into a new one and deleted its former parent. The server refuses the new folder.
     @Test(arguments: deferrals)
     func `V3 V5 a later edit below a row that moves back stays unsent`(deferral: String) async throws {
         let device = try folderDevice(deferral: deferral)

@@ -42,7 +42,7 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    @Test func `R2 S10 a deletion waits for a table received less far, whose rows may have moved`()
+    @Test func `R2 S10 a deletion waits for a table that is behind and whose rows may have moved`()
         async throws
     {
         try await store.take([.project(trip), .project(tour), .step(tickets, in: trip)], to: 1)

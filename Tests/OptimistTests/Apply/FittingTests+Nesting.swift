@@ -39,7 +39,7 @@ extension FittingTests {
         }
     }
 
-    @Test func `R2 a row parked below an unsent life is removed by its deletion in the same page`() async throws {
+    @Test func `R2 a row parked below an unsent life is removed by the row's deletion in the same page`() async throws {
         let (store, top, middle, leaf) = (try folders().store, UUID(), UUID(), UUID())
         try await store.takeFolders([top, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
         try await store.write { db in
@@ -89,7 +89,8 @@ extension FittingTests {
         #expect(try await store.counts().parked == 0)
     }
 
-    /// Writes a folder with another one in it, and then a leaf in that one. One of the first two is refused.
+    /// Writes a top folder with a middle folder in it, and then a leaf in the middle folder. The server refuses the top
+    /// or the middle folder.
     ///
     /// - Returns: The batch that was sent; its last row is the leaf.
     private func refuse(
@@ -155,7 +156,7 @@ extension FittingTests {
         try await store.takeFolders([root, middle].map { folder($0, in: nil, seq: 1) }, from: 0, to: 1)
         try await store.takeFolders([.gone("folder", middle, seq: 2)], from: 1, to: 2)
         try await store.write { try Folder(id: middle, parent: root).insert($0) }
-        // After the middle folder in the table, because rows are examined in that order.
+        // The leaf comes after the middle folder in the table, because rows are examined in that order.
         try await store.takeFolders([folder(leaf, in: nil, seq: 3)], from: 2, to: 3)
         try await store.write { db in
             try db.execute(sql: "UPDATE folder SET parent = ? WHERE id = ?", arguments: [root, leaf])

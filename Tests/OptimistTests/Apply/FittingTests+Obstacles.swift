@@ -83,7 +83,7 @@ extension FittingTests {
     enum Hindrance: CaseIterable, Sendable { case ownRow, trigger, missingParent, unsentValue }
 
     @Test(arguments: Hindrance.allCases)
-    func `M6 R4 S8 rows swap unique values although others cannot`(hindrance: Hindrance) async throws {
+    func `M6 R4 S8 rows swap unique values although other rows cannot`(hindrance: Hindrance) async throws {
         let (sea, lake, own) = (Project(title: "Sea"), Project(title: "Lake"), Project(title: "Own"))
         try await store.take([.project(trip), .project(tour), .project(sea), .project(lake)], to: 1)
         var others: [RemotePage.Row]

@@ -84,7 +84,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
-    func `M6 R4 a value given back never replaces another row's, whatever the table's conflict clause`(
+    func `M6 R4 a value given back never replaces another row's value, whatever the table's conflict clause`(
         resolution: String
     ) async throws {
         let store = try seats(resolution).store
@@ -107,7 +107,7 @@ extension FittingTests {
     }
 
     @Test(arguments: ["REPLACE", "IGNORE", "ROLLBACK"])
-    func `M6 R4 a redirected reference never replaces another row's, whatever the table's conflict clause`(
+    func `M6 R4 a redirected reference never replaces another row's reference, whatever the table's conflict clause`(
         resolution: String
     ) async throws {
         let store = try seats(resolution).store

@@ -203,7 +203,7 @@ struct FittingTests {
         #expect(try await store.read { try Step.fetchAll($0).map(\.project) } == [trip.id])
     }
 
-    @Test func `R4 an answer that does not fit leaves a waiting version from a later page`() async throws {
+    @Test func `R4 an answer that does not fit does not replace a waiting version from a later page`() async throws {
         let former = Project(title: "Former")
         try await store.write { try former.insert($0) }
         let create = try #require(try await store.nextPush(PushLimit()))
@@ -217,7 +217,7 @@ struct FittingTests {
         #expect(try await store.projects() == ["Later", "Trip"])
     }
 
-    @Test func `R4 S4 an answer that a row is gone keeps its next life, parked from a later page`() async throws {
+    @Test func `R4 S4 an answer that a row is gone keeps the next life that a later page brought`() async throws {
         try await store.take([.project(tour), .step(tickets, in: tour)], to: 1)
         try await store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let edit = try #require(try await store.nextPush(PushLimit()))
@@ -229,7 +229,7 @@ struct FittingTests {
     }
 
     @Test(arguments: [false, true])
-    func `R4 a parked later life drops all values of the former life, even those edited since`(
+    func `R4 a parked later life drops all values of the former life, even values that the user has edited`(
         hasEcho: Bool
     ) async throws {
         let former = Project(title: "Former")

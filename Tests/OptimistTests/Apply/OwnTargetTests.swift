@@ -7,7 +7,7 @@ import Testing
 
 struct OwnTargetTests {
     @Test(arguments: [
-        // A proxy speaks TLS, and the server does not know.
+        // A proxy speaks TLS, and the server does not know of it.
         ("http://sync.example.org/jmap/", "https://sync.example.org", "/jmap/"),
         ("HTTP://Sync.example.org:8443/jmap/?a=http://x/", "https://sync.example.org:8443", "/jmap/?a=http://x/"),
         // URLs that the session itself resolves or refuses.

@@ -315,7 +315,7 @@ struct CaptureTests {
         try plain.close()
     }
 
-    @Test func `L5 a new life of a kept row leaves no entry if it is deleted before it is sent`() async throws {
+    @Test func `L5 if a kept row's new life is deleted before it is sent, no entry remains`() async throws {
         let todo = Todo(content: "Tickets")
         try await store.write { try todo.insert($0) }
         try await store.pushAccepted(seq: 1)

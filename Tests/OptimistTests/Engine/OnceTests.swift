@@ -134,7 +134,8 @@ struct OnceTests {
         #expect(received.count <= 8, "\(received)")
     }
 
-    /// Calls for 25 seconds each until all rows have arrived, at most 20 times. Returns the rows that each call added.
+    /// Calls `syncOnce` with a timeout of 25 seconds until all rows have arrived, at most 20 times. Returns how many
+    /// rows each call added.
     private func cutCalls(
         of phone: SyncedPhone, _ remote: SlowRemote, whole: Int, count: () async throws -> Int
     ) async throws -> [Int] {

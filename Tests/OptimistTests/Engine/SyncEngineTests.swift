@@ -26,7 +26,7 @@ final class SyncedPhone: Sendable {
     private let running = Mutex<(engine: SyncEngine, task: Task<Void, Never>)?>(nil)
 
     /// - Parameter clock: The phone's clock. If a test advances it by more than a minute, the server needs the same
-    ///   clock: otherwise the phone is ahead of it and gives its edits new stamps.
+    ///   clock: otherwise the phone is ahead of the server and gives its edits new stamps.
     init(_ server: InMemoryServer, clock: ManualClock = ManualClock(), folder: URL? = nil, installID: UUID? = nil)
         throws
     {
@@ -60,8 +60,8 @@ final class SyncedPhone: Sendable {
         await running?.task.value
     }
 
-    /// Goes online and reports it until everything is sent: the engine may miss a report, and an attempt under way may
-    /// still fail.
+    /// Goes online and repeats the report until everything is sent: the engine may miss a report, and an attempt under
+    /// way may still fail.
     func comeOnline() async throws {
         remote.isOnline = true
         while !Task.isCancelled, try await store.counts().pending > 0 {
@@ -168,7 +168,7 @@ struct SyncEngineTests {
             await clock.sleepers(atLeast: 2)
             clock.advance(by: clock.untilNextSleeper ?? .seconds(1))
         }
-        // Between two attempts, since the device does not know whether a push under way arrives.
+        // The row is deleted between two attempts, because the device does not know whether a push under way arrives.
         try await phone.until { store in
             try await store.write { db in
                 let isUnderWay = try Int.fetchOne(db, sql: "SELECT sent FROM optimist_edit") != 0
@@ -293,8 +293,8 @@ struct SyncEngineTests {
         let phone = try SyncedPhone(server, clock: clock)
         for index in 0..<50 { try await phone.store.write { try Todo(content: "\(index)").insert($0) } }
         let engine = phone.start()
-        // The store also sleeps after a write, so the four sleepers may be others. A lane at work does not have a wait
-        // to resume, and a very short wait would be over at the relaunch.
+        // The store also sleeps after a write, so the four sleepers may include other tasks. A lane at work does not
+        // have a wait to resume, and a very short wait would be over at the relaunch.
         func isResting() async throws -> Bool {
             let waits = try await phone.store.savedWaits()
             return SyncMachine.Lane.allCases.allSatisfy { waits[$0]?.remaining ?? .zero >= .seconds(1) }

@@ -82,7 +82,7 @@ struct MachineRun {
         }
     }
 
-    /// Advances to the next timer and fires it. Returns false if there is none until `end`.
+    /// Advances to the next timer and fires it. Returns false if no timer is due by `end`.
     @discardableResult
     mutating func step(until end: Duration = .seconds(1_000_000)) -> Bool {
         guard let next = timers.min(by: { ($0.value.due, $0.value.token) < ($1.value.due, $1.value.token) }),

@@ -26,7 +26,7 @@ struct CheckpointTests {
         #expect(log.next() == .nothing)
     }
 
-    @Test func `a watch that began earlier does not copy a log that was settled or closed`() {
+    @Test func `after a log is settled or closed, a watch that began earlier copies nothing`() {
         var log = WriteAheadLog()
         log.grew(to: 300)
         var begins = log.beginWatch()

@@ -192,7 +192,8 @@ struct FileOwnerTests {
         _ = engine
     }
 
-    @Test func `L2 if the remote does not report who is signed in, connecting does`() async throws {
+    @Test func `L2 if the remote does not report who is signed in, the account is known after connecting`() async throws
+    {
         let remote = Accounts(servers, saysWho: false)
         let engine = engine(remote)
         remote.signIn("A")
@@ -211,7 +212,7 @@ struct FileOwnerTests {
         try await write("of A, signed out")
     }
 
-    @Test func `L2 a file from before names were stored belongs to the account it syncs with`() async throws {
+    @Test func `L2 a file from a version that stored no names belongs to the account it syncs with`() async throws {
         try await phone.store.bind(to: "server#A")
         let remote = Accounts(servers)
         let engine = engine(remote)

@@ -32,7 +32,8 @@ struct InstallationTests {
         try await phone.store.todos().map(\.content)
     }
 
-    @Test func `L3 a file copied to a second device takes a new device id, and loses and doubles no rows`() async throws
+    @Test func `L3 a file copied to a second device takes a new device id, and neither loses nor doubles rows`()
+        async throws
     {
         let first = try SyncedPhone(server, installID: UUID())
         first.start()

@@ -59,7 +59,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-year, 0, year])
-    func `M3 L3 a restored device keeps its new counts and those it had sent, whatever its clock`(
+    func `M3 L3 a restored device keeps its new counts and the counts it had sent, whatever its clock`(
         milliseconds: Int64
     ) async throws {
         try await begin()
@@ -71,7 +71,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-year, 0, year], [false, true])
-    func `M3 L3 counts that are unsent when a file is copied are added once, even if they were sent since`(
+    func `M3 L3 counts that are unsent when a file is copied are added once, even if the original sends them`(
         milliseconds: Int64, wasSent: Bool
     ) async throws {
         try await begin()
@@ -157,7 +157,7 @@ struct LaunchOriginTests {
         #expect(totals == ["[total:5 confirmed:5]", "[total:0 confirmed:0]"])
     }
 
-    @Test func `M3 W2 another process's counts count, before and after they move to the device's id`()
+    @Test func `M3 W2 another process's counts are added, before and after they move to the device's id`()
         async throws
     {
         try await begin()
@@ -206,7 +206,7 @@ struct LaunchOriginTests {
     }
 
     @Test(arguments: [-1, 1])
-    func `M3 S4 counts made while moved totals are being sent stay, even if the clock does not advance`(added: Int)
+    func `M3 S4 counts added while moved totals are in flight are kept, even if the clock does not advance`(added: Int)
         async throws
     {
         try await begin()

@@ -54,7 +54,7 @@ struct OpeningTests {
     @Test func `W1 a file whose creation was interrupted is opened and created again`() throws {
         let (half, file) = (folder.appending(path: "half.sqlite"), folder.appending(path: "app.sqlite"))
         try DatabaseQueue(path: half.path).writeWithoutTransaction { db in
-            // More than fits in the cache, so part is in the file, and the journal can undo it.
+            // The table does not fit in the cache, so part of it is in the file, and the journal can undo that.
             try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t AS SELECT randomblob(100000) AS b")
             for part in ["", "-journal"] {
                 try FileManager.default.copyItem(atPath: half.path + part, toPath: file.path + part)
@@ -256,7 +256,7 @@ struct OpeningTests {
                     Note.migrate(&migrator)
                 }
             }
-            // The connection that creates a file may look for temporary tables from then on.
+            // After creating a file, a connection may look for temporary tables.
             try open().pool.close()
             let store = try open()
             let count = Mutexed(0)

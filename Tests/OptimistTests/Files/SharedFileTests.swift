@@ -13,7 +13,8 @@ struct SharedFileTests {
         var clock = HybridClock()
         var skew: Int64
 
-        /// Commits a transaction, as `Store` does. Returns its stamp, or nil if it only saw one.
+        /// Commits a transaction, as `Store` does. Returns the transaction's stamp, or nil if the transaction only saw
+        /// a stamp.
         mutating func commit(_ file: inout (version: Int64, ceiling: Stamp), at milliseconds: Int64, seen: Stamp?)
             -> Stamp?
         {
@@ -40,7 +41,7 @@ struct SharedFileTests {
         for _ in 0..<2_000 {
             now += Int64.random(in: 0...(Bool.random(using: &random) ? 3 : 4_000), using: &random)
             let number = Int.random(in: 0..<3, using: &random)
-            // SQLite counts, for each connection, the commits of the others.
+            // For each connection, SQLite counts the commits of the other connections.
             if previous != number { file.version += 1 }
             previous = number
             let seen = Int.random(in: 0..<10, using: &random) == 0 ? last.successor : nil
@@ -83,7 +84,7 @@ struct SharedFileTests {
         }
     }
 
-    @Test func `W4 launches after a later stamp was seen add almost nothing to the clock`() {
+    @Test func `W4 after a stamp ahead of the clock was seen, launches add almost nothing to the clock`() {
         var file = Stamp.zero
         let now: Int64 = 1_790_000_000_000
         let ahead = Stamp(milliseconds: now + 3_600_000)

@@ -28,7 +28,7 @@ private struct ValueWorld {
     }
     /// The literals in each cell on both devices after the last sync.
     private var synced: [Cell: String] = [:]
-    /// The edits of each device since then.
+    /// The edits of each device since the last sync.
     private var unsent: [[Cell: Edit]] = [[:], [:]]
     private var writes = 0
     private var refusals = 0

@@ -38,7 +38,7 @@ struct ValueTests {
         try await lab.sync()
         #expect(try await lab.there.literal(column, of: specimen) == written)
         #expect(try await lab.here.store.rejections().isEmpty)
-        // The other device edits the value, which stores the server's, and undoes the edit.
+        // The other device edits the value, so that the server's value is stored, and undoes the edit.
         try await lab.there.set(column, "NULL", in: specimen)
         try await lab.there.set(column, sql, in: specimen)
         #expect(try await lab.there.store.counts().pending == 0, "the server's value again is no edit")

@@ -24,13 +24,13 @@ struct FirstSyncTests {
         backend.write("tag", (31...34).map(id), ["name": "novel"])
     }
 
-    @Test func `R6 a first sync receives tables by priority, parents first, and then the changes since`()
+    @Test func `R6 a first sync receives tables by priority, parents first, and then the later changes`()
         async throws
     {
         let reader = try Reader(backend)
         try await reader.sync()
         #expect(try await reader.isEqualToBackend())
-        // A part requested ahead is requested again, with the one before it, if the device's ids have changed since.
+        // If the device's ids change, a part that was requested ahead is requested again, and so is the part before it.
         #expect(backend.requests.count { $0.hasPrefix("snapshot") } <= 7)
         let steps = backend.requests.filter { $0 != "push" }.reduce(into: [String]()) { steps, request in
             if !steps.contains(request) { steps.append(request) }
@@ -129,7 +129,7 @@ struct FirstSyncTests {
         #expect(try await reader.isEqualToBackend())
     }
 
-    @Test func `R6 a table added by a migration has a first sync while the others continue`() async throws {
+    @Test func `R6 a table added by a migration has a first sync while the other tables continue`() async throws {
         let reader = try Reader(backend, hasTags: false)
         try await reader.sync()
         let before = backend.requests.count
@@ -142,7 +142,7 @@ struct FirstSyncTests {
         await reader.stop()
         let requests = backend.requests.dropFirst(before).filter { $0 != "push" }
         #expect(requests.first == "snapshot tag begin")
-        // The next part may be requested before it.
+        // The next part of the snapshot may be requested before the pull.
         #expect(requests.prefix(3).contains("pull shelf book"))
         #expect(!requests.contains("snapshot book begin"))
         #expect(try await reader.isEqualToBackend())
@@ -170,8 +170,8 @@ struct FirstSyncTests {
         await reader.stop()
     }
 
-    /// Another device deleted the row before its table was received: no snapshot shows that, nor whether that device
-    /// had read the row.
+    /// Another device deleted the row before its table was received: no snapshot shows the deletion, nor whether that
+    /// device had read the row.
     @Test(arguments: [true, false])
     func
         `R6 M7 a row sent and deleted before the first snapshot is only in the journal, whenever its answer arrives`(

@@ -120,7 +120,7 @@ struct GuaranteeTests {
     }
 
     @Test(arguments: [true, false])
-    func `L4 with opaque cursors, a snapshot shows deletions, and rows pushed during it stay`(
+    func `L4 with opaque cursors, a snapshot shows deletions and keeps the rows pushed during it`(
         pagesHaveOwnChanges: Bool
     ) async throws {
         promise(
@@ -129,7 +129,7 @@ struct GuaranteeTests {
         let reader = try Reader(backend)
         try await reader.sync()
         backend.deleteUnheard("book", [id(12), id(15)])
-        // Each launch continues the snapshot while rows before and behind its place are sent.
+        // Each launch continues the snapshot while rows before and after its place are sent.
         for run in 0..<12 {
             try await reader.syncKilled(run: run)
             if run < 6 {

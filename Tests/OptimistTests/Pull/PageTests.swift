@@ -203,7 +203,7 @@ struct PageTests {
         #expect(try await other.store.todos() == [sent])
     }
 
-    @Test func `L5 a deleted row is forgotten long after the server reported it, an unsent deletion never`()
+    @Test func `L5 a deletion is forgotten long after the server reported it, and an unsent deletion never`()
         async throws
     {
         let (own, late, unsent, alive) = (
@@ -226,7 +226,7 @@ struct PageTests {
             try await store.forgetDeletedRows(rememberedFor: 90, at: start + day * 86_400, knowing: seq)
         }
         try await forget(day: 1, knowing: 4)
-        // The deletion waited here for 180 days, and the server remembers it from now on.
+        // The device sends the deletion only after 180 days, so the server remembers it from day 180.
         try await store.pushAccepted(seq: 5)
         _ = try await store.write { try unsent.delete($0) }
         try await forget(day: 180, knowing: 5)

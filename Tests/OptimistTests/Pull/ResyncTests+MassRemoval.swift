@@ -54,7 +54,7 @@ extension ResyncTests {
         backend.settings.withLock { $0.pageRows = 1000 }
         let asked = AsyncStream<MassRemoval>.makeStream()
         let door = AsyncStream<Void>.makeStream()
-        // If another row is missing when the app answers, it is asked again.
+        // If another row is missing when the app answers, the app is asked again.
         reader.start { removal in
             asked.continuation.yield(removal)
             for await _ in door.stream {}

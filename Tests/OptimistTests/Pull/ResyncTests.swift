@@ -44,7 +44,7 @@ struct ResyncTests {
     }
 
     @Test(arguments: [true, false])
-    func `L4 an edited row missing from a resync is sent in full, and kept unless its deletion is remembered`(
+    func `L4 an edited row missing from a resync is sent in full, and kept unless the server remembers its deletion`(
         hasSnapshots: Bool
     ) async throws {
         goOn()
@@ -91,7 +91,7 @@ struct ResyncTests {
         #expect(patch.values["title"] == "Mine")
     }
 
-    @Test func `L4 M2 an edit later than a deletion that the server has forgotten is sent in full`() async throws {
+    @Test func `L4 M2 if the server has forgotten a deletion, a later edit of the row is sent in full`() async throws {
         let store = try Desk().store
         let layout = try #require(store.layouts.first)
         let clocks = ColumnClocks(common: WriteClock(stamp: .zero, device: "OtherPhone"))
@@ -200,7 +200,7 @@ struct ResyncTests {
         try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: batch)
         try await store.take([], from: 1, to: 1)
         #expect(try await store.projects() == [])
-        // The server goes back to before the deletion that it had forgotten.
+        // The server goes back to a time before the forgotten deletion.
         try await store.take([.project(trip)], from: 1, to: 2)
         #expect(try await store.projects() == ["Trip"])
     }

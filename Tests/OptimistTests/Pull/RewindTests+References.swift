@@ -149,7 +149,8 @@ extension RewindTests {
         #expect(patch.values["project"] == .null)
     }
 
-    @Test func `L3 M1 an edited reference survives if the server's former one refers to a deleted row`() async throws {
+    @Test func `L3 M1 an edited reference survives if the server's former reference is to a deleted row`() async throws
+    {
         let (store, tickets) = (try Desk().store, Step(text: "Tickets"))
         let (trip, tour) = (Project(title: "Trip"), Project(title: "Tour"))
         try await store.take([.project(trip), .project(tour), .step(tickets)], to: 1)

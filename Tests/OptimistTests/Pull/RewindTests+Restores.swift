@@ -93,7 +93,7 @@ extension RewindTests {
         for reader in [a, b] { #expect(try await reader.isEqualToBackend()) }
     }
 
-    @Test func `L3 a server that restarts in the same state receives nothing again`() async throws {
+    @Test func `L3 devices resend nothing to a server that restarts in the same state`() async throws {
         let reader = try Reader(backend)
         try await reader.sync()
         try await reader.write("UPDATE book SET title = 'Changed' WHERE id = ?", [id(11)])

@@ -42,7 +42,7 @@ struct RewindTests {
         #expect(common("e9.60", [], [("e1", 0), ("e3", 35)]) == 0, "nothing is known in common")
         #expect(common("e1.60", [], [("e1", 7)]) == 7)
         #expect(common("e2.50", [("e1", 0), ("e3", 55)], [("e1", 0), ("e3", 55)]) == 0, "its epoch is in neither")
-        // The remote lists the epochs from the cursor's epoch on.
+        // The remote lists only the epochs after the cursor's epoch.
         #expect(common("e1.50", [("e1", 0), ("e2", 55)], [("e2", 55), ("e3", 60)]) == 55)
     }
 
@@ -157,7 +157,9 @@ struct RewindTests {
         #expect(AnswerClass.verdict(SetError("lifeUnknown"), on: .update(RowPatch()), at: 5) == .lifeUnknown)
     }
 
-    @Test func `L3 a device acknowledged before its first pull checks whether the server went back`() async throws {
+    @Test func `L3 a device whose push is acknowledged before its first pull checks whether the server went back`()
+        async throws
+    {
         let desk = try Desk()
         try await desk.store.write { try Step(text: "Tickets").insert($0) }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
@@ -186,7 +188,8 @@ struct RewindTests {
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    /// One transaction may have written a row and another row that was merged into it since: both have its clock.
+    /// One transaction can write two rows, one of which is later merged into the other: both rows have the
+    /// transaction's clock.
     @Test(arguments: [true, false])
     func `L3 M6 a restored row takes the server's value with an equal clock`(isAnswer: Bool) async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
@@ -216,7 +219,7 @@ struct RewindTests {
     }
 
     /// The row was replaced here and elsewhere, and no page reported that before the server went back.
-    @Test func `L3 L4 a life that this device made too is sent in full when the server has lost it`() async throws {
+    @Test func `L3 L4 a life that this device also began is sent in full when the server has lost it`() async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
         try await desk.store.take([.step(step)], to: ["step", "project"], seq: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE step SET text = 'Flights'") }

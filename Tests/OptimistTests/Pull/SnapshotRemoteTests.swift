@@ -21,7 +21,7 @@ struct SnapshotRemoteTests {
         _ = try await InMemoryRemote(server).push(RemotePush(number: number, device: "deviceAA", rows: rows))
     }
 
-    @Test func `R6: the parts of a snapshot and the changes since are complete`() async throws {
+    @Test func `R6: the parts of a snapshot and the later changes are complete`() async throws {
         try await push([1, 2, 3], number: 1)
         let remote = InMemoryRemote(server)
         let first = try await remote.snapshot(RemoteSnapshot.Request(table: "todo", limit: 2))

@@ -223,7 +223,7 @@ struct OutboxTests {
         #expect(try await scanPlan().contains { $0.contains("ORDER BY") })
     }
 
-    @Test func `Q2 joining the state seeks rows by key and scans none of the engine's tables`() async throws {
+    @Test func `Q2 a join with the state seeks rows by key and scans none of the engine's tables`() async throws {
         let plan = try await store.read { db in
             try Row.fetchAll(
                 db, sql: "EXPLAIN QUERY PLAN SELECT * FROM todo LEFT JOIN optimist_state_todo s ON s.id = todo.id"
@@ -266,7 +266,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [true, false])
-    func `Q4 a refused write that was edited since is settled by the answer to its newest value`(
+    func `Q4 if a refused write is edited again, the answer to its newest value settles it`(
         isNew: Bool
     ) async throws {
         if !isNew { _ = try await confirmed() }
@@ -288,7 +288,7 @@ struct OutboxTests {
         #expect(try await store.rejections(awaiting: commit.receipt).map { $0.mine["content"] } == ["longest"])
     }
 
-    @Test func `Q4 a refused column settles the receipt although another column was edited since`()
+    @Test func `Q4 a refused column settles the receipt although another column was edited afterwards`()
         async throws
     {
         _ = try await confirmed()

@@ -23,7 +23,7 @@ struct AnswerClassTests {
             (200, "text/html", .unreachable("The server sent text/html instead of its event stream.")),
             (502, "text/html", .unreachable("HTTP 502")),
         ] as [(Int, String?, RemoteFailure?)])
-    func `R7 S8 a refused event stream, or a response that is not one, stops the stream alone`(
+    func `R7 S8 if the server refuses the event stream or answers with something else, only the stream stops`(
         status: Int, type: String?, expected: RemoteFailure?
     ) {
         var head = HTTPResponse(status: HTTPResponse.Status(code: status))

@@ -9,7 +9,7 @@ struct JSONDamage {
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// Values in place of the expected ones.
+    /// Values that replace the expected values.
     private static let strangers: [JSON] = [
         nil, true, 0, -1, 7, .int(.max), .int(.min), 1e300, -1e300, 0.5, "", "x", "e1.9", "e1.-9", "a", "error",
         "0000000000000001-A", "step:a", [], [[]], [nil, 1, "a"], [:], ["@gen": -1], ["@gen": 3, "@hlc": "x"],

@@ -64,7 +64,7 @@ struct PullCallTests {
         #expect(page.epochs.isEmpty)
     }
 
-    @Test func `the head of the last page is its own state`() throws {
+    @Test func `if no page follows, the page's state is also its head`() throws {
         let nothing: JSON = ["oldState": "e1.3", "newState": "e1.9", "head": "e1.12", "list": []]
         let page = try page(["project/changes", nothing, "0"], Self.noSteps)
         #expect(!page.hasMore)
@@ -72,7 +72,7 @@ struct PullCallTests {
         #expect(page.rows.isEmpty)
     }
 
-    @Test func `L3 a page names the epochs of a restored server, or none if one is unreadable`() throws {
+    @Test func `L3 a page names the epochs of a restored server, or no epoch if one is unreadable`() throws {
         func epochs(_ json: JSON) throws -> [RemoteEpoch] {
             let arguments: JSON = ["oldState": "e1.3", "newState": "e1.9", "list": [], "epochs": json]
             return try page(Self.projects, ["step/changes", arguments, "1"]).epochs

@@ -6,7 +6,7 @@ import Testing
 @testable import Optimist
 @_spi(Internals) @testable import OptimistWire
 
-/// Pushes as requests, and their answers as verdicts, without a server or a store.
+/// How a push becomes requests and its answers become verdicts, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PushCallTests {
     private static let clock = WriteClock(stamp: Stamp(milliseconds: 1_000), device: "A")
@@ -78,7 +78,7 @@ struct PushCallTests {
             (["id": "b"], .accepted(seq: 7)), (["@gen": 1], .accepted(seq: 7)), (nil, .accepted(seq: 7)),
             (["@gen": -1, "text": "won"], .accepted(seq: 7)), (5, .accepted(seq: 7)),
         ] as [(JSON, RemotePush.Verdict)])
-    func `M1 the verdict on an accepted row has the server's winning columns or the row it merged into`(
+    func `M1 the verdict on an accepted row has the server's winning columns, or names the surviving row`(
         won: JSON, verdict: RemotePush.Verdict
     ) throws {
         let answer = try answer(["step/set", ["newState": "e1.7", "updated": ["b": won]], "0"], Self.projectTaken)
@@ -127,7 +127,7 @@ struct PushCallTests {
             (nil, .retry(after: nil, DeferralReason("serverFail"))),
             (["type": "rateLimit", "retryAfter": "5"], .retry(after: nil, DeferralReason("rateLimit"))),
         ] as [(JSON, RemotePush.Verdict)])
-    func `V1 every other error of a row, or an unreadable one, means later`(
+    func `V1 after any other error, even an unreadable one, the row is sent again later`(
         error: JSON, verdict: RemotePush.Verdict
     ) throws {
         #expect(try self.verdict(error) == verdict)
@@ -160,7 +160,7 @@ struct PushCallTests {
         #expect(try answer(unread, Self.projectTaken).verdicts[0] == later, "an answer without a state is none")
     }
 
-    @Test func `L1 V1 an error of one table defers its rows for that reason, and no others`() throws {
+    @Test func `L1 V1 an error of one table defers only that table's rows, with the error as the reason`() throws {
         let tooOld = try answer(["error", ["type": "schemaTooOld"], "0"], Self.projectTaken)
         let reason = RemotePush.Verdict.retry(after: nil, DeferralReason("schemaTooOld"))
         #expect(tooOld.verdicts == [reason, .accepted(seq: 7), reason, reason])

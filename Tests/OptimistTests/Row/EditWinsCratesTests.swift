@@ -83,7 +83,7 @@ struct EditWinsCratesTests {
         #expect(try await journal().contains { $0.contains(there.id.uuidString.lowercased()) }, "the move is kept")
     }
 
-    @Test func `R2 M7 a new row below a row that outlives one deletion but not the next is journaled`()
+    @Test func `R2 M7 if a row outlives one deletion but not the next, a new row below it is journaled`()
         async throws
     {
         try await device.execute("UPDATE crate SET name = 'mine' WHERE id = ?", [here.id])

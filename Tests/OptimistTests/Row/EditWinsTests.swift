@@ -121,7 +121,7 @@ struct EditWinsTests {
         }
     }
 
-    @Test func `L1 M2 a row that only an edit of a removed column saved from deletion is deleted`()
+    @Test func `L1 M2 a row is deleted if only the edit of a removed column saved it from deletion`()
         async throws
     {
         phone.advance(10_000)
@@ -177,7 +177,7 @@ struct EditWinsTests {
         }
     }
 
-    @Test func `Q4 M2 a receipt whose row is gone but edited later is settled when the server revives the row`()
+    @Test func `Q4 M2 the receipt of a deleted row with a later edit is settled when the server revives the row`()
         async throws
     {
         let commit = try await phone.store.writeWithReceipt { try $0.execute(sql: "UPDATE note SET title = 'Mine'") }

@@ -332,7 +332,7 @@ struct GroupTests {
         #expect(try await next().push.rows.count == 2)
     }
 
-    @Test func `V2 repeated refusals of a row that a RESTRICT reference holds leave one rejection`()
+    @Test func `V2 a row that a RESTRICT reference holds leaves one rejection, however often it is refused`()
         async throws
     {
         let trip = trip

@@ -102,7 +102,7 @@ struct RowBelowTests {
                 ] == waits)
         }
         // A row whose reference is cleared gets its place from a later page, so only an unanswered push or a later
-        // write counts.
+        // write matters.
         #expect(
             [
                 isHeldBack(.setNull), isHeldBack(.setNull, mayMove: true), isHeldBack(.setNull, at: 4),

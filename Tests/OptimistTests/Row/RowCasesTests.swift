@@ -8,11 +8,11 @@ import Testing
 
 /// The outcome of every event in every state of a row, as recorded in RowCases.txt.
 ///
-/// RowLawTests has the correct outcomes, in a world of one column. This records the actual ones, with two columns, a
-/// counter, tables where edits win, edits made during a push, and servers without clocks.
+/// RowLawTests has the correct outcomes, in a world of one column. These tests record the actual outcomes, with two
+/// columns, a counter, tables where edits win, edits made during a push, and servers without clocks.
 @Suite(.timeLimit(.minutes(20)))
 struct RowCasesTests {
-    /// The rows received so far.
+    /// The received rows.
     private static let words: [[RowStep]] = [
         [], [.first], [.first, .end], [.first, .misfit], [.first, .misfitOfNextLife], [.own],
     ]
@@ -168,7 +168,7 @@ struct RowCasesTests {
     }
 
     @Test(arguments: [(0, 2), (1, 2), (3, 2), (6, 6)])
-    func `L3 an answer without the end of the sent life ends that life at an unknown time`(
+    func `L3 if an answer does not contain the end of the sent life, that life ends at an unknown time`(
         told: Int, ended: Int
     ) throws {
         var subject = try #require(Self.subject(after: [.first, .title, .send], false, true))

@@ -46,7 +46,7 @@ struct RowFileTests {
 
 /// A device with one row, which is put into one state after another.
 private final class RowFile: Sendable {
-    /// A server that lost the row lost more than that: see RewindTests.
+    /// `lose` is left out, because a server that loses the row also loses other rows: see RewindTests.
     static let events = (RowStep.pages + RowStep.answers + RowStep.others).filter {
         ![.lose, .recalled, .misfit].contains($0)
     }
@@ -109,7 +109,8 @@ private final class RowFile: Sendable {
         return RowSubject(try RowEntryTable(db).entry(ref), shown: shown, in: layout, hasClocks: hasClocks)
     }
 
-    /// The row after an event that is rolled back, and the texts that the journal or a rejection then keeps.
+    /// Applies the event and rolls it back. Returns the row after the event, and the texts that the journal or a
+    /// rejection kept.
     func outcome(of event: RowStep, for subject: RowSubject) async throws -> (RowSubject, kept: Set<String>) {
         try await store.apply { db in
             var outcome: (RowSubject, kept: Set<String>)?

@@ -156,7 +156,7 @@ struct RowLawTests {
     }
 
     /// Whether a later transaction reports an earlier life: the server has forgotten the deletion, and another device
-    /// has started over (L4). An edit above it is answered first.
+    /// has started over (L4). An edit above the word is answered first.
     private static func hasForgotten(_ event: Event, _ word: Word, _ edit: Edit) -> Bool {
         edit == .none && seq(event) > 5 && (event.word?.life ?? word.life) < word.life
     }

@@ -69,7 +69,7 @@ extension RowSubject: CustomStringConvertible {
         clock.map { "@\(brief($0.stamp))\($0.device == device ? "mine" : "")" } ?? "@–"
     }
 
-    /// The second, with a counter if the stamp follows another one in it.
+    /// The second of the stamp, with a counter if the stamp follows another one in the same second.
     private static func brief(_ stamp: Stamp) -> String {
         let second = Stamp(milliseconds: stamp.milliseconds)
         let beyond = stamp.rawValue - second.rawValue

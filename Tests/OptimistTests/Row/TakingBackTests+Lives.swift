@@ -230,7 +230,8 @@ extension TakingBackTests {
         #expect(try await store.conflicts().map { $0.mine["text"] } == ["Maps"])
     }
 
-    /// Two berths exchange their numbers, and the server refuses that together with a next life of their pier.
+    /// Two berths exchange their numbers, and the server refuses the exchange together with the next life of their
+    /// pier.
     private func refusedExchange() async throws -> (device: Device, pier: Pier, berths: [Berth]) {
         let device = try Device([Pier.self, Berth.self], migrate: Berth.migrate)
         let pier = Pier()
@@ -270,7 +271,9 @@ extension TakingBackTests {
         #expect(now.map(\.id) == berths.reversed().map(\.id))
     }
 
-    @Test func `V5 replacements refused as too large together are undone with the next pages`() async throws {
+    @Test func `V5 replacements that are refused because they are too large together are undone with the next pages`()
+        async throws
+    {
         let backend = FakeBackend()
         let reader = try Reader(backend)
         backend.write("shelf", (1...3).map(id), ["name": "Travel"])
@@ -283,8 +286,8 @@ extension TakingBackTests {
         #expect(try await reader.store.rejections().map(\.dependents.count) == [2])
     }
 
-    /// The deletion was refused without the row, which then arrives while its next life is unsent.
-    @Test func `V2 R1 a received life waits below an unsent one and is shown when that one is deleted`()
+    /// The refusal of the deletion does not contain the row. The row arrives while its next life is unsent.
+    @Test func `V2 R1 a received life waits below an unsent life and is shown when the unsent life is deleted`()
         async throws
     {
         let store = try Desk().store

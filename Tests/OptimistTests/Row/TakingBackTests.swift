@@ -89,7 +89,7 @@ struct TakingBackTests {
         #expect(try await store.tableProgress().map(\.at) == [nil, nil])
     }
 
-    /// A snapshot does not contain a photo that the user has counted in since.
+    /// The snapshot does not contain a photo whose counter the user has changed.
     @Test(arguments: [false, true])
     func `M2 R2 receiving a table again after a refusal revives no row that another device deleted`(
         hadResync: Bool
@@ -135,7 +135,7 @@ struct TakingBackTests {
         #expect(try await store.counts().pending == 0)
     }
 
-    /// Row 1 is behind the snapshot's place, row 2 is not.
+    /// The snapshot has passed row 1, but not row 2.
     /// - Parameter isThere: Whether the server has the row.
     @Test(arguments: [1, 2], [false, true])
     func `V1 R6 a refusal restarts a snapshot only if the snapshot has passed the row`(number: Int, isThere: Bool)

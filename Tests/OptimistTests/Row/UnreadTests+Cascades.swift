@@ -118,7 +118,7 @@ struct UnreadCascadeTests {
         }
         mine.advance(10_000)
         try await mine.store.write { try leaf.insert($0) }
-        // The server defers the trunk and accepts the leaf below the trunk that it has. Then it refuses the trunk.
+        // The server defers the new trunk, and accepts the leaf below its own trunk. Then it refuses the new trunk.
         let first = try #require(try await mine.next())
         let accepted = try await server.push(first.push) { row in
             if case .create(let patch) = row.change, patch.values["title"] == "mine" {

@@ -49,7 +49,7 @@ struct UnreadTests {
     }
 
     @Test
-    func `M7 an acknowledged edit that another device replaced unread is in its writer's journal`()
+    func `M7 if another device replaces an acknowledged edit unread, the edit is in its writer's journal`()
         async throws
     {
         try await write("mine", on: mine)
@@ -109,7 +109,7 @@ struct UnreadTests {
         #expect(try await third.store.conflicts().isEmpty)
     }
 
-    @Test func `M5 M7 equal values and edits that the user has replaced are not conflicts`() async throws {
+    @Test func `M5 M7 neither equal values nor edits that their user has replaced are conflicts`() async throws {
         try await write("same", on: mine)
         try await write("same", on: theirs)
         try await mine.sync(with: server)

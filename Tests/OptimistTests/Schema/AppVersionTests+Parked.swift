@@ -20,7 +20,7 @@ private struct Boat: Codable, Identifiable, SyncedRecord {
         }
     }
 
-    /// Only the Swift may be red.
+    /// Only the boat named Swift may be red.
     static func paint(_ migrator: inout DatabaseMigrator) {
         migrate(&migrator)
         migrator.registerMigration("colour") { db in
@@ -141,7 +141,7 @@ extension AppVersionTests {
         #expect(try await paintsKept(on: device) == 1)
     }
 
-    @Test func `L1 R4 a kept value that a migration cannot apply leaves a waiting version from a later page`()
+    @Test func `L1 R4 a kept value that a migration cannot apply does not replace a waiting version from a later page`()
         async throws
     {
         let (device, id) = (try Device([Boat.self], migrate: Boat.migrate), UUID())
@@ -213,8 +213,8 @@ private struct PaintedShip: Codable, Identifiable, SyncedRecord {
 }
 
 extension AppVersionTests {
-    /// The harbour was replaced here, and the server refuses that without sending its row, so the ship waits for the
-    /// row.
+    /// The harbour was replaced here. The server refuses the replacement without sending its row, so the ship waits for
+    /// the harbour.
     @Test func `L1 R2 a kept value of a row that waits for its parent is applied with the row`() async throws {
         let device = try Device([Harbour.self, Ship.self], migrate: Ship.migrate)
         let (harbour, ship) = (UUID(), UUID())

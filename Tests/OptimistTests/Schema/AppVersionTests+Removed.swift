@@ -242,7 +242,7 @@ extension AppVersionTests {
         #expect(try await device.rows("photo").values.first?["likes"] == 6)
     }
 
-    @Test func `Q3 L2 unsent rows of a table that is no longer synced do not count`() async throws {
+    @Test func `Q3 L2 unsent rows of a table that is no longer synced are not counted`() async throws {
         let device = try device()
         try await device.execute("INSERT INTO tag(id, word) VALUES (?, 'new')", [UUID()])
         try await device.execute("INSERT INTO item(id, title) VALUES (?, 'Oar')", [UUID()])

@@ -76,7 +76,7 @@ struct SpaceRuleTests {
         #expect(problems.contains { $0.isFatal && $0.description.hasPrefix(start) }, "\(problems)")
     }
 
-    @Test func `P3 a unique index of a root asks for another on the rows without a space`() throws {
+    @Test func `P3 the check of a root's unique index asks for a second index on the rows without a space`() throws {
         let unique = "CREATE UNIQUE INDEX a ON list(space, name);"
         let open = try problems(Self.list + Self.item + Self.note + unique)
         #expect(open.contains { $0.description.contains("ON list(name) WHERE space IS NULL") && !$0.isFatal })
@@ -89,7 +89,7 @@ struct SpaceRuleTests {
         #expect(other.contains { $0.isFatal && $0.description.contains("WHERE clause") })
     }
 
-    @Test func `P3 the exported schema has the rules, and unique columns without the space`() async throws {
+    @Test func `P3 the exported schema has the space rules, and its unique indexes leave out the space`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -16,7 +16,9 @@ struct UpgradeTests {
     private let backend = FakeBackend()
 
     @Test(arguments: [WithheldReason.upgradeRequired, .refused])
-    func `L1 a table that the server withholds pauses, and the others sync`(reason: WithheldReason) async throws {
+    func `L1 a table pauses while the server withholds it, and the other tables sync`(reason: WithheldReason)
+        async throws
+    {
         backend.write("shelf", [id(1)], ["name": "Shelf"])
         let reader = try Reader(backend)
         try await reader.sync()
@@ -101,7 +103,7 @@ struct UpgradeTests {
         #expect(waits[.pull]?.remaining == .seconds(3000))
     }
 
-    @Test func `V1 a row deferred without a time waits longer each time`() async throws {
+    @Test func `V1 a row deferred without a due time waits longer after each deferral`() async throws {
         let phone = try Phone()
         try await phone.store.write { try Todo(content: "Tickets").insert($0) }
         var waits: [Duration] = []

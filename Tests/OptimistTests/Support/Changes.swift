@@ -4,7 +4,7 @@ import OptimistWire
 
 @testable import Optimist
 
-/// Unwraps changes for `#require`, which reports a different kind of change at its place in the test.
+/// Unwraps changes for `#require`, so that a different kind of change is reported where the test expects it.
 extension RemotePush.Row.Change {
     var created: RowPatch? { if case .create(let patch) = self { patch } else { nil } }
     var updated: RowPatch? { if case .update(let patch) = self { patch } else { nil } }

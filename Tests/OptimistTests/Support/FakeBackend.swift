@@ -62,7 +62,7 @@ final class FakeBackend: Remote {
         var maxRows = Int.max
         var tables: Set<String>?
         var withheld: [String: WithheldReason] = [:]
-        /// Whether pulls and snapshots contain no table, without withholding any.
+        /// Whether pulls and snapshots answer no table and withhold none.
         var answersNothing = false
         /// Nil: the backend reports no time and accepts every clock.
         var milliseconds: (@Sendable () -> Int64)?
@@ -72,7 +72,7 @@ final class FakeBackend: Remote {
         var connections = 0
         var pages = 0
         var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
-        /// Whether cursors look as if the latest were the earliest.
+        /// Whether cursors are opaque: a later cursor looks like an earlier one.
         var hasOpaqueCursors = false
         /// Whether pages omit the devices' own pushes.
         var leavesOutPushes = false
@@ -113,7 +113,7 @@ final class FakeBackend: Remote {
         state.withLock { $0.write(table, ids, values, at: milliseconds) }
     }
 
-    /// Deletes rows as another device and forgets that at once, so that no device hears of it.
+    /// Deletes rows as another device and forgets the deletion at once, so that no device hears of it.
     func deleteUnheard(_ table: String, _ ids: [UUID]) {
         state.withLock { state in
             state.write(table, ids, nil, at: 1_790_000_000_000)
@@ -295,7 +295,7 @@ final class FakeBackend: Remote {
         }
     }
 
-    /// The seq of a valid cursor, and the epochs if the cursor is from a former one.
+    /// The seq of a valid cursor, and the epochs if the cursor is from a former epoch.
     private static func check(_ cursor: SyncState?, _ state: State) throws -> (Int64, [RemoteEpoch]) {
         guard let since = cursor else { throw RemoteFailure.cursorLost }
         if since.seq < state.floor, since.seq > 0 { throw RemoteFailure.cursorLost }

@@ -100,7 +100,8 @@ final class Reader: Sendable {
         return engine
     }
 
-    /// Syncs with only one or two requests answered, kills the launch after some more, and opens the file again.
+    /// Syncs while only one or two requests are answered, kills the launch after three requests, and opens the file
+    /// again.
     ///
     /// - Parameter run: The number of the launch.
     func syncKilled(run: Int) async throws {

@@ -84,7 +84,7 @@ extension Store {
     }
 }
 
-/// A row as the server sends it. All columns have the same clock, except that `later` names one with a later clock.
+/// A row as the server sends it. All columns have the same clock, except that the column `later` has a later clock.
 func pageRow(
     _ todo: Todo, seq: Int64, generation: Int = 1, device: String = "OtherPhone", stamp: Int64 = 1_790_000_000_000,
     later: String? = nil, _ values: JSONObject
