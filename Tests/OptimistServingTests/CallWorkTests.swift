@@ -57,7 +57,7 @@ struct CallWorkTests {
         return Invocation(name, arguments, callID: "\(number)")
     }
 
-    /// To-dos; every other one has a text that activates all states of the pattern without matching it.
+    /// To-dos; every second one has a text that activates all states of the pattern without matching it.
     private static func heavy(_ count: Int) -> JSONObject {
         let text = String(repeating: "#a", count: 1_500) + String(repeating: "b", count: 300)
         let rows = (0..<count).map { number -> (RowKey, JSONObject) in

@@ -100,7 +100,7 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.isAlive == false)
         #expect(store.push([Self.creation])[0].isGone)
         #expect(store.push([Self.edit(at: 5)])[0].won?.generation == 3)
-        // The device that deleted the row knows the time.
+        // The device that deleted the row knows the time of the deletion.
         store.push([Self.delete(at: 7)])
         #expect(store.row(.todo)?.isAlive == false)
     }
@@ -135,7 +135,7 @@ struct EditWinsTests {
         #expect(store.row(.todo)?.generation == 3)
     }
 
-    @Test func `M2 editWins: a life the app began shows nothing of the old one and ends with its own delete`() {
+    @Test func `M2 editWins: a life that the app began shows no former values and ends with its own delete`() {
         var store = Self.store()
         store.push([Self.creation])
         store.push([Self.delete(at: 3)])
@@ -157,7 +157,7 @@ struct EditWinsTests {
         let seq = store.seq
         #expect(store.push([Self.edit(at: 12)])[0].isGone)
         #expect(store.seq == seq)
-        // An edit that clears the reference does.
+        // An edit that clears the reference revives the row.
         #expect(store.push([.update(.todo, ["listId": .null], at: .at(15))])[0].won?.values["content"] == "a")
     }
 

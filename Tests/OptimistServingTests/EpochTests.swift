@@ -19,7 +19,7 @@ struct EpochTests {
         return try await served.call("Todo/set", .create([(key, patch)]), push: number)
     }
 
-    @Test func `L3: only the answer to a state from an earlier epoch lists the epochs since`()
+    @Test func `L3: only the answer to a state from an earlier epoch lists that epoch and the later ones`()
         async throws
     {
         _ = try await push(1, .todo(1), "a", .at(0))

@@ -144,7 +144,7 @@ struct MergingTests {
 
     /// The device does not know the replacement yet.
     @Test(arguments: [0, 1, 5_000])
-    func `M4 a device's later write wins even if its clock is before the replacement of its earlier one`(
+    func `M4 a device's later write wins, even with a clock before the replacement of the earlier write's clock`(
         behind: Int64
     ) throws {
         var store = ModelStore()
@@ -163,7 +163,10 @@ struct MergingTests {
         #expect(store.value(.todo, "content") == "c")
     }
 
-    @Test func `M4 each later write of such a device wins, although it received none of the replacements`() throws {
+    @Test
+    func `M4 each later write of a device wins, although the device received none of the replacements of its clocks`()
+        throws
+    {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a"], at: .at(-10_000))])
         func push(_ content: JSON, at clock: WriteClock) -> WriteClock? {

@@ -94,7 +94,7 @@ struct ReferenceTests {
             .update(.todo(7), ["after": .string(RowKey.todo(7).id)], at: .at(2)),
         ])
         #expect(store.push([Self.deletion])[0].isAcceptedAsSent)
-        // The row that now refers to itself left the chain, with the rows behind it.
+        // The row that now refers to itself left the chain, together with the rows that follow it.
         let living = store.rows.filter(\.value.row.isAlive).keys
         #expect(Set(living) == Set((7...50).map { RowKey.todo($0) }))
         #expect(store.push([.destroy(.todo(7), at: .at(6), generation: 2)])[0].isAcceptedAsSent)
@@ -120,7 +120,7 @@ struct ReferenceTests {
         #expect(store.seq == seq)
     }
 
-    @Test func `M2 restrict: a row that others refer to cannot be deleted until they are, or in the same push`() {
+    @Test func `M2 restrict: a row that others refer to is deleted only after them, or in the same push`() {
         var store = Self.store(.restrict)
         store.push([Self.parent, Self.child(1)])
         let error = store.push([Self.deletion])[0].error

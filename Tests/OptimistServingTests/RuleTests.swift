@@ -8,7 +8,7 @@ import Testing
 /// Column rules and the app's own checks on the server.
 @Suite(.timeLimit(.minutes(20)))
 struct RuleTests {
-    /// A list's second half needs a first one, and a done to-do has no priority.
+    /// A done to-do has no priority.
     private static let checks = RowValidation([
         "Todo": { row in
             guard row["done"] == true, row["priority"].int ?? 0 > 0 else { return nil }

@@ -56,7 +56,9 @@ struct StandardClientTests {
         }
     }
 
-    @Test func `M1: a client that received the clocks of its write may write with them again`() async throws {
+    @Test func `M1: a client that received the clocks of its write may use these clocks in its next write`()
+        async throws
+    {
         try await given()
         var whole: JSONObject = ["content": "b", "@gen": 1, "@hlc": .string(WriteClock.at(1).description)]
         for text in ["b", "c", "aa"] {

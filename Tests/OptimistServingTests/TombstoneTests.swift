@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// How long tombstones are kept, and what a device gets that was away for longer.
+/// How long tombstones are kept, and what a device receives that was away for a longer time.
 @Suite(.timeLimit(.minutes(20)))
 struct TombstoneTests {
     private let served = Served()
@@ -150,7 +150,7 @@ struct TombstoneTests {
         #expect((50...51).map { notes.seq(before: $0) } == [6, 8])
     }
 
-    @Test func `a state from the beginning records when it began`() {
+    @Test func `the state of a device that began empty records where the device began`() {
         for text in ["e.4.0.9", "e.0.0.0", "e.4.2.9"] { #expect(SyncState(text)?.description == text) }
         for text in ["e.4.0.", "e.4.0.-1", "e.4..9", "e.4.0.9.1"] { #expect(SyncState(text) == nil) }
     }

@@ -137,7 +137,7 @@ struct UniqueTests {
         #expect(store.value(.list(1), "note") == "a")
     }
 
-    @Test func `M6 mergeInto: new rows of one push merge into their first and keep their values`() {
+    @Test func `M6 mergeInto: new rows of one push merge into the first of them and keep their values`() {
         var store = Self.store(.mergeInto)
         let verdicts = store.push([
             .create(.list(5), ["name": "Trip", "note": "a"], at: .at(1)),
@@ -149,7 +149,7 @@ struct UniqueTests {
         #expect(verdicts[2].won?.values == ["listId": .string(RowKey.list(5).id)])
     }
 
-    @Test func `M6 mergeInto: once the surviving row is deleted, edits of merged rows are answered as gone`() {
+    @Test func `M6 mergeInto: after the surviving row is deleted, edits of merged rows are answered as gone`() {
         var store = Self.store(.mergeInto)
         store.push([Self.list(1, "Trip")])
         store.push([Self.list(2, "Trip")])
@@ -159,7 +159,7 @@ struct UniqueTests {
         #expect(store.rows[.list(2)]?.memory == RowMemory())
     }
 
-    @Test func `M1 M6 mergeInto: a write to a life before the merged one is lost`() {
+    @Test func `M1 M6 mergeInto: a write to an earlier life of a merged row is lost`() {
         var store = Self.store(.mergeInto)
         store.push([Self.list(1, "Trip"), .create(.list(2), ["name": "Home"], at: .at(0), generation: 3)])
         store.push([.update(.list(2), ["name": "Trip"], at: .at(1), generation: 3)])

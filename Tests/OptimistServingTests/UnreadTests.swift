@@ -96,7 +96,9 @@ struct UnreadTests {
         #expect(!read.memory.unread.isEmpty)
     }
 
-    @Test func `M7 M2: rows that an unread deletion deletes or clears report their unread values`() async throws {
+    @Test func `M7 M2: rows that a delete deletes or clears report the values that its device had not read`()
+        async throws
+    {
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         let (child, friend) = (RowKey.todo(1), RowKey.todo(2))
         let list = JSON.string(RowKey.list.id)

@@ -190,7 +190,7 @@ struct ValidationTests {
         #expect(store.push(circle).allSatisfy { $0.isAcceptedAsSent })
     }
 
-    @Test func `a reference whose value lost blocks nothing`() {
+    @Test func `a reference that lost to a later value blocks nothing`() {
         var store = ModelStore()
         store.push([.create(.todo, ["content": "a", "listId": .null], at: .at(5))])
         let verdict = store.push([.update(.todo, ["listId": .string(RowKey.list(9).id)], at: .at(1))])[0]

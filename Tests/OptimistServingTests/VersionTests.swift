@@ -152,7 +152,9 @@ struct VersionTests {
     }
 
     @Test(arguments: [false, true])
-    func `L1 S2: a group with a row of such a type is deferred as a unit`(secretFirst: Bool) async throws {
+    func `L1 S2: a group with a row of a type that requires a newer app is deferred as a unit`(secretFirst: Bool)
+        async throws
+    {
         let (secret, list) = (RowKey("Secret", RowKey.id(8)), RowKey("List", RowKey.id(7)))
         let calls: [(String, JSON)] = [
             ("List/set", create(list, ["name": "b", "@hlc": clock])),

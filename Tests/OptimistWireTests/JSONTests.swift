@@ -62,7 +62,7 @@ struct JSONTests {
         #expect(try JSON(parsing: "1".utf8) == .int(1))
     }
 
-    @Test func `all 64-bit integers are read exactly, and a number column takes those that a double holds`()
+    @Test func `all 64-bit integers are read exactly, and a number column takes the integers that a double holds`()
         throws
     {
         for number in [Int64.min, .min + 1, .max, 9_007_199_254_740_993] {

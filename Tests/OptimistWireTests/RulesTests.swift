@@ -136,7 +136,7 @@ struct RulesTests {
         #expect(schema.json["types"]?["T"]?["a"] == ["type": "number", "min": -1.5, "max": 3, "enum": [1, 2]])
     }
 
-    @Test func `an invalid fault code becomes refused`() {
+    @Test func `an invalid fault code is replaced`() {
         #expect(RowFault("tooEarly", "It is too early.").code == "tooEarly")
         #expect(RowFault("what was written", "It is too early.").code == "refused")
     }
