@@ -81,7 +81,7 @@ struct DownloadTests {
     }
 
     @Test(arguments: [
-        // Other bytes, or another file's.
+        // Other bytes, or bytes of another file.
         "bytes 3-9/10", "bytes 5-9/10", "bytes 0-9/10", "bytes 4-9/11",
         // Malformed ranges.
         "", "4-9/10", "bytes", "bytes ", "bytes 4", "bytes 4/10", "bytes 4-/10", "bytes -4/10", "bytes -4-9/10",
@@ -128,7 +128,7 @@ struct DownloadTests {
         #expect(!download.canGoOn, "what changed it on the way may not change the rest")
     }
 
-    @Test func `a complete answer replaces the bytes so far`() throws {
+    @Test func `a complete answer replaces the earlier bytes`() throws {
         var download = try Self.broken()
         #expect(try download.begin(Self.head(.ok, [.contentLength: "2", .eTag: "\"b\""])) == .bytes)
         try download.append([7, 8])

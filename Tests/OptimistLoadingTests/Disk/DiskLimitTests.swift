@@ -83,7 +83,7 @@ struct DiskLimitTests {
         #expect(place.names == ["foreign"])
     }
 
-    @Test func `C5 replacing one entry repeatedly takes the space of a few`() {
+    @Test func `C5 replacing one entry repeatedly takes the space of a few entries`() {
         let cache = place.cache(DiskLimits(sizeBytes: 16_000_000))
         for number in 0..<500 { cache.store(.sample(size: 60_000, seed: UInt64(number)), for: "key") }
         #expect(place.sizeBytes <= 2_000_000, "A file in which nothing is valid goes at once.")

@@ -54,7 +54,9 @@ struct DiskOpenFaultTests {
     }
 
     @Test(arguments: [EMFILE, EACCES])
-    func `C10 removing everything deletes known entries immediately and the others before the next lookup`(code: CInt) {
+    func `C10 removing everything deletes known entries immediately and all other entries before the next lookup`(
+        code: CInt
+    ) {
         let cache = cache()
         cache.store(.sample(size: 10, seed: 1), for: "mine")
         place.cache().store(.sample(size: 10, seed: 1), for: "theirs")

@@ -86,7 +86,7 @@ struct FeedLayoutTests {
         #expect(layout.place(of: 1) == nil)
     }
 
-    @Test func `F4 a page is new if one of its items is in neither its section nor an earlier one`() {
+    @Test func `F4 a page is new if one of its items is in neither its section nor an earlier section`() {
         let layout = Self.layout([1], [2], [3])
         #expect(!layout.hasNews(Self.page([1, 2]), in: 1))
         #expect(layout.hasNews(Self.page([1, 3]), in: 1), "it is hidden further down from now on")

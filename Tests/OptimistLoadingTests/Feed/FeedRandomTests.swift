@@ -90,7 +90,7 @@ struct FeedRandomTests {
         carryOut(&world)
         while !world.questions.isEmpty { answer(&world, isLate: false) }
         for section in [Kind.chosen, .recommended] {
-            // Every page that the newest pages lead to.
+            // Requests every page that the newest pages lead to.
             for _ in 0..<100 where world.machine.isUnfinished(section) {
                 world.machine.next(in: section)
                 carryOut(&world)
@@ -137,7 +137,8 @@ struct FeedRandomTests {
         }
     }
 
-    /// - Parameter isLate: Whether any request may be answered and may fail, instead of only the oldest.
+    /// - Parameter isLate: If true, a random request is answered and may fail. If false, the oldest request is
+    ///   answered.
     private func answer(_ world: inout World, isLate: Bool) {
         guard !world.questions.isEmpty else { return }
         let index = isLate ? Int.random(in: 0..<world.questions.count, using: &world.random) : 0

@@ -48,7 +48,7 @@ struct AskingFetchTests {
         async let first = nest.loader.value(for: "x<p")
         async let second = nest.loader.value(for: "y<p,q,r")
         await nest.pass(["x<p", "y<p,q,r"])
-        // Two inner fetches take the places of the two outer ones, and no more.
+        // Only two inner fetches begin, in the slots of the two outer fetches.
         let begun = await nest.source.begin(2)
         #expect(nest.loader.counts.fetches == 4)
         for key in begun { nest.source.answer(key, 1) }

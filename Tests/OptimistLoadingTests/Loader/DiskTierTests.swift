@@ -133,7 +133,7 @@ struct DiskTierTests {
         #expect(desk.loader.inspect { $0.machine.flights.allSatisfy { $0 == nil } })
     }
 
-    @Test func `a stored value replaces the disk's and survives a relaunch`() async throws {
+    @Test func `a stored value replaces the disk's value and survives a relaunch`() async throws {
         try await have(7)
         let desk = desk()
         desk.loader.store(8, for: "a")
@@ -157,7 +157,7 @@ struct DiskTierTests {
         #expect(try await self.desk().loader.value(for: "a") == 7)
     }
 
-    @Test func `C7 a value stored during a disk read is newer than the disk's`() async throws {
+    @Test func `C7 a value stored during a disk read is newer than the disk's value`() async throws {
         try await have(7)
         let (desk, gate) = slowDesk()
         let (listener, fresh) = (Listener(desk.loader, "a"), Listener(desk.loader, "a", .visible, .fresh))

@@ -55,7 +55,7 @@ struct FreshnessTests {
         await desk.source.begin()
         desk.clock.advance(by: .seconds(1))
         #expect(desk.source.cancelled.isEmpty)
-        // It joins the refresh. After the refresh ended, it would begin another.
+        // The new listener joins the refresh. If the refresh had ended, the listener would begin another one.
         let next = Listener(desk.loader, "a", .visible, .fresh)
         desk.source.answer("a", 2)
         _ = await next.next()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistLoading
 
-/// Requests that leave together start none of the queued ones among them.
+/// If requests leave together, none of the queued ones among them starts.
 @Suite(.timeLimit(.minutes(20)))
 struct LeavingTogetherTests {
     private func keys(_ range: Range<Int>) -> [String] { range.map { "\($0)" } }
@@ -62,7 +62,7 @@ struct LeavingTogetherTests {
     }
 
     @Test(arguments: ["cancel", "reload", "gone"])
-    func `F8 prefetches that a collection view cancels together start none of the queued ones`(how: String) async throws
+    func `F8 if a collection view cancels prefetches together, none of the queued ones starts`(how: String) async throws
     {
         let desk = Desk()
         var keys: AnnouncedKeys<Int, String, Int>? = AnnouncedKeys(desk.loader, limit: 32)

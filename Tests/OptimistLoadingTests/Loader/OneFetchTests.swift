@@ -73,7 +73,7 @@ struct OneFetchTests {
         #expect(desk.loader.counts.cancelled == 1)
     }
 
-    @Test func `C3 a holder that returns within that time joins the fetch`() async throws {
+    @Test func `C3 if the fetch has not stopped, a returning holder joins it`() async throws {
         let desk = Desk()
         let first = Listener(desk.loader, "a")
         await desk.source.begin()

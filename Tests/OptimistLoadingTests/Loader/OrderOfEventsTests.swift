@@ -21,7 +21,7 @@ struct OrderOfEventsTests {
         #expect(told.kinds == [later.kind, .value])
     }
 
-    @Test func `C7 no event from before a value is delivered after it`() {
+    @Test func `C7 after a value, no event that was decided earlier is delivered`() {
         subscriber.tell(.value(1, .source), version: 5)
         for (version, event) in [LoadEvent<Int>.progress(0.5), .partial(3), .value(0, .memory), .failure(Broken())]
             .enumerated()
@@ -33,7 +33,7 @@ struct OrderOfEventsTests {
         #expect(told.kinds == [.value, .failure])
     }
 
-    @Test func `C7 waiting events are delivered in order of decision, and a later one replaces its kind`() {
+    @Test func `C7 waiting events are delivered in order of decision, and a later event replaces one of its kind`() {
         var turns = Turns()
         let first = turns.take(.value, 1) { {} }
         #expect(first.isMine)

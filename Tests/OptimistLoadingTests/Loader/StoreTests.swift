@@ -21,7 +21,7 @@ struct StoreTests {
         #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "it is a value like others now")
     }
 
-    @Test func `C7 a seed is returned immediately, and refreshed for a caller that asks for that`() async throws {
+    @Test func `C7 a seed is returned immediately, and refreshed for a caller that asks for a refresh`() async throws {
         let desk = Desk()
         desk.loader.store(1, for: "a", isSeed: true)
         #expect(try await desk.loader.value(for: "a") == 1)

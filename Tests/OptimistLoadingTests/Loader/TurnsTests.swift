@@ -126,7 +126,7 @@ struct TurnsTests {
         withExtendedLifetime((slow, next)) {}
     }
 
-    @Test func `prefetched bytes are counted, and so are those never shown`() async throws {
+    @Test func `prefetched bytes are counted, and so are prefetched bytes that were never shown`() async throws {
         let desk = Desk(LoaderLimits(memory: MemoryLimits(costBytes: 4)))
         for key in ["seen", "unseen"] {
             let ahead = Listener(desk.loader, key, .prefetch)

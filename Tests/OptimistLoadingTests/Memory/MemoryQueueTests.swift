@@ -115,7 +115,7 @@ struct MemoryQueueTests {
     }
 
     @Test(arguments: [1, .infinity, .nan, -1])
-    func `any share to trim to is safe`(share: Double) {
+    func `a queue can be trimmed to any share`(share: Double) {
         var books = Books(MemoryLimits(costBytes: .max, count: .max))
         _ = books.store(1, cost: 1)
         _ = books.queue.trim(to: share)

@@ -62,7 +62,7 @@ struct SectionsMachineTests {
         #expect(Self.phase(of: .chapel, in: machine) == "current")
     }
 
-    @Test func `H1 after the app's patience the answers so far appear, and the other sections are waiting`() {
+    @Test func `H1 when the app's patience ends, the received answers appear, and the other sections are waiting`() {
         var machine = Self.machine()
         machine.answered(Home(weather: "sun"), [nil], Self.weather, run: 1, at: Self.noon)
         machine.waitedEnough(at: Self.noon)

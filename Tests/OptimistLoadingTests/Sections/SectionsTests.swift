@@ -19,7 +19,7 @@ struct SectionsTests {
         #expect(first?.screen == Home(notices: ["a", "b"], chapel: Home.Chapel(preacher: "Kim")))
         #expect(first?.changed == [.notices, .chapel])
         #expect(first?.ids == [.notices, .chapel])
-        // An observer slower than the second answer would get only that.
+        // An observer slower than the second answer would get only the second answer.
         await told.count(1)
         await campus.ask()
         campus.home.answer(Answer(notices: ["c"], preacher: "Lee"))
@@ -121,7 +121,7 @@ struct SectionsTests {
         #expect(third.map { "\($0.phase(of: .weather))" } == "stale(broken)")
     }
 
-    @Test func `H1 after the app's patience, available sections appear and the others are waiting`() async throws {
+    @Test func `H1 when the app's patience ends, available sections appear and the others are waiting`() async throws {
         let campus = Campus(patience: .seconds(1))
         await campus.ask()
         await campus.weather.question()
@@ -197,7 +197,7 @@ private final class Told: Sendable {
 
     var screens: [Home] { list.value.withLock { $0 } }
 
-    /// Waits for `count` more.
+    /// Waits for `count` more screens.
     func count(_ count: Int) async { for await _ in told.prefix(count) {} }
 }
 
