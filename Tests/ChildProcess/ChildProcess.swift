@@ -10,15 +10,15 @@ public import Foundation
     import Darwin
 #endif
 
-/// A program started by a test. Its input ends when the tests do, however they end.
+/// A program started by a test. Its input ends when the tests end, in whatever way.
 ///
 /// Foundation's `Process` is not used because on Linux it sometimes crashes in a process with about 1,360 open files,
-/// as tests that run in parallel have. To find the highest file it copies 256 bytes of each directory entry, even of
-/// the shorter last ones at the end of a buffer.
+/// as tests that run in parallel have. To find the highest file it copies 256 bytes of each directory entry, even if
+/// the entry is shorter and last in its buffer.
 public final class ChildProcess: Sendable {
     private let id: pid_t
     private let input: CInt
-    /// The result of `waitpid`, once it returned.
+    /// The result of `waitpid`, after it returned.
     private let status = Mutex<CInt?>(nil)
 
     /// - Throws: `POSIXError` if the program cannot be started.

@@ -63,7 +63,7 @@ struct LaunchTests {
             }
             #expect(report.signature == .forcedUnwrap)
         }
-        // One kill in between.
+        // There was one kill in between.
         #expect(app.totals.map(\.crashes) == [2])
         #expect(app.totals.map(\.abruptEnds) == [3])
     }

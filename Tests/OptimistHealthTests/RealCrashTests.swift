@@ -4,7 +4,7 @@ import ChildProcess
 import Foundation
 import Testing
 
-/// A real process that crashes, and the next one, which reports how.
+/// A real process that crashes, and the next process, which reports how the first one crashed.
 @Suite(
     .timeLimit(.minutes(20)), .enabled(if: Backtracer.isThere, "There is no swift-backtrace beside Swift's runtime."))
 struct RealCrashTests {

@@ -83,7 +83,7 @@ struct SendingTests {
         #expect(transport.requests[0].head.headerFields[.authorization] == nil)
     }
 
-    @Test func `A3 in the background, a failed attempt is repeated by the clock`() async throws {
+    @Test func `A3 in the background, a timer repeats a failed attempt`() async throws {
         let app = Installation()
         let count = Mutex(0)
         let (sent, continuation) = AsyncStream<Int>.makeStream()

@@ -113,7 +113,8 @@ struct CredentialStoreTests {
         }
     }
 
-    @Test func `T9: one store at a time holds the lease to renew shared credentials, and dropping it releases it`()
+    @Test
+    func `T9: one store at a time holds the lease to renew shared credentials, and dropping the lease releases it`()
         throws
     {
         try withDirectory { directory in

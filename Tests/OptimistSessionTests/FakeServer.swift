@@ -101,7 +101,7 @@ extension TransportResponse {
 }
 
 extension InMemoryTransport {
-    /// With a manual clock, so a delayed answer never times out.
+    /// Creates a transport with a manual clock, so that a delayed answer never times out.
     static func unhurried(_ handler: @escaping Handler) -> InMemoryTransport {
         InMemoryTransport(dependencies: Dependencies(clock: ManualClock()), handler)
     }

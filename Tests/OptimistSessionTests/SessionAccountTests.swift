@@ -156,7 +156,7 @@ struct SessionAccountTests {
     }
 
     @Test(arguments: [SignOutReason.accountDeleted, .passwordChanged])
-    func `T3 a session the server ends because of the account ends once, with its reason`(
+    func `T3 if the server ends a session because of the account, the session ends once, with the server's reason`(
         reason: SignOutReason
     ) async throws {
         let bench = Bench()

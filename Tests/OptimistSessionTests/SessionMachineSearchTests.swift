@@ -97,7 +97,7 @@ private struct World {
         return steps
     }
 
-    /// The previous pair, or the previous epoch's.
+    /// The stamp of the previous pair, or of the previous epoch.
     private var older: Stamp {
         let stamp = machine.stamp
         return stamp.generation > 1

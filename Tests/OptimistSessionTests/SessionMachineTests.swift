@@ -82,7 +82,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.wants(3, refused: nil), now: now - 31_536_000) == [.run(.refresh(stamp, .first))])
     }
 
-    @Test func `T4: a new token that expired unused does not count, and its refusal waits for the next`() {
+    @Test func `T4: if a new token expired unused and is then refused, the request waits for the next token`() {
         var machine = machine()
         _ = enter(1...1, &machine)
         _ = machine.handle(.wants(1, refused: machine.stamp), now: now)
@@ -110,7 +110,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.restored(.first), now: now).compactMap(\.grantedID) == [2])
     }
 
-    @Test func `a request that arrives while the keychain proves locked fails as locked`() {
+    @Test func `if the keychain proves to be locked while a request arrives, the request fails as locked`() {
         var machine = SessionMachine(slots: 1, backoff: Backoff(), randomness: SplitMix64(seed: 1))
         _ = machine.handle(.restore, now: now)
         _ = machine.handle(.arrived(1, .calls, .interactive), now: now)
@@ -160,7 +160,7 @@ struct SessionMachineTests {
         #expect(machine.handle(.refreshed(stamp, .first), now: now).compactMap(\.grantedID) == [1])
     }
 
-    @Test func `T2: an address that always refuses costs ever fewer refreshes, even while others succeed`() {
+    @Test func `T2: an address that always refuses costs ever fewer refreshes, even while other addresses succeed`() {
         var machine = machine()
         var (refreshes, id) = (0, 0)
         for step in 0..<100 {
@@ -177,7 +177,7 @@ struct SessionMachineTests {
             _ = machine.handle(.accepted(machine.stamp), now: time)
             for request in [id, id + 1] { _ = machine.handle(.left(request), now: time) }
         }
-        // After 0, 1, 3 and 7 seconds.
+        // The machine refreshes after 0, 1, 3 and 7 seconds.
         #expect((3...5).contains(refreshes))
     }
 

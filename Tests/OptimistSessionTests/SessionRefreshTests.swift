@@ -156,7 +156,7 @@ struct SessionRefreshTests {
         #expect(bench.server.refreshes <= 12)
     }
 
-    @Test func `T2 a token that ends early is replaced, even if earlier ones did`()
+    @Test func `T2 a token that ends early is replaced, even if earlier tokens ended early`()
         async
     {
         let bench = Bench()
@@ -190,7 +190,7 @@ struct SessionRefreshTests {
         (401, 402, SignOutReason.refreshExpired), (401, 499, .signedInElsewhere), (499, 0, .signedInElsewhere),
         (402, 0, .refreshExpired),
     ])
-    func `T3: a server that uses 401, 402 and 499 needs only another table`(
+    func `T3: a server that uses 401, 402 and 499 needs only other response rules`(
         first: Int, onRefresh: Int, reason: SignOutReason
     ) async {
         let answers = ResponseRules.byStatus([

@@ -23,7 +23,7 @@ struct SessionSilenceTests {
     }
 
     @Test(arguments: [Duration.seconds(30), nil])
-    func `T7: if the body of a stream's refusal never arrives, its head decides`(idleTimeout: Duration?) async throws {
+    func `T7: if the body of a stream's refusal never arrives, the head decides`(idleTimeout: Duration?) async throws {
         let bench = Bench()
         bench.server.onRequest { Self.silent(.notFound) }
         let answer = try await bench.whileTimePasses(asleep: 2) {

@@ -39,8 +39,8 @@ struct ConformanceTests {
         }.run()
     }
 
-    /// Expects that nearly every run finds the fault, and that nine in ten name its promise. In the others a
-    /// consequence shows first: a page without a row looks like a partial transaction.
+    /// Expects that nearly every run finds the fault, and that nine in ten of these runs name its promise. In the other
+    /// runs a consequence shows first: a page without a row looks like a partial transaction.
     private static func expect(_ fault: FaultyRemote.Fault, breaks promise: RemotePromise) async throws {
         let report = try await report(of: fault)
         let named = report.broken.count { $0.promise == promise }
@@ -111,7 +111,9 @@ struct ConformanceTests {
         }.run()
     }
 
-    @Test func `B1 a remote without clocks passes if transactions decide, and fails if clocks should`() async throws {
+    @Test func `B1 a remote without clocks passes if transactions decide, and fails if clocks should decide`()
+        async throws
+    {
         let report = try await Self.clockless()
         #expect(report.isSound, "\(report)")
         #expect(report.counts.worlds == Self.seeds.count && report.counts.repeats > 0)

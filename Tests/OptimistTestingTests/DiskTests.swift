@@ -31,7 +31,7 @@ struct DiskTests {
         }
     }
 
-    /// Opens the file in a new process, and returns whether it is sound and its numbers.
+    /// Opens the file in a new process, and returns whether the file is sound, and the numbers in it.
     private func inspect(_ disk: SimulatedDisk) throws -> (isSound: Bool, numbers: [Int]) {
         let mount = disk.mount()
         defer { mount.kill() }

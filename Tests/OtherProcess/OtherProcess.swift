@@ -29,8 +29,8 @@ struct OtherProcess {
         }
     }
 
-    /// Ends this process when its input does. Otherwise a program that reads the output of crashed tests would wait for
-    /// it.
+    /// Ends this process when its input ends. Otherwise a program that reads the output of crashed tests would wait for
+    /// this process.
     private static func endWithTheTests() {
         Thread.detachNewThread {
             while readLine() != nil {}

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// How long the tests run that draw at random, kill at every step or count to a million: short in a run of all tests,
+/// The length of the tests that draw at random, kill at every step or count to a million: short in a run of all tests,
 /// full on their own, and hours in a soak.
 public enum TestForm: Sendable {
     /// From `OPTIMIST_TESTS`: `short`, `full` or `soak`. Default: `full`.
