@@ -72,7 +72,7 @@ struct LiveQueryTests {
             .makeAsyncIterator()
         #expect(try await drafts.next()?.get() == 0)
         try await device.execute("INSERT INTO draft VALUES ('letter')")
-        #expect(try await drafts.next()?.get() == 1, "a table that is not synced")
+        #expect(try await drafts.next()?.get() == 1, "the table is not synced")
     }
 
     @Test func `Q5 a live query survives database errors and recovers after a backoff`() async throws {

@@ -40,7 +40,7 @@ struct ParkedRowTests {
         #expect(try await store.counts().parked == 4)
         #expect(try await store.parkedRows(limit: 1) == Array(waiting.prefix(1)))
         try await store.take([.project(trip, seq: 6)], from: 5, to: 6)
-        #expect(try await store.parkedRows().count == 3, "the parent is here")
+        #expect(try await store.parkedRows().count == 3, "the parent has arrived")
     }
 
     @Test func `R4 the reasons of waiting rows are numbers that never change their meaning`() {

@@ -54,7 +54,7 @@ struct RejectionTests {
             ])
         #expect(try await desk.store.projects() == ["Old"])
         #expect(try await desk.store.steps() == ["Deleted", "Moved"])
-        #expect(try await next(desk).push.rows.map(\.id) == [other.wireID], "what has nothing to do with it goes")
+        #expect(try await next(desk).push.rows.map(\.id) == [other.wireID], "an unrelated row is sent")
         try await desk.store.pushAccepted(seq: 11)
         let rejection = try #require(try await desk.store.rejections().first)
         #expect(Set(rejection.dependents.map(\.rowID)) == [moved.wireID, old.wireID, deleted.wireID])
@@ -124,7 +124,7 @@ struct RejectionTests {
             try await refuse(trip.wireID, on: desk)
             #expect(try await desk.store.rejections(awaiting: commit.receipt).map(\.rowID) == [trip.wireID])
         }
-        #expect(try await desk.store.rejections().count == 1, "it is the same one")
+        #expect(try await desk.store.rejections().count == 1, "it is the same rejection")
         #expect(try await desk.store.counts().rejected == 1)
     }
 

@@ -83,7 +83,7 @@ struct RowExplanationTests {
         #expect(gone.serversWord == .accountDeleted && !gone.isSynced)
         #expect("\(gone)" == "The account and its data on the server were deleted. The row stays on this device.")
         try phone.reopen()
-        #expect(try await store.explain(todo).serversWord == .accountDeleted, "after a relaunch too")
+        #expect(try await store.explain(todo).serversWord == .accountDeleted, "also after a relaunch")
         try await store.bind(to: "server#1", as: .account("server#1")) { .account("server#1") }
         #expect(try await store.explain(todo).isSynced)
     }

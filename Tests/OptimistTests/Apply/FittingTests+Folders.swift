@@ -154,11 +154,11 @@ extension FittingTests {
             batch.push.rows.map { $0.id == ids[0] ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await device.rows("folder").isEmpty)
         let kept = try await store.read { try String.fetchAll($0, sql: "SELECT mine FROM optimist_journal") }
-        #expect(kept.contains { $0.contains(ids[1]) }, "where it was")
-        #expect(try await store.counts().parked == 1, "what the server has not lost waits for the row that it is in")
+        #expect(kept.contains { $0.contains(ids[1]) }, "the journal has the folder's former place")
+        #expect(try await store.counts().parked == 1, "a row that the server still has waits for its parent")
         #expect(
             try await store.tableProgress().map(\.awaitsSnapshot) == [true],
-            "another device may have sent the other one")
+            "another device may have sent the other row")
         let asked = RemoteSnapshot.Request(table: "folder", at: nil, after: nil, limit: 100)
         let rows = [folder(ids[0], in: nil, seq: 4), folder(ids[1], in: ids[0])]
         #expect(try await store.apply(RemoteSnapshot(at: "e2.4", rows: rows, next: nil), of: asked))

@@ -164,7 +164,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.apply([.accepted(seq: 4)], of: batch)
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
-        #expect(try await store.projects() == ["Trip"], "it waits")
+        #expect(try await store.projects() == ["Trip"], "the deletion waits")
         try await store.take([nextLife(of: trip, seq: 3)], from: 2, to: 4)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
         #expect(try await store.counts().parked == 0)
@@ -178,7 +178,7 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         try await store.take([.gone("project", trip.id, seq: 2)], from: 1, to: 2)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
-        #expect(try await store.apply([.accepted(seq: 4)], of: batch), "a pull is to follow")
+        #expect(try await store.apply([.accepted(seq: 4)], of: batch), "a pull must follow")
         try await store.take([nextLife(of: trip, seq: 3), .step(visa, seq: 4, in: trip)], from: 2, to: 4)
         #expect(try await store.read { try Step.fetchOne($0)?.project } == trip.id)
         #expect(try await store.counts().parked == 0)
@@ -231,14 +231,15 @@ extension FittingTests {
         let batch = try #require(try await store.nextPush(PushLimit()))
         let clock = WriteClock(stamp: Stamp(milliseconds: 1_790_000_005_000), device: "OtherPhone")
         let deletion = Tombstone(generation: 2, clock: clock)
-        #expect(try await store.apply([.gone(seq: 9, deletion)], of: batch), "a pull is to follow")
+        #expect(try await store.apply([.gone(seq: 9, deletion)], of: batch), "a pull must follow")
         #expect(try await store.steps() == ["Tickets"])
         #expect(try await store.pendingCount() == 0)
         let table = try #require(store.layouts.first { $0.name == "project" }).number
         let waiting = try await store.read { [trip] db in
             try ParkedRows(db).content(RowRef(table: table, id: trip.id.databaseValue))
         }
-        #expect(waiting == .deleted(Tombstone(generation: 2, clock: clock, seq: 9)), "it waits, with its time")
+        #expect(
+            waiting == .deleted(Tombstone(generation: 2, clock: clock, seq: 9)), "the deletion waits, with its time")
         let mine = try await store.read { try String.fetchOne($0, sql: "SELECT mine FROM optimist_journal") }
         #expect(mine?.contains("Mine") == true)
         try await store.take([.gone("step", tickets.id), .gone("project", trip.id)], from: 1, to: 2)
@@ -255,7 +256,7 @@ extension FittingTests {
         let first = try #require(try await store.nextPush(PushLimit()))
         try await store.write { try Step(id: visa.id, text: "Visa", project: trip.id).insert($0) }
         try await store.apply([.gone(seq: 9)], of: first)
-        #expect(try await store.counts().parked == 1, "the step stands against that")
+        #expect(try await store.counts().parked == 1, "the step holds back the deletion")
         let second = try #require(try await store.nextPush(PushLimit()))
         try await store.apply([.blocked(by: "project:\(trip.wireID)")], of: second)
         #expect(try await store.rejections().map(\.code) == ["invalidProperties"])
@@ -305,7 +306,7 @@ extension FittingTests {
             clocks: ColumnClocks(common: WriteClock(stamp: Stamp(milliseconds: 1), device: "OtherPhone")),
             values: ["text": "Tickets", "project": .string(tour.wireID)])
         try await store.apply([.merged(seq: 5, moved)], of: batch)
-        #expect(try await store.counts().parked == 1, "the tour is not here yet")
+        #expect(try await store.counts().parked == 1, "the tour has not arrived yet")
         try await store.take([.gone("project", trip.id, seq: 2), .project(tour, seq: 4)], from: 1, to: 5)
         #expect(try await store.projects() == ["Tour"])
         #expect(try await store.steps() == ["Tickets"])

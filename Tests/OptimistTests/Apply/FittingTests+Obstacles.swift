@@ -50,7 +50,7 @@ extension FittingTests {
         try await store.take([stop(old), stop(child, line: old), stop(stuck, local: UUID())], to: 1, of: ["stop"])
         try await device.execute("UPDATE stop SET name = 'Mine' WHERE id = ?", [child.id])
         try await store.take([stop(child, line: new, seq: 2)], from: 1, to: 2, of: ["stop"])
-        #expect(try await store.parkedRows().count == 2, "the new line is not here")
+        #expect(try await store.parkedRows().count == 2, "the new line has not arrived")
         try await store.take([stop(new, seq: 3), .gone("stop", old.id, seq: 3)], from: 2, to: 3, of: ["stop"])
         let moved = try #require(try await store.read { try Stop.fetchOne($0, key: child.id) })
         #expect(moved.line == new.id && moved.name == "Mine")

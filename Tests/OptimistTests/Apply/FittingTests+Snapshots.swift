@@ -169,7 +169,7 @@ extension FittingTests {
         #expect(try await store.steps() == ["Visa"])
         #expect(try await store.counts().parked == 0)
         let life = "SELECT generation FROM optimist_remote JOIN optimist_table ON number = tbl WHERE name = 'project'"
-        #expect(try await store.read { try Int.fetchOne($0, sql: life) } == 2, "what the server said is remembered")
+        #expect(try await store.read { try Int.fetchOne($0, sql: life) } == 2, "the server's answer is remembered")
     }
 
     @Test func `L4 R2 a deletion from an answer waits for the next page even if a resync ends first`()
@@ -216,7 +216,7 @@ extension FittingTests {
         let asked = RemoteSnapshot.Request(table: "project", limit: 100)
         #expect(try await store.apply(page, of: asked))
         let part = try await store.read { try Project.fetchOne($0, key: trip.id)?.part }
-        #expect(part == (head == 7 ? nil : tour.id), "a page from before the answer is older than that")
+        #expect(part == (head == 7 ? nil : tour.id), "a page from before the answer is older than the answer")
     }
 
     @Test func `R6 S9 a snapshot with deleted rows is refused`() async throws {

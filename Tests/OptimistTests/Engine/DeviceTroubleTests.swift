@@ -46,7 +46,7 @@ struct DeviceTroubleTests {
     @Test(arguments: [ResultCode.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_CANTOPEN, .SQLITE_READONLY])
     func `Q3 disk errors are reported as trouble of the device`(code: ResultCode) {
         guard case .device = SyncMachine.Failure(DatabaseError(resultCode: code)) else {
-            Issue.record("\(code) is no trouble of the device")
+            Issue.record("\(code) is not reported as trouble of the device")
             return
         }
     }

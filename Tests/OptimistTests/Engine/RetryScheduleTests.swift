@@ -115,10 +115,12 @@ struct RetryScheduleTests {
             #expect(run.bringForward(by: cause))
             #expect(run.attempts.phase == .running)
             let rest = run.fail()
-            #expect(rest == wait - wait / 2, "what is left of the step, and no new one")
-            #expect(!run.bringForward(by: cause), "once in a step")
+            #expect(rest == wait - wait / 2, "the wait is the rest of the step, not a new step")
+            #expect(!run.bringForward(by: cause), "a cause works once in a step")
         }
-        #expect(run.attempts.failures == RetrySchedule.promptAttempts, "attempts within a step are no further failures")
+        #expect(
+            run.attempts.failures == RetrySchedule.promptAttempts,
+            "attempts within a step do not count as further failures")
         #expect(run.waitUntilEnd())
         _ = run.fail()
         for cause in Self.causes {
@@ -139,9 +141,9 @@ struct RetryScheduleTests {
 
     @Test func `a request during an attempt starts another attempt afterwards`() {
         let run = Run()
-        #expect(!run.bringForward(by: .write), "there is nothing to try for")
+        #expect(!run.bringForward(by: .write), "no work waits for an attempt")
         #expect(run.want())
-        #expect(!run.want(), "one at a time")
+        #expect(!run.want(), "one attempt runs at a time")
         #expect(run.succeed())
         #expect(run.attempts.phase == .running)
         #expect(!run.succeed())
@@ -152,7 +154,7 @@ struct RetryScheduleTests {
 
     @Test func `the end of a wait starts one attempt`() {
         let run = Run()
-        #expect(!run.waited(), "nothing is waited for")
+        #expect(!run.waited(), "the schedule does not wait")
         _ = run.failUntilWait()
         #expect(run.waitUntilEnd())
         #expect(!run.waited(), "the attempt is under way")
@@ -187,7 +189,7 @@ struct RetryScheduleTests {
         let rest = run.attempts.demandedWait(at: .seconds(10))
         #expect(rest == SyncMachine.Wait(failures: 1, remaining: .seconds(20), isDemanded: true))
         #expect(run.attempts.demandedWait(at: .seconds(30)) == nil)
-        #expect(run.bringForward(by: .online), "it is still wanted")
+        #expect(run.bringForward(by: .online), "the attempt is still wanted")
     }
 
     @Test(arguments: [false, true])
@@ -199,7 +201,7 @@ struct RetryScheduleTests {
         #expect(run.bringForward(by: .foreground) != isDemanded)
         if isDemanded { #expect(run.waitUntilEnd()) } else { run.now = .seconds(20) }
         let wait = run.fail()
-        #expect(wait <= run.backoff.limit(afterFailures: 4), "it is the sixth failure")
+        #expect(wait <= run.backoff.limit(afterFailures: 4), "this is the sixth failure")
         #expect(run.attempts.failures == 6)
     }
 
@@ -221,7 +223,7 @@ struct RetryScheduleTests {
             case 2, 3:
                 starts = run.bringForward(by: Self.causes[Int.random(in: 0..<5, using: &random)])
                 if starts { startsInStep += 1 }
-                #expect(startsInStep <= Self.causes.count, "each cause once in a step")
+                #expect(startsInStep <= Self.causes.count, "each cause works once in a step")
             case 4 where isRunning:
                 let wantsMore = Bool.random(using: &random)
                 (isRunning, isWanted) = (false, isWanted || wantsMore)
@@ -237,9 +239,9 @@ struct RetryScheduleTests {
                 guard case .waiting(let until) = run.attempts.phase, Bool.random(using: &random) else { continue }
                 run.now = max(run.now, until)
                 starts = run.waited()
-                #expect(starts, "who waits wants something")
+                #expect(starts, "a wait ended without wanted work")
             }
-            #expect(!(starts && isRunning), "two attempts at once")
+            #expect(!(starts && isRunning), "two attempts run at once")
             if starts { (isRunning, isWanted) = (true, false) }
             #expect(isRunning == (run.attempts.phase == .running))
             #expect(!isWanted || run.attempts.phase != .idle)

@@ -195,7 +195,7 @@ struct SyncEngineTests {
         try await b.untilContents(["Tickets"])
         #expect(server.pushes.count > 1)
         #expect(server.rows("todo").count == 1)
-        #expect(server.seq == 1, "the repetition was no transaction of its own")
+        #expect(server.seq == 1, "the repetition was not a separate transaction")
         await a.stop()
         await b.stop()
     }

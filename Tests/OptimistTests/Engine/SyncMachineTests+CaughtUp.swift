@@ -16,13 +16,13 @@ extension SyncMachineTests {
         run.finish(.stream, .streamEnded(.noPokes))
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         run.finish(.pull, .pulled(.page(hasMore: true)))
-        #expect(!run.machine.isCaughtUp, "there is more")
+        #expect(!run.machine.isCaughtUp, "more pages follow")
         run.finish(.pull, .pulled(.page(hasMore: false)))
         #expect(run.machine.isCaughtUp)
         run.handle(.poked)
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         run.finish(.pull, .pulled(.page(hasMore: true)))
-        #expect(run.machine.isCaughtUp, "new rows take nothing back")
+        #expect(run.machine.isCaughtUp, "new rows do not undo that state")
         run.finish(.pull, .pulled(.page(hasMore: false)))
         #expect(run.working.isEmpty)
         return run
@@ -51,10 +51,10 @@ extension SyncMachineTests {
         var run = unreached()
         run.handle(.foreground)
         run.finish(.pull, .pulled(.page(hasMore: false)))
-        #expect(!run.machine.isCaughtUp, "it is still offline")
+        #expect(!run.machine.isCaughtUp, "the device is still offline")
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         #expect(run.machine.isCaughtUp)
-        #expect(!run.working.contains(.pull), "nothing is asked twice")
+        #expect(!run.working.contains(.pull), "no pull is repeated")
     }
 
     @Test(

@@ -17,7 +17,7 @@ extension SyncMachineTests {
             run.finish(.stream, .streamEnded(.transient))
             while !run.working.contains(.stream) {
                 let hasStepped = run.step()
-                try #require(hasStepped, "nothing brings the stream back")
+                try #require(hasStepped, "no timer reopens the stream")
             }
         }
         #expect(run.attempts[.stream]?.prefix(3).allSatisfy { $0 == .zero } == true, "three prompt attempts")
@@ -27,11 +27,11 @@ extension SyncMachineTests {
         for (step, wait) in waits.enumerated() {
             #expect(wait >= .zero && wait <= backoff.limit(afterFailures: step + 1))
         }
-        #expect(waits.max() ?? .zero > .seconds(10), "they grow")
+        #expect(waits.max() ?? .zero > .seconds(10), "the waits grow")
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         while run.working.contains(.pull) { run.finish(.pull, .pulled(.page(hasMore: false))) }
         run.handle(.streamAlive)
-        #expect(run.working.contains(.pull), "something may have been missed")
+        #expect(run.working.contains(.pull), "the device may have missed changes")
     }
 
     @Test func `R7 a remote without a stream is polled every minute`() {
@@ -62,7 +62,7 @@ extension SyncMachineTests {
         for (step, wait) in (run.waits[.stream] ?? []).enumerated() {
             #expect(wait <= Backoff().limit(afterFailures: step + 1))
         }
-        #expect(run.machine.phase == .idle, "everything arrives, if a minute late")
+        #expect(run.machine.phase == .idle, "every change arrives, at most a minute late")
     }
 
     @Test func `R7 S6 a stream that ends as soon as it opens is reopened with the backoff`() {
@@ -80,7 +80,7 @@ extension SyncMachineTests {
         #expect((run.attempts[.stream] ?? []).count < 240)
         #expect((run.attempts[.pull] ?? []).count < 480)
         let waits = run.waits[.stream] ?? []
-        #expect(waits.max() ?? .zero > .seconds(10), "they grow")
+        #expect(waits.max() ?? .zero > .seconds(10), "the waits grow")
     }
 
     @Test func `S6 a stream that fails past its prompt attempts counts as offline until another lane succeeds`() {
@@ -92,7 +92,7 @@ extension SyncMachineTests {
         #expect(run.machine.phase == .idle)
         // The server dies while the device has nothing to send.
         run.finish(.stream, .streamEnded(.transient))
-        #expect(run.machine.phase == .idle, "one failure says nothing yet")
+        #expect(run.machine.phase == .idle, "one failure does not count as offline")
         while run.working.contains(.stream) { run.finish(.stream, .streamEnded(.transient)) }
         #expect(run.machine.phase == .offline)
         repeat { run.failAll() } while run.step(until: .seconds(3600))
@@ -112,7 +112,7 @@ extension SyncMachineTests {
         #expect(run.now == .seconds(900))
         #expect(run.givenUp == [.push, .pull, .stream])
         #expect(run.working == [.push, .pull, .stream])
-        #expect(run.rowLimits == [1000, 500], "less may get through")
+        #expect(run.rowLimits == [1000, 500], "fewer rows may get through")
         #expect(run.machine.phase == .offline)
         run.handle(.streamAlive)
         while run.now < .seconds(7200) { run.step() }

@@ -379,14 +379,15 @@ struct SyncMachineTests {
         }
         for (lane, attempts) in run.machine.lanes {
             switch attempts.phase {
-            case .running: #expect(run.working.contains(lane), "\(lane) believes it runs")
+            case .running: #expect(run.working.contains(lane), "\(lane) counts as running and does not run")
             case .waiting: #expect(run.timers[.lane(lane)] != nil, "\(lane) waits without a timer")
             case .idle: #expect(!attempts.isWanted, "\(lane) is wanted and idle")
             }
         }
         #expect(run.timers[.watchdog] != nil)
         if !run.machine.phase.isDisconnected, !run.machine.isCaughtUp {
-            #expect(run.machine.lanes[.pull]?.phase != .idle, "nobody asks what this device has missed")
+            #expect(
+                run.machine.lanes[.pull]?.phase != .idle, "no pull asks for the changes that this device has missed")
         }
     }
 }

@@ -83,7 +83,7 @@ struct WrongClockTests {
         try await other.write("UPDATE book SET title = 'Five' WHERE id = ?", [id(1)])
         try await other.sync()
         try await right.sync()
-        #expect(title() == "Five", "over a relaunch too")
+        #expect(title() == "Five", "also after a relaunch")
         for reader in [other, right] { #expect(try await reader.isEqualToBackend()) }
     }
 
@@ -125,7 +125,7 @@ struct WrongClockTests {
         let reader = try Reader(backend, at: Self.now - Self.day)
         let date = Date(timeIntervalSince1970: Double(Self.now) / 1000)
         try await reader.store.correctClock(by: date, roundTrip: .milliseconds(200))
-        #expect(reader.store.correctedMilliseconds == Self.now + 100, "half the round trip has passed since")
+        #expect(reader.store.correctedMilliseconds == Self.now + 100, "half the round trip has passed")
         try await reader.store.correctClock(by: date, roundTrip: .milliseconds(400))
         #expect(reader.store.correctedMilliseconds == Self.now + 100)
         try await reader.store.correctClock(by: date, roundTrip: .zero)

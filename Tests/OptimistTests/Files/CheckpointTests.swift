@@ -18,7 +18,7 @@ struct CheckpointTests {
         log.grew(to: 4_000)
         #expect(log.next() == .copyMeanwhile)
         log.grew(to: 8_500)
-        #expect(log.next() == .nothing, "it is being copied")
+        #expect(log.next() == .nothing, "the log is being copied")
         log.copied(4_000)
         #expect(log.next() == .copyMeanwhile)
         log.copied(8_500)
@@ -35,7 +35,7 @@ struct CheckpointTests {
         #expect(begins, "the rest is copied at once")
         log.copied(200)
         let look = log.look()
-        #expect(look == .copied, "a reader kept a rest, and the watch is over")
+        #expect(look == .copied, "a reader prevented a complete copy, and the watch is over")
         log.grew(to: 5_000)
         log.isOver = true
         begins = log.beginWatch()
@@ -62,7 +62,7 @@ struct CheckpointTests {
         log.grew(to: 4_900)
         log.copied(4_000)
         #expect(log.next() == .copyRest)
-        #expect(log.next() == .nothing, "it is being copied")
+        #expect(log.next() == .nothing, "the log is being copied")
         log.copied(4_900)
         log.grew(to: 5_000)
         #expect(log.next() == .nothing, "a reader keeps the log from restarting")
@@ -70,9 +70,9 @@ struct CheckpointTests {
         #expect(log.next() == .copyMeanwhile)
         log.grew(to: 10_500)
         log.copied(9_000)
-        #expect(log.next() == .nothing, "too much was added to copy it between two commits")
+        #expect(log.next() == .nothing, "too many pages were added for a copy between two commits")
         log.grew(to: 7)
-        #expect(log.next() == .nothing, "it restarted by itself")
+        #expect(log.next() == .nothing, "the log restarted by itself")
     }
 
     @Test func `a log under constant writes is copied between two commits`() {
@@ -80,7 +80,7 @@ struct CheckpointTests {
         log.grew(to: 64_000)
         #expect(log.next() == .copyNow)
         log.copied(0)
-        #expect(log.next() == .copyNow, "it did not work")
+        #expect(log.next() == .copyNow, "the copy did not succeed")
         log.copied(64_000)
         log.grew(to: 64_500)
         #expect(log.next() == .nothing)
@@ -94,7 +94,7 @@ struct CheckpointTests {
         log.grew(to: 16_000)
         #expect(log.isBehind)
         var copies = log.copyRest()
-        #expect(!copies, "it is being copied")
+        #expect(!copies, "the log is being copied")
         log.copied(15_999)
         #expect(!log.isBehind)
         copies = log.copyRest()
@@ -103,19 +103,19 @@ struct CheckpointTests {
         copies = log.copyRest()
         #expect(!copies, "nothing is left")
         log.grew(to: 17_000)
-        #expect(!log.isBehind, "who reads the log all the time does not hold the engine up for each commit")
+        #expect(!log.isBehind, "a reader that never stops does not delay the engine at each commit")
     }
 
     @Test func `the rest of a log is copied when writes pause, and a short log stays`() {
         var log = WriteAheadLog()
         log.grew(to: 249)
         var begins = log.beginWatch()
-        #expect(!begins, "it is short")
+        #expect(!begins, "the log is short")
         log.grew(to: 250)
         begins = log.beginWatch()
         #expect(begins)
         begins = log.beginWatch()
-        #expect(!begins, "it is watched")
+        #expect(!begins, "the log is already watched")
         log.grew(to: 260)
         var look = log.look()
         #expect(look == .writing)
@@ -126,7 +126,7 @@ struct CheckpointTests {
         #expect(!begins, "nothing is left")
         log.grew(to: 5)
         begins = log.beginWatch()
-        #expect(!begins, "it began anew")
+        #expect(!begins, "the log restarted")
     }
 
     @Test func `bursts of small writes do not let the log grow`() async throws {

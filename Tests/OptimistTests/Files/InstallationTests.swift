@@ -103,7 +103,7 @@ struct InstallationTests {
         restored.start()
         try await restored.untilContents(["a, newer", "b0", "b1", "b2", "c"])
         try await restored.untilClean()
-        #expect(try await device(restored) != before, "the server said that a later push had come under the old one")
+        #expect(try await device(restored) != before, "the server reported a later push under the old id")
         #expect(server.rows("todo").count == 5)
         await restored.stop()
     }

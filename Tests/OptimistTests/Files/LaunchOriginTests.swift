@@ -140,7 +140,7 @@ struct LaunchOriginTests {
         async throws
     {
         try await begin()
-        #expect(try await rows(of: "optimist_node", on: phone) == 1, "the file was made in this launch")
+        #expect(try await rows(of: "optimist_node", on: phone) == 1, "the file was created in this launch")
         try relaunch(phone)
         try await count(3, on: phone)
         #expect(try await rows(of: "optimist_node", on: phone) == 2)

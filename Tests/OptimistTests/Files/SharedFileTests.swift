@@ -96,7 +96,7 @@ struct SharedFileTests {
                 #expect(stamp > last)
                 last = stamp
             }
-            #expect(raised == 1, "few writes pay for it there too")
+            #expect(raised == 1, "few writes raise the file's ceiling")
         }
         #expect(last.milliseconds <= ahead.milliseconds + 3)
     }

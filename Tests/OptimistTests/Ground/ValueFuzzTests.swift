@@ -87,7 +87,7 @@ private struct ValueWorld {
         unsent = [[:], [:]]
         for device in [lab.here, lab.there] {
             #expect(try await device.store.counts().pending == 0)
-            #expect(try await device.store.rejections().isEmpty, "the server refuses nothing that the device took")
+            #expect(try await device.store.rejections().isEmpty, "the server refuses no value that the device accepted")
         }
         try await compare()
     }

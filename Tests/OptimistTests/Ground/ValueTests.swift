@@ -41,7 +41,7 @@ struct ValueTests {
         // The other device edits the value, so that the server's value is stored, and undoes the edit.
         try await lab.there.set(column, "NULL", in: specimen)
         try await lab.there.set(column, sql, in: specimen)
-        #expect(try await lab.there.store.counts().pending == 0, "the server's value again is no edit")
+        #expect(try await lab.there.store.counts().pending == 0, "writing the server's value is not an edit")
         try await lab.there.set(column, "NULL", in: specimen)
         try await lab.there.store.discardPending()
         #expect(try await lab.there.literal(column, of: specimen) == written)
@@ -84,7 +84,7 @@ struct ValueTests {
         try await lab.here.set("doc", #"' { "b" : "a\/\u00e9" , "a" : [ 1e2, -0 ] } '"#, in: specimen)
         try await lab.sync()
         #expect(try await lab.there.literal("doc", of: specimen) == #"'{"b":"a/é","a":[100.0,0]}'"#)
-        #expect(try await lab.here.literal("doc", of: specimen).contains(" : "), "the device keeps its own")
+        #expect(try await lab.here.literal("doc", of: specimen).contains(" : "), "the device keeps its own spelling")
     }
 
     @Test func `W10 a value from before the table was synced stays, and other columns can be edited`() async throws {

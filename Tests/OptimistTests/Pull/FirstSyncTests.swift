@@ -74,7 +74,7 @@ struct FirstSyncTests {
         for run in 0..<40 {
             try await reader.syncKilled(run: run)
             let rows = try await reader.store.tableProgress().reduce(0) { $0 + $1.received }
-            #expect(rows >= previous, "progress does not go back")
+            #expect(rows >= previous, "progress does not decrease")
             previous = rows
             switch run {
             case 2: backend.write("tag", [id(31)], nil)
@@ -91,7 +91,8 @@ struct FirstSyncTests {
         #expect(try await reader.store.counts().parked == 0)
         #expect(backend.rows("shelf").count == 3)
         #expect(
-            backend.requests.filter { $0 == "snapshot tag begin" }.count <= 3, "an answered part is not asked again")
+            backend.requests.filter { $0 == "snapshot tag begin" }.count <= 3, "an answered part is not requested again"
+        )
     }
 
     @Test func `R6 progress never decreases and is complete at the end of the first sync`() async throws {

@@ -64,7 +64,7 @@ extension ResyncTests {
             #expect(removal.rows == ["tag": 149] || removal.rows == ["tag": 150])
             break
         }
-        #expect(try await reader.rows("tag").count >= 149, "nothing went yet")
+        #expect(try await reader.rows("tag").count >= 149, "no row is removed yet")
         backend.write("shelf", [id(50)], ["name": "Meanwhile"])
         try await reader.pass(.seconds(60)) { try await reader.rows("shelf").count == 4 }
         door.continuation.finish()
@@ -92,7 +92,7 @@ extension ResyncTests {
         try await reader.pass(.seconds(60)) { try await reader.store.massRemoval().rows["shelf"] != nil }
         answers.continuation.yield(.remove)
         #expect(await questions.next()?.rows["shelf"] == 150)
-        #expect(try await reader.rows("shelf").count == 153, "nothing went yet")
+        #expect(try await reader.rows("shelf").count == 153, "no row is removed yet")
         answers.continuation.yield(.keep)
         try await reader.untilSettled()
         await reader.stop()

@@ -63,7 +63,7 @@ struct ResyncTests {
         #expect(kept.cells["title"]?.value == "A book")
         #expect(backend.row("book", id(14))?.cells["title"]?.value == "Changed")
         #expect(backend.rows("book")[id(30).uuidString.lowercased()]?["title"] == "Mine")
-        #expect(backend.row("book", id(16))?.generation == 2, "it remembers that this one was deleted")
+        #expect(backend.row("book", id(16))?.generation == 2, "the server remembers this book's deletion")
         #expect(try await reader.store.conflicts().map(\.rowID) == [id(16).uuidString.lowercased()])
     }
 

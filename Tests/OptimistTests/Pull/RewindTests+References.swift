@@ -37,7 +37,7 @@ extension RewindTests {
         #expect(patch.values["text"] == "Tickets")
         #expect(patch.values["project"] == .null)
         let (text, project) = (try #require(patch.clocks?["text"]), try #require(patch.clocks?["project"]))
-        #expect(project > text, "it is later than the value that went")
+        #expect(project > text, "the null is later than the sent value")
     }
 
     @Test func `L3 R2 a deletion waits for the answers to restored rows below it`() async throws {
@@ -49,7 +49,7 @@ extension RewindTests {
         #expect(try await desk.store.steps() == ["Tickets"])
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         #expect(batch.push.rows.map(\.table) == ["step"])
-        #expect(try await desk.store.apply([.gone(seq: 4)], of: batch), "a pull is to follow")
+        #expect(try await desk.store.apply([.gone(seq: 4)], of: batch), "a pull must follow")
         #expect(try await desk.store.steps().isEmpty)
         try await take([], from: 2, to: 4, in: desk.store)
         #expect(try await desk.store.projects().isEmpty)
@@ -119,7 +119,7 @@ extension RewindTests {
         let verdicts = batch.push.rows.map {
             $0.table == "project" ? RemotePush.Verdict.gone(seq: 3) : .retry(after: .seconds(60))
         }
-        #expect(try await store.apply(verdicts, of: batch), "what is below it was sent")
+        #expect(try await store.apply(verdicts, of: batch), "a row below the project was sent")
         try await store.rewind(["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
         let push = try #require(try await store.nextPush(PushLimit())).push
         let projects = [batch.push, push].map { $0.rows.first { $0.table == "project" }?.change }
@@ -171,7 +171,7 @@ extension RewindTests {
         try await desk.store.take([.project(trip), .step(tickets, in: trip)], to: 1)
         try await desk.store.write { try $0.execute(sql: "UPDATE project SET title = 'Mine'") }
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
-        #expect(try await desk.store.apply([.gone(seq: 3)], of: batch), "it waits for the rows below")
+        #expect(try await desk.store.apply([.gone(seq: 3)], of: batch), "the deletion waits for the rows below")
         try await desk.store.rewind(
             ["step", "project"], at: "e1.1", to: [("e1", 0), ("e2", 2)].map(RemoteEpoch.init))
         let (asked, page) = (
@@ -209,7 +209,7 @@ extension RewindTests {
         try await desk.store.apply(
             batch.push.rows.map { $0.table == "project" ? refusal : .groupFailed(by: [], current: nil) }, of: batch)
         #expect(try await desk.store.steps() == ["Tickets"])
-        #expect(try await desk.store.rejections().count == 1, "one, of both rows")
+        #expect(try await desk.store.rejections().count == 1, "one rejection has both rows")
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
         let patch = try #require(push.rows.first?.change.created)
         #expect(patch.values["project"] == .null)

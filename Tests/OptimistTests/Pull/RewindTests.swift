@@ -39,9 +39,11 @@ struct RewindTests {
         #expect(common("e3.60", [("e1", 0), ("e2", 20), ("e3", 55)], [("e1", 0), ("e2", 20), ("e4", 50)]) == 50)
         // A cursor older than the device's knowledge.
         #expect(common("e1.15", [("e1", 0), ("e2", 20)], [("e1", 0), ("e3", 35)]) == 35)
-        #expect(common("e9.60", [], [("e1", 0), ("e3", 35)]) == 0, "nothing is known in common")
+        #expect(common("e9.60", [], [("e1", 0), ("e3", 35)]) == 0, "the two have no known epoch in common")
         #expect(common("e1.60", [], [("e1", 7)]) == 7)
-        #expect(common("e2.50", [("e1", 0), ("e3", 55)], [("e1", 0), ("e3", 55)]) == 0, "its epoch is in neither")
+        #expect(
+            common("e2.50", [("e1", 0), ("e3", 55)], [("e1", 0), ("e3", 55)]) == 0,
+            "neither list has the cursor's epoch")
         // The remote lists only the epochs after the cursor's epoch.
         #expect(common("e1.50", [("e1", 0), ("e2", 55)], [("e2", 55), ("e3", 60)]) == 55)
     }
@@ -135,7 +137,7 @@ struct RewindTests {
         try await desk.store.rewind(["step"], at: nil, to: [("e1", 0), ("e2", 0)].map(RemoteEpoch.init))
         let batch = try #require(try await desk.store.nextPush(PushLimit()))
         guard case .create(let patch) = try #require(batch.push.rows.first).change else {
-            Issue.record("it is not sent whole")
+            Issue.record("the row is not sent in full")
             return
         }
         #expect(patch.values["text"] == "Theirs")
@@ -183,13 +185,12 @@ struct RewindTests {
             generation: 3, clocks: clocks,
             values: ["text": "Flights", "project": .string(UUID().uuidString.lowercased())])
         try await desk.store.apply([.merged(seq: 6, won)], of: batch)
-        #expect(try await desk.store.counts().parked == 1, "its project is not here")
+        #expect(try await desk.store.counts().parked == 1, "the step's project has not arrived")
         try await desk.store.rewind(["step"], at: "e1.3", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
         #expect(try await desk.store.counts().pending == 0)
     }
 
-    /// One transaction can write two rows, one of which is later merged into the other: both rows have the
-    /// transaction's clock.
+    /// One transaction can write two rows that are merged later: both rows have the transaction's clock.
     @Test(arguments: [true, false])
     func `L3 M6 a restored row takes the server's value with an equal clock`(isAnswer: Bool) async throws {
         let (desk, step) = (try Desk(), Step(text: "Tickets"))
@@ -232,7 +233,7 @@ struct RewindTests {
         try await desk.store.rewind(["step"], at: "e1.1", to: [("e1", 0), ("e2", 4)].map(RemoteEpoch.init))
         let change = try await desk.store.nextPush(PushLimit())?.push.rows.first?.change
         guard case .create(let sent)? = change else {
-            Issue.record("it is sent as \(String(describing: change))")
+            Issue.record("the row is sent as \(String(describing: change))")
             return
         }
         #expect(sent.values["text"] == "Anew")
@@ -244,7 +245,7 @@ struct RewindTests {
         let (desk, trip, tickets) = (try Desk(), Project(title: "Trip"), Step(text: "Tickets"))
         try await desk.store.take([], to: ["step", "project"], seq: 1)
         try await desk.store.take([.step(tickets, seq: 4, in: trip)], from: 1, to: seq)
-        #expect(try await desk.store.counts().parked == 1, "its project is not here")
+        #expect(try await desk.store.counts().parked == 1, "the step's project has not arrived")
         // The server also had the step in its second transaction, in another project.
         try await desk.store.rewind(
             ["step", "project"], at: "e1.\(seq)", to: [("e1", 0), ("e2", 3)].map(RemoteEpoch.init))
@@ -263,7 +264,7 @@ struct RewindTests {
         try await desk.store.rewind(["step"], at: "e1.9", to: [("e1", 0), ("e2", 5)].map(RemoteEpoch.init))
         let push = try #require(try await desk.store.nextPush(PushLimit())).push
         guard case .create(let healed)? = push.rows.first?.change else {
-            Issue.record("it is not healed")
+            Issue.record("the row is not restored in full")
             return
         }
         #expect(healed.values["colour"] == "green")

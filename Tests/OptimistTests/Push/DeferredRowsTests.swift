@@ -51,7 +51,7 @@ struct WaitingRowsTests {
         #expect(printed["since"]?.string.map(UTCDate.isValid) == true)
         #expect(try printed["waitReason"] == JSON(parsing: "\(Self.unknownAlarm)".utf8))
         #expect(printed["waitReason"]?["code"] == "schemaTooNew" && printed["waitReason"]?["column"] == "alarm")
-        #expect(!"\(row)".contains("Tickets"), "it never has values")
+        #expect(!"\(row)".contains("Tickets"), "the description never has values")
         await phone.stop()
     }
 

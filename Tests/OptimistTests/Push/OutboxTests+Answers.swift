@@ -167,6 +167,6 @@ extension OutboxTests {
         try await store.recall(old)
         #expect(try await store.dirtyColumns(todo) == ["content"])
         try await edit("UPDATE todo SET content = 'Tickets'")
-        #expect(try await store.dirtyColumns(todo) == ["content"], "what was sent is still unanswered")
+        #expect(try await store.dirtyColumns(todo) == ["content"], "the sent column is still unanswered")
     }
 }

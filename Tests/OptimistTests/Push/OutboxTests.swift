@@ -152,7 +152,7 @@ struct OutboxTests {
                     db, sql: "SELECT isEchoed FROM optimist_state_todo WHERE id = ?", arguments: [todo.id])
             }
         }
-        #expect(try await isEchoed() == nil, "the server has not said anything")
+        #expect(try await isEchoed() == nil, "the server has not answered")
         try await store.receive([], from: "e1.0", to: "e1.1")
         try await store.pushAccepted(seq: 12)
         #expect(try await state(todo) == "synced")
@@ -162,7 +162,7 @@ struct OutboxTests {
         try await store.receive([pageRow(todo, seq: 12, ["content": "Tickets"])], from: "e1.9.3", to: "e1.12")
         #expect(try await isEchoed() == true)
         try await store.note(RemoteGuarantees())
-        #expect(try await isEchoed() == nil, "opaque cursors do not tell")
+        #expect(try await isEchoed() == nil, "opaque cursors do not show it")
     }
 
     @Test func `Q2 a row is rejected until the app decides, and parked until it fits`() async throws {
@@ -210,7 +210,7 @@ struct OutboxTests {
             // One transaction each; the ids are in random order.
             try await store.write { try todo.insert($0) }
         }
-        #expect(try await scanPlan().contains { $0.contains("ORDER BY") }, "a write makes no index")
+        #expect(try await scanPlan().contains { $0.contains("ORDER BY") }, "a write creates no index")
         var sent: [String] = []
         for limit in [200, 1_000] {
             let batch = try #require(try await store.nextPush(PushLimit(rows: limit)))

@@ -140,7 +140,7 @@ struct PushAssemblyTests {
         #expect(hasRoom)
         #expect(assembly.rows.map(\.id) == [Self.id(1)])
         #expect(assembly.sent.count == 1)
-        #expect(assembly.groups.isEmpty, "one row is no group")
+        #expect(assembly.groups.isEmpty, "one row is not a group")
     }
 
     // MARK: - Limits
@@ -223,7 +223,7 @@ struct PushAssemblyTests {
         let isDone = assembly.add(
             (1...3).map { Unsent(entry: Self.step($0, edit: Self.deleted).entry, values: [:], layout: layout) })
         #expect(isDone)
-        #expect(assembly.rows.map(\.id) == [3, 2, 1].map(Self.id), "units come parents first")
+        #expect(assembly.rows.map(\.id) == [3, 2, 1].map(Self.id), "large units of deletions are sent children first")
         #expect(assembly.groups.isEmpty)
     }
 
@@ -270,7 +270,7 @@ struct PushAssemblyTests {
             (0..<count).shuffled(using: &random).map { Self.step($0, text, parent: parents[$0]) })
         #expect(hasRoom)
         #expect(Set(assembly.rows.map(\.id)) == Set((0..<count).map(Self.id)))
-        #expect(assembly.rows.count == count, "each once")
+        #expect(assembly.rows.count == count, "each row is sent once")
         for (child, parent) in parents.enumerated() {
             guard let parent, parent < count else { continue }
             let (own, its) = (

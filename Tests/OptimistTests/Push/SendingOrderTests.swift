@@ -91,14 +91,14 @@ struct SendingOrderTests {
             arrived.formUnion(rows.map(\.id))
             for group in batch.push.groups {
                 #expect(
-                    group.count == 2 || arrived.count == 1_800, "what is left at the end is small enough to go whole")
+                    group.count == 2 || arrived.count == 1_800, "the remaining rows are few enough for one group")
                 #expect(Set(rows[group].map(\.table)) == ["album", "picture"])
             }
             for row in rows {
                 let patch = try #require(row.change.created)
                 for case .string(let owner) in patch.values.map(\.value) {
                     references += 1
-                    #expect(arrived.contains(owner), "what it refers to goes with it, or went before")
+                    #expect(arrived.contains(owner), "the referenced row is sent with it or was sent before")
                 }
             }
             #expect(arrived.count > before.count)
@@ -127,7 +127,7 @@ struct SendingOrderTests {
         try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         let rest = try #require(try await next())
         #expect(Set(rest.push.rows.map(\.id)) == [waiting.wireID, old.wireID])
-        #expect(rest.push.groups == [0..<2], "what is left is small enough to go whole")
+        #expect(rest.push.groups == [0..<2], "the remaining rows are few enough for one group")
     }
 
     @Test func `S2 S8 a waiting cycle in a large group holds up no other row`() async throws {
@@ -182,14 +182,14 @@ struct SendingOrderTests {
 
     @Test func `M2 V5 a row waits for the later life of its parent`() async throws {
         let (trip, step) = try await beginAnew()
-        #expect(try await next()?.push.groups.isEmpty == true, "which goes first: they are two groups")
+        #expect(try await next()?.push.groups.isEmpty == true, "the project and the step are in two groups")
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
         try await store.apply([.retry(after: .seconds(60))], of: first)
         #expect(try await next() == nil)
         let waiting = try await store.pushOutlook()
         #expect(!waiting.isSendable)
-        #expect(waiting.nextDue == .seconds(60), "not before what it waits for")
+        #expect(waiting.nextDue == .seconds(60), "the step is not due before its parent")
         #expect(try await store.entry(step)?.local?.blocked == "project:\(trip.wireID)")
         try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         let both = try #require(try await next())
@@ -246,7 +246,7 @@ struct SendingOrderTests {
         #expect(first.push.rows.map(\.id) == [trip.wireID])
         try await store.apply([.accepted(seq: 11)], of: first)
         let second = try #require(try await next(1))
-        #expect(second.push.rows.map(\.id) == [step.wireID], "it waits no longer")
+        #expect(second.push.rows.map(\.id) == [step.wireID], "the step no longer waits")
     }
 
     @Test func `M2 S2 groups that wait for later lives in each other are sent together`() async throws {
@@ -302,7 +302,7 @@ struct SendingOrderTests {
         let first = try #require(try await next(1))
         #expect(first.push.rows.map(\.id) == [trip.wireID])
         try await store.apply([.retry(after: .seconds(60))], of: first)
-        #expect(try await next() == nil, "no more at a time than go in a push")
+        #expect(try await next() == nil, "a push reads no more rows than fit in it")
         #expect(try await store.pushOutlook().isSendable)
         #expect(try await next() == nil)
         #expect(try await store.pushOutlook().nextDue == .seconds(60))

@@ -72,7 +72,7 @@ struct UnitScanTests {
         let (first, second, third) = (Self.rows(1, [1, 2]), Self.rows(2, 3...7), Self.rows(3, [8]))
         let result = Self.gather(first + second + third, limit: 3)
         #expect(result.units == [.rows(first), .rows(second)])
-        #expect(result.taken == 8, "it looked at the next group, and left it")
+        #expect(result.taken == 8, "the scan looked at the next group, and left it")
         #expect(result.after == 2)
         let all = Self.gather(first + second, limit: 7)
         #expect(all.units == [.rows(first), .rows(second)])
@@ -90,10 +90,10 @@ struct UnitScanTests {
         let large = whole + [Self.row(0, 1)]
         let result = Self.gather(large + Self.rows(2, [5]), limit: 5_000)
         #expect(result.units == [.large([1])])
-        #expect(result.taken == large.count, "the scan ends there: what is large is read by itself")
+        #expect(result.taken == large.count, "the scan ends there: a large group is read separately")
         #expect(result.after == 1)
         let postponed = [Self.row(0, 1, isPostponed: true)] + whole
-        #expect(Self.gather(postponed).units == [.large([1])], "each of its rows waits for itself alone")
+        #expect(Self.gather(postponed).units == [.large([1])], "each row of a large group waits alone")
     }
 
     @Test func `S2 united groups form one unit, in the place of the first`() {
@@ -103,7 +103,9 @@ struct UnitScanTests {
         let result = Self.gather(rows, joins)
         #expect(result.units == [.rows(first), .united([2, 4, 6]), .rows(alone)])
         #expect(result.after == 6)
-        #expect(Self.gather(rows, joins, limit: 4).units == [.rows(first), .united([2, 4, 6])], "they count as three")
+        #expect(
+            Self.gather(rows, joins, limit: 4).units == [.rows(first), .united([2, 4, 6])],
+            "the united groups count as three")
     }
 
     @Test func `S2 united groups form one unit even if the scan pauses between them`() {
@@ -137,7 +139,9 @@ struct UnitScanTests {
         var (found, start): ([Unit], Int64?) = ([], .min)
         while let from = start {
             let result = Self.gather(rows.filter { ($0.local?.group.rawValue ?? 0) > from }, &scan)
-            #expect(result.units.dropLast().reduce(0) { $0 + Self.count($1) } < limit, "no more than is wanted")
+            #expect(
+                result.units.dropLast().reduce(0) { $0 + Self.count($1) } < limit,
+                "the scan takes no unit after it reaches its limit")
             found += result.units
             start = result.after
         }

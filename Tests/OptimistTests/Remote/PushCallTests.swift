@@ -51,7 +51,7 @@ struct PushCallTests {
         #expect(steps.create.map(\.id) == ["a"])
         #expect(steps.update.map(\.id) == ["b"])
         #expect(steps.destroy.map(\.tombstone) == [Tombstone(generation: 2, clock: Self.clock)])
-        #expect(Request(json: request.json) == request, "a server reads what is written")
+        #expect(Request(json: request.json) == request, "a server reads the request unchanged")
     }
 
     @Test func `a push without rows becomes an empty request and gets an empty answer`() throws {
@@ -157,7 +157,7 @@ struct PushCallTests {
         #expect(try answer().verdicts == [later, later, later, later])
         #expect(try answer(Self.projectTaken).verdicts == [later, .accepted(seq: 7), later, later])
         let unread: JSON = ["step/set", ["created": ["a": nil]], "0"]
-        #expect(try answer(unread, Self.projectTaken).verdicts[0] == later, "an answer without a state is none")
+        #expect(try answer(unread, Self.projectTaken).verdicts[0] == later, "an answer without a state does not count")
     }
 
     @Test func `L1 V1 an error of one table defers only that table's rows, with the error as the reason`() throws {
@@ -190,7 +190,7 @@ struct PushCallTests {
         let answer = try answer(
             ["step/set", ["newState": "x", "updated": ["y": nil], "notCreated": ["z": ["type": "forbidden"]]], "0"])
         #expect(answer.verdicts == Array(repeating: .retry(after: nil), count: 4))
-        #expect(answer.epoch == nil, "the state is none that this version knows")
+        #expect(answer.epoch == nil, "this version does not know the state's form")
     }
 
     // MARK: - Damage

@@ -151,7 +151,7 @@ struct GroupTests {
                 sql: "UPDATE optimist_edit SET id = x'01' WHERE grp = (SELECT min(grp) FROM optimist_edit)")
         }
         #expect(try await next(1).push.rows.count == 1)
-        #expect(try await store.counts().pending == 2, "the id that is none stays, and counts")
+        #expect(try await store.counts().pending == 2, "the row with the invalid id stays pending")
     }
 
     @Test func `S2 groups that block each other are united`() async throws {
@@ -174,7 +174,7 @@ struct GroupTests {
             }, of: batch)
         let again = try await next()
         #expect(sizes(again) == [4])
-        #expect(again.push.rows.count == 4, "and at once; what waits for something else still waits")
+        #expect(again.push.rows.count == 4, "all rows are sent at once; rows that wait for another reason still wait")
     }
 
     @Test func `S2 settled groups leave no bookkeeping behind`() async throws {
@@ -343,7 +343,7 @@ struct GroupTests {
         }
         for _ in 0..<3 {
             try await store.apply([.rejected(refusal)], of: try await next())
-            #expect(try await store.nextPush(PushLimit()) == nil, "it is held for a day")
+            #expect(try await store.nextPush(PushLimit()) == nil, "the row is held for a day")
             try await store.apply { try $0.execute(sql: "UPDATE optimist_edit SET due = NULL") }
         }
         #expect(try await store.rejections().count == 1)

@@ -123,6 +123,6 @@ struct RowBelowTests {
         orphans.addRowsBelow { _ in false }
         #expect(orphans.missing == [row(1): row(9), row(2): row(1), row(3): row(2), row(4): row(2)])
         others.addRowsBelow { $0 == row(2) }
-        #expect(others.missing == [row(1): row(9), row(2): row(1)], "row 2 is here as it was before the round")
+        #expect(others.missing == [row(1): row(9), row(2): row(1)], "row 2 is in the table, as before the round")
     }
 }

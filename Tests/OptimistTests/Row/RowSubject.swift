@@ -115,7 +115,7 @@ struct RowSubject {
         forgetIfEmpty()
     }
 
-    /// A row that neither the device nor the server ever had leaves no entry.
+    /// If neither the device nor the server ever had the row, its entry is reset.
     private mutating func forgetIfEmpty() {
         if entry.generation == 0 { entry = RowEntry(ref: entry.ref) }
     }

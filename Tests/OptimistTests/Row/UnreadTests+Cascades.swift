@@ -68,7 +68,9 @@ struct UnreadCascadeTests {
         #expect(try await mine.store.read { try Branch.fetchCount($0) } == 0)
         #expect(try await mine.store.conflicts().map { $0.mine["title"] } == ["leaf"])
         try await theirs.sync(with: server)
-        #expect(try await theirs.store.conflicts().map { $0.mine["title"] } == [nil], "only where the user moved it")
+        #expect(
+            try await theirs.store.conflicts().map { $0.mine["title"] } == [nil],
+            "the conflict has only the place where the user moved the row")
     }
 
     enum Arrival: CaseIterable { case inOrder, reversed, parked }

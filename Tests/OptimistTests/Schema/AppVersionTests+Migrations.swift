@@ -45,7 +45,7 @@ extension AppVersionTests {
 
         device.store.countUnderOwnID()
         try await device.execute("UPDATE thing SET name = 'pending' WHERE name = 'edited'")
-        #expect(try await device.store.pendingCount() == 0, "what the server holds of it was kept under its new name")
+        #expect(try await device.store.pendingCount() == 0, "the server's value was kept under the column's new name")
         #expect(
             try await device.store.read { try String.fetchOne($0, sql: "SELECT state FROM optimist_state_thing") }
                 != nil)
@@ -179,7 +179,7 @@ extension AppVersionTests {
         try await one.sync(with: server)
         #expect(server.rows("tag").values.first == ["word": "Post"])
         for device in [one, two] { #expect(try await device.rows("tag") == server.rows("tag")) }
-        #expect(try await two.store.conflicts().isEmpty, "no user wrote it")
+        #expect(try await two.store.conflicts().isEmpty, "no user wrote the lost value")
     }
 
     @Test func `L1 W5 a row older than the file's migrations gets the time of the opening`() async throws {

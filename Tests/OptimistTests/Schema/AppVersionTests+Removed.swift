@@ -151,7 +151,7 @@ extension AppVersionTests {
         #expect(try await patch(device)?.values["memo"] == "blue")
         if !isNew {
             try await device.execute("UPDATE item SET memo = 'red'")
-            #expect(try await device.store.pendingCount() == 1, "an earlier launch may have sent it")
+            #expect(try await device.store.pendingCount() == 1, "an earlier launch may have sent the edit")
         }
     }
 

@@ -245,7 +245,7 @@ struct AppVersionTests {
         #expect(try await new.store.counts().pending == 0)
         let colour = try #require(new.store.layouts[0][column: "colour"])
         let known = try await new.store.entry(id: item.id)?.remote.presence.columns
-        #expect(known.map { $0 & colour.mask } == 0, "it is no value of the server's")
+        #expect(known.map { $0 & colour.mask } == 0, "the default is not a value of the server")
     }
 
     // MARK: - Rows that the triggers missed
@@ -267,7 +267,8 @@ struct AppVersionTests {
         #expect(try await device.rows("tag").count == 1)
         if isEdited {
             try await device.execute("UPDATE tag SET word = 'Ship'")
-            #expect(try await device.store.pendingCount() == 0, "it is sent whole, and not a part of it before")
+            #expect(
+                try await device.store.pendingCount() == 0, "the row is sent in full, and no part of it before that")
         }
         try device.open([Shop.Item.self, Shop.Tag.self], migrate: Shop.tagged)
         #expect(try await device.store.pendingRows().map(\.table) == ["tag"])

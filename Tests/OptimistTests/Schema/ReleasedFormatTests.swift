@@ -54,7 +54,7 @@ struct ReleasedFormatTests {
         try db.write { try EngineSchema.migrate($0, steps: [step(1)]) }
         #expect(try version() == 2)
         let new = try columns()
-        #expect(!new.contains("step1"), "a new file has the present tables")
+        #expect(!new.contains("step1"), "a new file has the current tables")
         #expect(throws: Interrupted.self) {
             try db.write { try EngineSchema.migrate($0, steps: [step(1), step(2), { _ in throw Interrupted() }]) }
         }
@@ -148,14 +148,14 @@ struct ReleasedFormatTests {
         var pushed: [String: RemotePush.Row.Change] = [:]
         while let batch = try await store.nextPush(PushLimit()) {
             for row in batch.push.rows { pushed[row.id] = row.change }
-            #expect(batch.push.number > 3, "numbers go on from where they were")
+            #expect(batch.push.number > 3, "push numbers continue")
             try await store.apply(batch.sent.map { _ in .accepted(seq: 8) }, of: batch)
         }
         #expect(Set(pushed.keys) == [text(2), text(3), text(4), text(8), text(11)])
         guard case .update(let second)? = pushed[text(2)], case .update(let third)? = pushed[text(3)],
             case .create(let last)? = pushed[text(11)]
         else {
-            Issue.record("rows were pushed in another way: \(pushed)")
+            Issue.record("rows were pushed differently: \(pushed)")
             return
         }
         #expect(second.values == ["content": "edited again"])

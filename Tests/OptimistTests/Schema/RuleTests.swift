@@ -68,7 +68,7 @@ struct RuleTests {
         }
         #expect(error?.code == .ruleBroken)
         #expect(error?.message.contains(column) == true && error?.message.contains(rule) == true)
-        #expect(error?.message.contains("Tea") == false, "The message holds what the user wrote.")
+        #expect(error?.message.contains("Tea") == false, "The message contains the user's text.")
         #expect(try await store.todos().isEmpty)
         #expect(try await store.pendingCount() == 0)
     }
