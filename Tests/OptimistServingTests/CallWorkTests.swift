@@ -80,7 +80,7 @@ struct CallWorkTests {
         let answers = try await Self.answer([Self.call("Todo/set", Self.heavy(4))], measured, .unlimited)
         let refused = SetAnswer(json: answers[0].arguments)?.notCreated.map(\.id) ?? []
         #expect(refused == stride(from: 0, to: 4, by: 2).map { RowKey.todo($0).id })
-        #expect(measured.steps < 200, "the transaction has matched texts")
+        #expect(measured.steps < 200, "the transaction matched texts")
     }
 
     @Test func `G1 a referenced text is matched inside the transaction and counted as work`() async throws {

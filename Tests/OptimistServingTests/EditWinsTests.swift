@@ -65,7 +65,7 @@ struct EditWinsTests {
         store.push([Self.delete(at: 3)])
         store.push([Self.delete(at: 4)])
         guard case .gone(let deletion?) = store.push([Self.edit(at: 1)])[0] else {
-            Issue.record("nobody says when it was deleted")
+            Issue.record("the answer has no time of the deletion")
             return
         }
         #expect(deletion == Tombstone(generation: 2, clock: .at(4, "deviceBB")))
@@ -75,7 +75,7 @@ struct EditWinsTests {
         for operation in [Self.edit(at: 5), told] { restored.push([operation]) }
         for operation in [told, Self.edit(at: 5)] { other.push([operation]) }
         #expect(restored.row(.todo) == other.row(.todo))
-        #expect(restored.row(.todo)?.generation == 3, "the order in which they come is nothing")
+        #expect(restored.row(.todo)?.generation == 3, "the order of arrival does not matter")
     }
 
     /// Sent again by a device after a restore; the time of the deletion is unknown.

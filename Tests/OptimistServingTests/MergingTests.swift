@@ -221,7 +221,7 @@ struct MergingTests {
         #expect(store.value(.todo, "content") == "c")
         #expect(store.push([.update(.todo, ["done": false], at: .at(9_500))])[0].isAcceptedAsSent)
         let next = RowOperation.update(.todo, ["content": "d"], at: .at(Self.fiveHours + 1, "deviceBB"))
-        #expect(store.push([next])[0].won?.values["content"] == "d", "what its device writes next is new")
+        #expect(store.push([next])[0].won?.values["content"] == "d", "the device's next write is new")
     }
 
     @Test func `M4 a replacement made while the server's clock was ahead does not move later writes ahead`() {

@@ -145,7 +145,7 @@ struct ReferenceTests {
     @Test func `without onDelete, a later reference to a deleted row is refused instead of blocked`() {
         var store = Self.store(nil)
         store.push([Self.parent, Self.child(1), Self.deletion])
-        #expect(store.row(.todo(1)) == nil, "they came together")
+        #expect(store.row(.todo(1)) == nil, "the rows arrived together")
         let error = store.push([Self.child(2)])[0].error
         #expect(error?.type == "invalidProperties" && error?.properties == ["listId"])
     }

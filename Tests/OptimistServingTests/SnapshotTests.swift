@@ -59,9 +59,9 @@ struct SnapshotTests {
         let rest = try await served.call(
             "Todo/changes", ["snapshot": ["at": "e1.2", "after": .string(RowKey.id(0))]])
         #expect(rest["at"] == "e1.2")
-        #expect(rest["list"]?.array?.first?["done"] == true, "a row is as it is when the page is made")
+        #expect(rest["list"]?.array?.first?["done"] == true, "a page has the row's value at the page's time")
         let tail = try await served.call("Todo/changes", ["sinceState": "e1.2", "inline": true])
-        #expect(tail["list"]?.array?.count == 2, "what changed since is in the tail")
+        #expect(tail["list"]?.array?.count == 2, "later changes are in the tail")
     }
 
     @Test func `R6: the snapshot's state precedes the request's own writes`() async throws {

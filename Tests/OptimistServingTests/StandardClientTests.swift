@@ -50,7 +50,7 @@ struct StandardClientTests {
             let answer = try await served.call([("Todo/set", .update(.standing, whole))], using: using)
             #expect(answer[0].arguments["notUpdated"]?.isNull == true, "\(answer[0].arguments)")
             #expect(try row()?.row.cells["content"]?.value == whole["content"])
-            #expect(try row()?.row.cells["done"]?.clock == .at(1), "what it did not change is no write")
+            #expect(try row()?.row.cells["done"]?.clock == .at(1), "an unchanged property is not a write")
             #expect(try row()?.row.cells["priority"]?.value.isNull != false)
             #expect(try row()?.row.sum(of: "likes") == 3)
         }

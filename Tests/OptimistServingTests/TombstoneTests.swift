@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Internals) @testable import OptimistServing
 
-/// How long tombstones are kept, and what a device receives that was away for a longer time.
+/// How long tombstones are kept, and what a device receives after a longer absence.
 @Suite(.timeLimit(.minutes(20)))
 struct TombstoneTests {
     private let served = Served()
@@ -98,7 +98,8 @@ struct TombstoneTests {
         #expect(first["newState"] == "e1.2.0.7")
         let second = try await pull("e1.2.0.7", max: 2)
         #expect(second["newState"] == "e1.5.0.7")
-        #expect(try await pull("e1.5.0.7")["newState"] == "e1.7", "whoever is through is as everybody else")
+        #expect(
+            try await pull("e1.5.0.7")["newState"] == "e1.7", "a device that has received everything is like any other")
         try await delete(1)
         served.advance(days: 92)
         try await sweep()

@@ -127,7 +127,8 @@ struct UnreadTests {
         #expect(try await unread(child) == ["content": [clock(0, there)], "listId": [clock(1, here)]])
     }
 
-    @Test func `M7 M2: a new row below a deleted one reports no unread value of its own push`() async throws {
+    @Test func `M7 M2: a new row below a deleted row reports no unread value of the push that created it`() async throws
+    {
         try await push("List/set", .create([(.list, row(["name": "list"], at: 0, there))]), from: there, 1)
         try await push("List/set", destroy(.list, at: 5, there, read: clock(0, there)), from: there, 2)
         let child = RowKey.todo(1)

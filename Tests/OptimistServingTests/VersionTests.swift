@@ -109,7 +109,7 @@ struct VersionTests {
         #expect(clocks.map { Set($0.members.map(\.key)) }?.contains("title") == false)
         let patch = page["list"]?.array?.first?.object.flatMap { RowPatch(json: $0) }
         #expect(patch?.clocks?["name"] == .at(0))
-        #expect(patch?.clocks?["colour"] == .at(5), "a column that the app does not know comes all the same")
+        #expect(patch?.clocks?["colour"] == .at(5), "a column unknown to the app is sent nevertheless")
     }
 
     @Test func `L1: answers about a row use the client's names`() async throws {
@@ -207,7 +207,9 @@ struct VersionTests {
         #expect(pushed[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew")
         #expect(pushed[0].arguments["notCreated"]?[task.id]?["properties"] == ["shape"])
         let plain = try await served.call("Task/set", create(task, ["title": "a", "shape": "round"]))
-        #expect(plain["notCreated"]?[task.id]?["type"] == "invalidProperties", "who has no push to wait in is told")
+        #expect(
+            plain["notCreated"]?[task.id]?["type"] == "invalidProperties",
+            "a client without a push number gets the error")
     }
 
     @Test func `L1: a value that only a newer schema allows is deferred, and refused from a current app`()
@@ -225,7 +227,7 @@ struct VersionTests {
             #expect(error == "invalidProperties" || error == "tooLarge", "\(row)")
         }
         let odd = try await push(2, [("Task/set", create(task, ["title": "a", "@gen": 2, "@hlc": clock]))], version: 4)
-        #expect(odd[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties", "no schema allows that")
+        #expect(odd[0].arguments["notCreated"]?[task.id]?["type"] == "invalidProperties", "no schema allows this value")
     }
 
     @Test func `L1: a value deferred for a newer schema is refused a week after it was written`() async throws {
@@ -239,7 +241,8 @@ struct VersionTests {
         }
         let unknown = try await push(
             4, [("Task/set", create(task, ["title": "a", "shape": "round", "@hlc": written]))], version: 4)
-        #expect(unknown[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "a column waits for ever")
+        #expect(
+            unknown[0].arguments["notCreated"]?[task.id]?["type"] == "schemaTooNew", "an unknown column waits for ever")
     }
 
     @Test func `L1 G3: the app's own check refuses newer apps' rows as well`() async throws {

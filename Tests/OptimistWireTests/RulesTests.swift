@@ -65,7 +65,7 @@ struct RulesTests {
             #expect((1...3 * 1_000 * (text.unicodeScalars.count + 1)).contains(work))
             return work
         }
-        #expect(works[1] <= 6 * works[0], "four times the text is about four times the work, and no more")
+        #expect(works[1] <= 6 * works[0], "a text four times as long takes about four times the work")
         #expect(pattern.match(String(repeating: "a", count: TextPattern.maxTextBytes + 1)) == (false, 0))
     }
 
