@@ -96,7 +96,7 @@ struct DownloadTests {
         #expect(download.bytes.isEmpty)
         #expect(download.head == nil)
         #expect(download.fields[.range] == nil)
-        #expect(download.fields[.ifNoneMatch] == "\"old\"", "it begins again, and asks about what is here")
+        #expect(download.fields[.ifNoneMatch] == "\"old\"", "the download restarts, and asks about the stored value")
     }
 
     @Test func `C6 a part with another tag, or a refused range, restarts the download`()
@@ -116,7 +116,7 @@ struct DownloadTests {
         var download = try Self.broken()
         #expect(try download.begin(Self.head(.ok, [.contentRange: range, .eTag: "\"a\""])) == .useless)
         #expect(download.bytes.isEmpty && download.fields[.range] == nil)
-        #expect(try download.begin(Self.head(.ok, [.contentRange: range])) == .bytes, "it has no meaning here")
+        #expect(try download.begin(Self.head(.ok, [.contentRange: range])) == .bytes, "the range has no meaning here")
         var whole = try Self.broken()
         #expect(try whole.begin(Self.head(.ok, [.contentRange: "bytes 0-9/10"])) == .bytes)
     }
@@ -125,7 +125,7 @@ struct DownloadTests {
         var download = Download(former: nil, limitBytes: 100)
         #expect(try download.begin(Self.head(.nonAuthoritativeInformation, Self.tagged)) == .bytes)
         try download.append([0, 1, 2, 3])
-        #expect(!download.canGoOn, "what changed it on the way may not change the rest")
+        #expect(!download.canGoOn, "a proxy that changed the first part may not change the rest")
     }
 
     @Test func `a complete answer replaces the earlier bytes`() throws {
@@ -181,7 +181,7 @@ struct DownloadTests {
     @Test func `a body shorter than its length is incomplete, and without a length any body is complete`() throws {
         #expect(try !Self.broken().isWhole)
         #expect(try Self.broken([:]).isWhole)
-        #expect(try Self.broken([.contentLength: "-4"]).isWhole, "that is no length")
+        #expect(try Self.broken([.contentLength: "-4"]).isWhole, "-4 is not a length")
         #expect(try Self.broken([.contentLength: "3", .contentEncoding: "gzip"]).isWhole)
     }
 
@@ -193,7 +193,7 @@ struct DownloadTests {
         #expect(try download.begin(Self.rest("bytes 4-9/10", later)) == .bytes)
         #expect(download.head?.headerFields[.cacheControl] == "max-age=60")
         #expect(download.head?.headerFields[.age] == "5")
-        #expect(download.head?.headerFields[.contentLength] == "10", "that of the whole")
+        #expect(download.head?.headerFields[.contentLength] == "10", "the length is that of the complete body")
         #expect(download.head?.headerFields[.contentRange] == nil)
         #expect(download.head?.status == .ok)
         #expect(!download.mayBeStored)
@@ -212,7 +212,7 @@ struct DownloadTests {
         var size = Int.random(in: 1...50, using: &random)
         var download = Download(former: nil, limitBytes: 100)
         for attempt in 1... {
-            try #require(attempt < 200, "it never ends")
+            try #require(attempt < 200, "the download never ends")
             if Int.random(in: 0..<5, using: &random) == 0 {
                 (version, size) = (version + 1, Int.random(in: 1...50, using: &random))
             }

@@ -97,7 +97,9 @@ struct DiskCacheTests {
             #expect(cache.entry(for: "unused") == nil)
             #expect(cache.entry(for: "used") != nil)
         }
-        #expect(place.cache(DiskLimits(age: nil)).entry(for: "unused") == nil, "It is removed, not merely hidden.")
+        #expect(
+            place.cache(DiskLimits(age: nil)).entry(for: "unused") == nil,
+            "The unused entry is removed, not only hidden.")
     }
 
     @Test func `C5 files with only expired entries are deleted when the next file begins`() {
@@ -127,7 +129,9 @@ struct DiskCacheTests {
         #expect(cache.entry(for: "large") == nil)
         #expect(cache.store(.sample(size: 10, seed: 3), for: "small"))
         try FileManager.default.removeItem(atPath: place.path)
-        #expect(cache.store(.sample(size: 10, seed: 4), for: "small"), "Also if nobody read in between.")
+        #expect(
+            cache.store(.sample(size: 10, seed: 4), for: "small"),
+            "A write recreates the folder, even without a read in between.")
         #expect(cache.entry(for: "small") == .sample(size: 10, seed: 4))
         #expect(place.cache().entry(for: "small") == .sample(size: 10, seed: 4))
     }

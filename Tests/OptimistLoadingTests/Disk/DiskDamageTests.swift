@@ -55,9 +55,9 @@ struct DiskDamageTests {
             if round % 10 == 0, cache.entry(for: "new") != .sample(size: 50, seed: 1) { wrong += 1 }
         }
         #expect(wrong == 0)
-        #expect(misses > 500, "The damages did harm: \(misses) misses, \(hits) hits.")
+        #expect(misses > 500, "There are too few misses: \(misses) misses, \(hits) hits.")
         #expect(hits > 500)
-        #expect(damaged > 100, "Some were found out by their checksums.")
+        #expect(damaged > 100, "Checksums found some of the damage.")
     }
 
     @Test func `C6 a crash at any byte of a write loses only that write`() {
@@ -117,7 +117,7 @@ struct DiskDamageTests {
         let used = place.sizeBytes
         place.change { _, bytes in bytes += Array(repeating: 0, count: 100_000) }
         _ = place.cache().counts
-        #expect(place.sizeBytes == used + 100_000, "It was written to a moment ago.")
+        #expect(place.sizeBytes == used + 100_000, "The file was written a moment ago.")
         for name in place.names {
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSinceNow: -4000)], ofItemAtPath: "\(place.path)/\(name)")

@@ -34,7 +34,7 @@ struct DiskFaultTests {
         fault.code = ENOSPC
         #expect(!cache.store(.sample(size: 10, seed: 2), for: "replaced"))
         #expect(cache.entry(for: "kept") == .sample(size: 10, seed: 1))
-        #expect(cache.entry(for: "replaced") == nil, "Its old value would be taken for the new one.")
+        #expect(cache.entry(for: "replaced") == nil, "The old value would be mistaken for the new one.")
         #expect(place.cache().entry(for: "replaced") == nil)
         #expect(cache.counts.failedWrites == 1)
         #expect(cache.counts.lastFailure?.code == .diskFull)

@@ -58,7 +58,7 @@ struct DiskLimitTests {
         }
         #expect(missing == 0)
         for number in 1900..<2000 where cache.entry(for: "\(number)") == nil { missing += 1 }
-        #expect(missing == 0, "A quarter of the room holds the last hundred.")
+        #expect(missing == 0, "The last hundred entries fit in a quarter of the space.")
         #expect(cache.entry(for: "500") == nil)
         #expect(place.sizeBytes <= limits.sizeBytes)
     }
@@ -70,7 +70,7 @@ struct DiskLimitTests {
         #expect(smaller.entry(for: "19") != nil)
         #expect(smaller.store(.sample(size: 100_000, seed: 50), for: "new"))
         #expect(place.sizeBytes <= 500_000)
-        #expect(smaller.entry(for: "19") != nil, "Used last.")
+        #expect(smaller.entry(for: "19") != nil, "This entry was used last.")
         #expect(smaller.entry(for: "0") == nil)
     }
 
@@ -86,7 +86,7 @@ struct DiskLimitTests {
     @Test func `C5 replacing one entry repeatedly takes the space of a few entries`() {
         let cache = place.cache(DiskLimits(sizeBytes: 16_000_000))
         for number in 0..<500 { cache.store(.sample(size: 60_000, seed: UInt64(number)), for: "key") }
-        #expect(place.sizeBytes <= 2_000_000, "A file in which nothing is valid goes at once.")
+        #expect(place.sizeBytes <= 2_000_000, "A file without valid entries is deleted at once.")
     }
 
     @Test func `the number of open files is bounded, and closed files are still read`() {

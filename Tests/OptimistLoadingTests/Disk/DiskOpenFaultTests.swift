@@ -82,7 +82,7 @@ struct DiskOpenFaultTests {
         #expect(place.cache().entry(for: "a") == nil)
         #expect(cache.entry(for: "a") == nil)
         fault.code = nil
-        #expect(cache.entry(for: "b") == nil, "it was in the same file")
+        #expect(cache.entry(for: "b") == nil, "the entry was in the same file")
     }
 
     @Test func `C5 no entry is evicted while the folder cannot be measured`() {

@@ -57,7 +57,7 @@ struct DiskSharingTests {
         let second = place.cache()
         second.store(.sample(size: 10, seed: 2), for: "replaced")
         second.remove("removed")
-        #expect(first.entry(for: "replaced") == nil, "The other one has it. To be asked again is no harm.")
+        #expect(first.entry(for: "replaced") == nil, "Only the other cache has the new entry. This cache may miss.")
         #expect(first.entry(for: "removed") == nil)
         #expect(second.entry(for: "replaced") == .sample(size: 10, seed: 2))
     }

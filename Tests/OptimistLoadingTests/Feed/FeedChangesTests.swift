@@ -21,7 +21,7 @@ struct FeedChangesTests {
     }
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
-    func `F6 removals, moves and inserts turn the old list into the new one and name nothing more`(
+    func `F6 removals, moves and inserts turn the old list into the new one and name no other items`(
         seed: UInt64
     ) {
         var random = SplitMix64(seed: seed)
@@ -37,7 +37,7 @@ struct FeedChangesTests {
         #expect(changes.removed == before.subtracting(after))
         let still = before.intersection(after).subtracting(changes.moved)
         for (old, new) in zip(old, new) {
-            #expect(old.filter(still.contains) == new.filter(still.contains), "what has not moved is in its order")
+            #expect(old.filter(still.contains) == new.filter(still.contains), "unmoved items keep their order")
         }
         // The number of moves is minimal: each section's longest common subsequence stays.
         let longest = zip(old, new).reduce(0) { $0 + common($1.0[...], $1.1[...]) }
@@ -57,7 +57,7 @@ struct FeedChangesTests {
         return lengths[new.count]
     }
 
-    @Test func `a new observer receives every item as inserted, and an update of a new item is none`() {
+    @Test func `a new observer receives every item as inserted, and an update of a new item is not reported`() {
         let all = Changes(from: [], to: sections([[1, 2], [3]], version: 1), updated: [1], states: [0])
         #expect(all.inserted == [1, 2, 3])
         #expect(all.updated == [])

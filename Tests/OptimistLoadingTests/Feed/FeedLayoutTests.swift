@@ -51,7 +51,7 @@ struct FeedLayoutTests {
         var layout = Self.layout([3, 1], [1, 5, 3], [5, 1, 7])
         #expect((0...2).map { Self.ids($0, of: &layout) } == [[3, 1], [5], [7]])
         #expect(layout.place(of: 1) == Layout.Place(section: 0, index: 1))
-        #expect(layout.place(of: 7) == Layout.Place(section: 2, index: 2), "hidden ones count")
+        #expect(layout.place(of: 7) == Layout.Place(section: 2, index: 2), "hidden items count")
         #expect(layout.place(of: 9) == nil)
         #expect(layout.item(at: Layout.Place(section: 1, index: 1)).id == 5)
     }
@@ -72,7 +72,7 @@ struct FeedLayoutTests {
         layout.change(1, isAddition: false) { _ in }
         #expect(layout.versions == [0, 1, 1])
         layout.change(1, isAddition: true) { _ in }
-        #expect(layout.versions == [0, 1, 2], "an item that is added may hide one further down")
+        #expect(layout.versions == [0, 1, 2], "an added item may hide an item in a later section")
         #expect(layout.update(0) { $0.refresh() } == FeedPages.Question(cursor: nil))
         #expect(layout.versions == [0, 1, 2])
         #expect(layout.pages[0].isRefreshing)
@@ -89,7 +89,7 @@ struct FeedLayoutTests {
     @Test func `F4 a page is new if one of its items is in neither its section nor an earlier section`() {
         let layout = Self.layout([1], [2], [3])
         #expect(!layout.hasNews(Self.page([1, 2]), in: 1))
-        #expect(layout.hasNews(Self.page([1, 3]), in: 1), "it is hidden further down from now on")
+        #expect(layout.hasNews(Self.page([1, 3]), in: 1), "the new item hides its copy in a later section")
         #expect(layout.hasNews(Self.page([4]), in: 0))
         #expect(!layout.hasNews(Self.page([]), in: 0))
     }
@@ -104,7 +104,7 @@ struct FeedLayoutTests {
         #expect(beside(4, 2, isForward: false) == [3, 2])
         #expect(beside(4, 9, isForward: true).isEmpty)
         #expect(beside(1, 9, isForward: false).isEmpty)
-        #expect(beside(nil, 9, isForward: false).isEmpty, "nothing is before the first")
+        #expect(beside(nil, 9, isForward: false).isEmpty, "no item is before the first")
         #expect(beside(1, 0, isForward: true).isEmpty)
         let empty = Layout(sections: 2)
         #expect(empty.items(beside: nil, isForward: true, count: 5).isEmpty)
@@ -136,7 +136,9 @@ struct FeedLayoutTests {
             let shown = layout.pages.indices.map { Self.ids($0, of: &layout) }
             #expect(shown == expected)
             for section in shown.indices where layout.versions[section] == before.versions[section] {
-                #expect(shown[section].starts(with: before.shown[section]), "the version says that items were added")
+                #expect(
+                    shown[section].starts(with: before.shown[section]),
+                    "an unchanged version means that items were only added")
             }
             let (all, step) = (shown.flatMap(\.self), Int.random(in: 1...4, using: &random))
             #expect(Self.walk(layout, from: nil, isForward: true, step: step) == all)

@@ -13,14 +13,14 @@ struct FeedPagingTests {
         let wall = await Wall.showing(0..<8, next: "b", limits: FeedLimits(ahead: 0, behind: 0, nextPage: 4))
         #expect(wall.feed.snapshot.state == "more")
         wall.feed.setVisible(0..<4)
-        #expect(wall.pages.asked.count == 1, "four follow the screen")
+        #expect(wall.pages.asked.count == 1, "four items follow the screen")
         for first in 1..<4 { wall.feed.setVisible(first..<first + 4) }
         wall.feed.loadMore(in: .chosen)
         #expect(await wall.pages.request()?.cursor == "b")
         #expect(wall.feed.snapshot.state == "loading")
         wall.pages.answer(6..<12)
         let all = await wall.until { $0.state == "ended" }
-        #expect(all?.ids == Array(0..<12), "what comes twice is there once")
+        #expect(all?.ids == Array(0..<12), "a repeated item appears once")
         #expect(all?.changes.inserted == Set(8..<12))
         wall.feed.setVisible(8..<12)
         wall.feed.loadMore(in: .chosen)
@@ -63,7 +63,7 @@ struct FeedPagingTests {
         await wall.pages.request()
         wall.pages.answer(8..<10, next: "b")
         let stopped = await wall.until { $0.state.hasPrefix("failed(pagesRepeat") }
-        #expect(stopped?.ids.count == 10, "what it brought is shown")
+        #expect(stopped?.ids.count == 10, "the page's items are shown")
         wall.feed.retry(section: .chosen)
         for page in 0..<FeedPages<Photo>.mostRepeated {
             await wall.pages.request()
@@ -148,11 +148,11 @@ struct FeedPagingTests {
         #expect(snapshot?.changes.removed == [2])
         #expect(snapshot?.changes.moved == [])
         wall.feed.setVisible([12])
-        #expect(await wall.pages.request()?.cursor == "c", "below, the former pages go on")
+        #expect(await wall.pages.request()?.cursor == "c", "further down, the former pages continue")
         wall.pages.answer(16..<17, next: "d")
         await wall.until { $0.ids.last == 16 }
         wall.feed.setVisible([1])
-        #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new ones do")
+        #expect(await wall.pages.request()?.cursor == "z", "where both meet, the new pages continue")
     }
 
     @Test func `F6 an item that moved up far does not count as the meeting point, so items that it passed are kept`()
@@ -181,7 +181,7 @@ struct FeedPagingTests {
         wall.pages.answer(moved, next: "8")
         let met = await wall.until { $0.ids.first == 5 }
         #expect(met?.ids == moved + rest.filter { $0 > 30 })
-        #expect(met?.state == "more", "the server has not said that this is all")
+        #expect(met?.state == "more", "the server has not reported the end")
         wall.feed.setVisible([33, 29])
         #expect(await wall.pages.request()?.cursor == "8")
         wall.pages.answer(rest.prefix(8), next: "16")
@@ -189,7 +189,7 @@ struct FeedPagingTests {
         #expect(more?.ids == moved + rest.prefix(8) + rest.filter { $0 > 30 })
         #expect(more?.changes.inserted == Set(rest.prefix(8)))
         wall.feed.setVisible([37])
-        #expect(await wall.pages.request()?.cursor == "16", "at the end of all, too")
+        #expect(await wall.pages.request()?.cursor == "16", "also at the end of all items")
         wall.pages.answer(rest.dropFirst(8))
         await wall.until { $0.ids == moved + rest && $0.state == "ended" }
     }
@@ -203,7 +203,7 @@ struct FeedPagingTests {
         #expect(await wall.pages.request()?.cursor == nil)
         wall.pages.answer(100..<108, next: "1")
         #expect(await wall.pages.request()?.cursor == "1")
-        #expect(wall.feed.snapshot.ids == Array(0..<24), "the old pages stay until the new ones are long enough")
+        #expect(wall.feed.snapshot.ids == Array(0..<24), "the old pages stay until the new pages are long enough")
         wall.pages.answer(108..<112, next: "2")
         #expect(await wall.pages.request()?.cursor == "2")
         wall.pages.answer([112, 12, 13], next: "3")
@@ -250,7 +250,7 @@ struct FeedPagingTests {
         #expect(wall.feed.snapshot.text(0) == "stale(1)")
         wall.desk.source.answer("0x", 2)
         await wall.until { $0.text(0) == "loaded(2)" }
-        #expect(wall.desk.source.begun.count == 3, "the other one goes on")
+        #expect(wall.desk.source.begun.count == 3, "the other item's fetch continues")
     }
 }
 
@@ -348,7 +348,9 @@ struct FeedArchiveTests {
         wall.pages.answer([1])
         await wall.until { $0.ids == [1] && $0.state == "ended" }
         await archive.settled()
-        #expect(await self.archive().page(of: .chosen, "all") == FeedPage([Photo(id: 1)]), "the next account's is kept")
+        #expect(
+            await self.archive().page(of: .chosen, "all") == FeedPage([Photo(id: 1)]), "the next account's page is kept"
+        )
     }
 
     @Test func `an unreadable archive of an older app version is ignored`() async throws {

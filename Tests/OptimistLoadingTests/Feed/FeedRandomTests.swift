@@ -164,9 +164,9 @@ struct FeedRandomTests {
         let sections = world.machine.shownSections()
         let ids = sections.map { $0.items.map(\.id) }
         let all = ids.flatMap { $0 }
-        #expect(all.count == Set(all).count, "no item is twice")
+        #expect(all.count == Set(all).count, "no item appears twice")
         let odd = world.machine.filter == "a" ? 0 : 1
-        #expect(all.allSatisfy { $0 % 2 == odd }, "nothing is of a former filter")
+        #expect(all.allSatisfy { $0 % 2 == odd }, "no item is from a former filter")
         #expect(world.machine.requests.count <= 2, "one page at a time in each section")
         #expect(world.machine.wishes.count <= 4 + 3 + 1)
         #expect(Set(world.machine.phases.keys).isSubset(of: world.machine.wishes.keys))
@@ -185,7 +185,7 @@ struct FeedRandomTests {
         }
         let formers = Dictionary(world.seen.joinedItems.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         let others = sections.joinedItems.filter { item in formers[item.id].map { $0 != item } ?? false }
-        #expect(changes.updated.isSuperset(of: others.map(\.id)), "what is described otherwise is updated")
+        #expect(changes.updated.isSuperset(of: others.map(\.id)), "items with a new description are updated")
         #expect(changes.updated.isSubset(of: before.intersection(all)))
         (world.shown, world.seen) = (ids, sections)
     }

@@ -18,7 +18,7 @@ struct FeedScrollingTests {
         await wall.pages.request()
         wall.pages.answer(0..<40)
         await wall.until { $0.ids.count == 40 }
-        #expect(await desk.source.begin() == ["0"], "before anything is on the screen, what will be there first")
+        #expect(await desk.source.begin() == ["0"], "before any item is on the screen, the first item loads")
         wall.feed.setVisible([11, 10])
         #expect(await desk.source.cancellation() == "0")
         for id in [10, 11, 12, 13, 14, 9] {
@@ -32,7 +32,7 @@ struct FeedScrollingTests {
         #expect(back.text(11) == "loaded(11)", "behind, now")
         #expect([12, 13, 14].allSatisfy { back.text($0) == "placeholder" })
         for id in [8, 7, 6] {
-            #expect(await desk.source.begin() == ["\(id)"], "ahead is where it scrolls to")
+            #expect(await desk.source.begin() == ["\(id)"], "ahead is the direction of scrolling")
             desk.source.answer("\(id)", id)
         }
         #expect(desk.source.begun.count == 10)
@@ -59,7 +59,7 @@ struct FeedScrollingTests {
         await wall.until { $0.ids.first == 20 }
         #expect(Set(wall.feed.inspect { $0.wishes.keys }) == Set(20..<24))
         wall.feed.setVisible([])
-        #expect(wall.feed.inspect { $0.wishes.isEmpty }, "none at all lets everything go")
+        #expect(wall.feed.inspect { $0.wishes.isEmpty }, "without visible items, all loads are released")
     }
 
     @Test func `F8 a failed item is tried again when it returns to the screen`() async throws {
@@ -102,11 +102,11 @@ struct FeedScrollingTests {
         }
         let items = feed.snapshot.sections[0].items.map(\.id)
         #expect(items == Array(0..<Network.count))
-        #expect(network.cursors.count == Set(network.cursors).count, "each page was asked for once")
+        #expect(network.cursors.count == Set(network.cursors).count, "each page was requested once")
         #expect(told.value <= network.frames.value + 2, "one snapshot a frame at most")
         await network.until { feed.inspect { $0.phases.count } == network.loader.inspect { $0.machine.holders.count } }
         let counts = network.loader.counts
-        #expect(counts.cancelled > Network.count / 100, "what had begun and flew past")
+        #expect(counts.cancelled > Network.count / 100, "loads of items that flew past are cancelled")
         #expect(counts.fetches - counts.cancelled < Network.count / 2)
         #expect(network.loader.inspect { $0.places.count } < 400, "memory is bounded")
 

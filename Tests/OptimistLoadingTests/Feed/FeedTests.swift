@@ -11,13 +11,13 @@ import Testing
 struct FeedTests {
     @Test func `F1 one hanging picture of eight does not hide the other seven`() async throws {
         let wall = await Wall.showing(0..<8)
-        #expect(wall.feed.snapshot.ids == Array(0..<8), "the places are there before any picture is")
+        #expect(wall.feed.snapshot.ids == Array(0..<8), "the items appear before any picture")
         #expect((0..<8).allSatisfy { wall.feed.snapshot.text($0) == "placeholder" })
         wall.feed.setVisible(0..<8)
         await wall.desk.source.begin(8)
         for id in (0..<8).reversed() where id != 3 { wall.desk.source.answer("\(id)", id * 10) }
         let last = await wall.until { snapshot in (0..<8).count { snapshot.phase(of: $0).value != nil } == 7 }
-        #expect(last?.ids == Array(0..<8), "order comes from the page and not from what is here first")
+        #expect(last?.ids == Array(0..<8), "the page decides the order, not the first picture")
         #expect(last?.text(3) == "placeholder")
         #expect(last?.text(7) == "loaded(70)")
     }
@@ -127,9 +127,9 @@ struct FeedTests {
         while wall.feed.snapshot.phases.count < 1_000 { await Task.yield() }
         wall.desk.clock.advance(by: .milliseconds(16))
         let last = await wall.next()
-        #expect(last?.changes.updated.count == 1_000, "all of them in one snapshot")
+        #expect(last?.changes.updated.count == 1_000, "all changes are in one snapshot")
         #expect(last?.changes.isStructural == false)
-        #expect(wall.desk.clock.untilNextSleeper == nil, "nothing is left to be told")
+        #expect(wall.desk.clock.untilNextSleeper == nil, "no snapshot is pending")
     }
 
     @Test func `F3 values in memory appear in one snapshot, immediately`() async throws {
@@ -151,13 +151,13 @@ struct FeedTests {
         #expect(await wall.next()?.ids == [])
         wall.desk.clock.advance(by: .milliseconds(190))
         let late = wall.feed.snapshots()
-        #expect(await late.first { _ in true }?.ids == [], "the first at once")
+        #expect(await late.first { _ in true }?.ids == [], "the first snapshot arrives at once")
         wall.feed.refresh()
         async let second = late.first { _ in true }
         await wall.desk.clock.sleepers(atLeast: 1)
-        #expect(wall.desk.clock.untilNextSleeper == .milliseconds(200), "his own frame")
+        #expect(wall.desk.clock.untilNextSleeper == .milliseconds(200), "the observer's own frame")
         wall.desk.clock.advance(by: .milliseconds(199))
-        #expect(await wall.next()?.state == "loading", "the other one's is long over")
+        #expect(await wall.next()?.state == "loading", "the other observer's frame is long over")
         wall.desk.clock.advance(by: .milliseconds(1))
         #expect(await second?.state == "loading")
     }
@@ -169,7 +169,7 @@ struct FeedTests {
         for id in 0..<4 { wall.desk.source.answer("\(id)", id) }
         while wall.feed.snapshot.phases.count < 4 { await Task.yield() }
         let other = await wall.feed.snapshots().first { _ in true }
-        #expect(other?.changes.inserted == Set(0..<4), "to a new observer all of it is new")
+        #expect(other?.changes.inserted == Set(0..<4), "for a new observer, all items are new")
         #expect(await wall.next()?.changes.changedIDs == Set(0..<4))
     }
 
@@ -207,7 +207,7 @@ struct FeedTests {
         for _ in 0..<2 { await wall.pages.request() }
         wall.pages.answer(in: .chosen, [4])
         let last = await wall.until { $0.ids == [4] }
-        #expect(last?.section(.recommended)?.items.map(\.id) == [1, 2, 3], "it comes back where it also is")
+        #expect(last?.section(.recommended)?.items.map(\.id) == [1, 2, 3], "the item returns in its other section")
     }
 
     @Test func `F7 late answers for an earlier filter never appear`() async throws {
@@ -222,7 +222,7 @@ struct FeedTests {
         wall.feed.setVisible([1])
         await wall.desk.source.begin()
         wall.feed.setFilter("all")
-        #expect(wall.feed.snapshot.ids == [], "what does not pass the filter is not shown meanwhile")
+        #expect(wall.feed.snapshot.ids == [], "items that do not pass the filter are not shown meanwhile")
         #expect(await wall.pages.request()?.filter == "all")
         wall.desk.source.answer("1", 1)
         wall.pages.answer(filter: "all", [1, 5])
@@ -231,7 +231,7 @@ struct FeedTests {
         #expect(last?.filter == "all")
         #expect(wall.desk.loader.counts.cancelled == 1)
         wall.feed.setFilter("all")
-        #expect(wall.pages.asked.count == 3, "the same filter asks nobody")
+        #expect(wall.pages.asked.count == 3, "the same filter requests nothing")
     }
 
     @Test func `a released feed cancels its loads and ends its streams`() async throws {

@@ -30,7 +30,7 @@ struct ModelTests {
         let again = Task { await model.follow() }
         again.cancel()
         await again.value
-        #expect(wall.pages.asked.count == 1, "it was begun once")
+        #expect(wall.pages.asked.count == 1, "the feed was started once")
     }
 
     @Test func `a model of sections starts and follows them`() async throws {

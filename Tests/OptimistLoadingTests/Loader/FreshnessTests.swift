@@ -25,7 +25,7 @@ struct FreshnessTests {
         desk.clock.advance(by: .seconds(59))
         #expect(try await desk.loader.value(for: "a") == 1)
         desk.clock.advance(by: .seconds(1))
-        #expect(desk.loader.cached("a") == 1, "what is shown at once may have expired")
+        #expect(desk.loader.cached("a") == 1, "the value that is returned at once may have expired")
         async let value = desk.loader.value(for: "a")
         await desk.source.begin()
         #expect(desk.source.former("a") == minute)
@@ -71,7 +71,7 @@ struct FreshnessTests {
         desk.source.answer("a", .success(.unchanged(later)))
         #expect(try await value == 1)
         desk.clock.advance(by: .seconds(100))
-        #expect(try await desk.loader.value(for: "a") == 1, "it has not expired now")
+        #expect(try await desk.loader.value(for: "a") == 1, "the value has not expired now")
         #expect(desk.loader.counts.unchanged == 1)
     }
 

@@ -20,7 +20,7 @@ struct OneFetchTests {
         let ticket = desk.loader.subscribe("a") { teller.yield("\($0)") }
         teller.finish()
         for await event in events { told.append(event) }
-        #expect(told.count == 1, "it was told before subscribing returned")
+        #expect(told.count == 1, "the event arrived before subscribing returned")
         ticket.cancel()
         #expect(desk.source.begun.isEmpty)
         #expect(desk.loader.counts.memoryHits == 3)
@@ -67,7 +67,7 @@ struct OneFetchTests {
         listeners[0].ticket.cancel()
         #expect(desk.source.cancelled.isEmpty)
         listeners[1].ticket.cancel()
-        #expect(desk.source.cancelled.isEmpty, "somebody may come back")
+        #expect(desk.source.cancelled.isEmpty, "a holder may return")
         await desk.pass(.milliseconds(100))
         #expect(await desk.source.cancellation() == "a")
         #expect(desk.loader.counts.cancelled == 1)

@@ -42,7 +42,7 @@ struct OrderOfEventsTests {
             #expect(!taken.isMine)
         }
         #expect(turns.next()?.version == 3)
-        #expect(turns.next()?.version == 7, "a failure stands for the progress before it")
+        #expect(turns.next()?.version == 7, "a failure replaces the progress before it")
         #expect(turns.next() == nil)
     }
 }

@@ -18,7 +18,7 @@ struct StoreTests {
         await desk.source.begin()
         desk.source.answer("a", 2)
         #expect(try await value == 2)
-        #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "it is a value like others now")
+        #expect(desk.loader.inspect { $0.machine.memory.seedCount == 0 }, "the seed is now an ordinary value")
     }
 
     @Test func `C7 a seed is returned immediately, and refreshed for a caller that asks for a refresh`() async throws {

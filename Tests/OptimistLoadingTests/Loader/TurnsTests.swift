@@ -16,7 +16,7 @@ struct TurnsTests {
         let shown = (0..<5).map { Listener(desk.loader, "shown \($0)") }
         #expect(await desk.source.begin(3).sorted() == ["shown 0", "shown 1", "shown 2"])
         desk.source.answer("ahead 0", 0)
-        #expect(await desk.source.begin() == ["shown 3"], "what is looked at comes before the next ahead")
+        #expect(await desk.source.begin() == ["shown 3"], "a visible key comes before the next prefetch")
         desk.source.answer("shown 0", 0)
         #expect(await desk.source.begin() == ["shown 4"])
         desk.source.answer("shown 1", 0)
@@ -100,7 +100,7 @@ struct TurnsTests {
             clock.advance(by: .seconds(1))
         }
         let lanes = loader.inspect { $0.machine.lanes }
-        #expect(lanes.count == 4, "the disk's, that of no name, the busy one and one for all the others")
+        #expect(lanes.count == 4, "the lanes are the disk's, the unnamed, the busy one, and one for all other names")
         #expect(lanes.map(\.flights) == [0, 0, 1, 0])
         let early = (0..<3).map { Listener(loader, "early \($0)") }
         await source.begin(3)
@@ -108,7 +108,7 @@ struct TurnsTests {
         for listener in early { _ = await listener.next() }
         let next = Listener(loader, "next")
         await source.begin()
-        #expect(loader.inspect { $0.machine.lanes.count } == 7, "the others open in a second only")
+        #expect(loader.inspect { $0.machine.lanes.count } == 7, "the other lanes open only after a second")
         withExtendedLifetime((busy, next)) {}
     }
 

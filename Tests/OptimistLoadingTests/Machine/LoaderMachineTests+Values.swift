@@ -27,7 +27,7 @@ extension LoaderMachineTests {
         desk.answer(1, expiresAt: .seconds(10), etag: "a")
         let fresh = desk.ask(1, .visible, .fresh)
         #expect(desk.told(fresh).isEmpty, "the source is asked in any case")
-        #expect(desk.formers.last == Validity(etag: "a"), "and can say that it is unchanged")
+        #expect(desk.formers.last == Validity(etag: "a"), "the source can report the value as unchanged")
         desk.answer(1, expiresAt: .seconds(10), isUnchanged: true)
         #expect(desk.told(fresh) == ["source"])
         #expect(desk.machine.counts.unchanged == 1)
@@ -35,7 +35,7 @@ extension LoaderMachineTests {
         let refreshed = desk.ask(1, .visible, .cachedThenRefreshed)
         let cached = desk.ask(1)
         #expect(desk.told(refreshed) == ["memory"])
-        #expect(desk.told(cached).isEmpty, "it has expired")
+        #expect(desk.told(cached).isEmpty, "the value has expired")
         desk.answer(1)
         #expect(desk.told(refreshed) == ["memory", "source"])
         #expect(desk.told(cached) == ["source"])
@@ -73,7 +73,7 @@ extension LoaderMachineTests {
         #expect(desk.machine.isIdle(1))
     }
 
-    @Test func `C2 a stored value serves every waiting holder, except those that want a fresh one`() throws {
+    @Test func `C2 a stored value serves every waiting holder, except holders that want a fresh value`() throws {
         let desk = MachineDesk()
         let cached = desk.ask(1)
         desk.store(1)
@@ -85,7 +85,7 @@ extension LoaderMachineTests {
         #expect(desk.told(fresh).isEmpty)
         #expect(desk.cancelled == [1, 2])
         #expect(desk.begun == [1, 2, 2])
-        #expect(desk.answer(late) == nil, "it began before")
+        #expect(desk.answer(late) == nil, "the fetch began before the store")
         #expect(desk.answer(2) == true)
         #expect(desk.told(fresh) == ["source"])
     }
@@ -159,10 +159,10 @@ extension LoaderMachineTests {
             for place in desk.running.values.map(\.place).sorted() { desk.answer(place) }
             desk.pass(.seconds(1))
         }
-        #expect(desk.machine.flights.allSatisfy { $0 == nil }, "nothing waits for ever")
+        #expect(desk.machine.flights.allSatisfy { $0 == nil }, "no flight waits for ever")
         for holder in holders {
             let isContent = desk.told(holder).contains { ["memory", "disk", "source", "failure"].contains($0) }
-            #expect(isContent, "a holder was told \(desk.told(holder))")
+            #expect(isContent, "a holder received only \(desk.told(holder))")
         }
     }
 

@@ -23,7 +23,7 @@ struct LoaderMachineTests {
         desk.report(1, 0.5)
         desk.show(1)
         let late = desk.ask(1)
-        #expect(desk.told(late) == ["part", "0.5"], "what is known of the fetch")
+        #expect(desk.told(late) == ["part", "0.5"], "a late holder gets the fetch's latest events")
         #expect(desk.answer(1) == true)
         for id in asking { #expect(desk.told(id) == ["0.5", "part", "source"]) }
         #expect(desk.told(late) == ["part", "0.5", "source"])
@@ -38,9 +38,9 @@ struct LoaderMachineTests {
         for place in 4...6 { desk.ask(place) }
         #expect(desk.begun == [1, 2, 4, 5])
         desk.answer(4)
-        #expect(desk.begun == [1, 2, 4, 5, 6], "on screen first")
+        #expect(desk.begun == [1, 2, 4, 5, 6], "keys on screen are first")
         desk.answer(5)
-        #expect(desk.begun.count == 5, "two for nobody are enough")
+        #expect(desk.begun.count == 5, "two fetches off screen are enough")
         desk.answer(1)
         #expect(desk.begun.last == 3)
     }
@@ -68,7 +68,7 @@ struct LoaderMachineTests {
         desk.ask(3, .prefetch)
         desk.change(view, to: .soon)
         desk.answer(1)
-        #expect(desk.begun == [1, 2], "the prefetch that runs takes the only slot")
+        #expect(desk.begun == [1, 2], "the running prefetch takes the only slot")
         desk.answer(2)
         #expect(desk.begun == [1, 2, 3])
     }
@@ -80,7 +80,7 @@ struct LoaderMachineTests {
         #expect(desk.begun == [1, 2])
         desk.ask(3)
         desk.answer(1)
-        #expect(desk.begun == [1, 2], "it is too early")
+        #expect(desk.begun == [1, 2], "the interval has not passed")
         #expect(desk.alarm == .seconds(1))
         desk.pass(.milliseconds(999))
         #expect(desk.begun == [1, 2])
@@ -136,7 +136,7 @@ struct LoaderMachineTests {
         let (first, second) = (desk.ask(1), desk.ask(1))
         let id = try #require(desk.fetch(of: 1))
         desk.leave(first)
-        #expect(desk.alarm == nil, "somebody wants it")
+        #expect(desk.alarm == nil, "another holder wants the fetch")
         desk.leave(second)
         #expect(desk.alarm == .milliseconds(100))
         desk.pass(.milliseconds(99))
@@ -144,10 +144,10 @@ struct LoaderMachineTests {
         #expect(desk.alarm == .milliseconds(100))
         desk.pass(.milliseconds(1))
         #expect(desk.cancelled == [1])
-        #expect(desk.answer(id) == nil, "too late")
+        #expect(desk.answer(id) == nil, "the fetch was cancelled")
         #expect(desk.machine.isIdle(1))
         desk.leave(second)
-        #expect(desk.machine.counts.cancelled == 1, "who has left cannot leave again")
+        #expect(desk.machine.counts.cancelled == 1, "a holder that left cannot leave again")
     }
 
     @Test func `C3 a holder that comes back in time keeps the fetch running`() {

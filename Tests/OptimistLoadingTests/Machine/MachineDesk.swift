@@ -99,7 +99,7 @@ final class MachineDesk {
         }
         reading[id.serial] = nil
         let decision = machine.read(arrival, of: id, at: now)
-        #expect(decision != nil, "a read that runs is wanted")
+        #expect(decision != nil, "a running read is wanted")
         if let decision { take(decision) }
     }
 
@@ -151,12 +151,12 @@ final class MachineDesk {
                 guard let serial = tokens.removeValue(forKey: token),
                     let id = running.removeValue(forKey: serial) ?? reading.removeValue(forKey: serial)
                 else {
-                    Issue.record("what does not run is cancelled")
+                    Issue.record("work that does not run is cancelled")
                     continue
                 }
                 cancelled.append(id.place)
             case .tell(let news, let holder, let version):
-                #expect(version > lastVersion, "what is decided later has a later version")
+                #expect(version > lastVersion, "a later decision has a later version")
                 lastVersion = version
                 told[holder, default: []].append(Self.word(news))
             case .wake(let time): alarm = alarm.map { min($0, time) } ?? time
@@ -165,7 +165,7 @@ final class MachineDesk {
     }
 
     private func begin(_ id: FlightID) {
-        #expect(fetch(of: id.place) == nil && read(of: id.place) == nil, "\(id.place) is asked for twice at once")
+        #expect(fetch(of: id.place) == nil && read(of: id.place) == nil, "\(id.place) is requested twice at once")
         let token = Task<Void, Never> {}
         tokens[token] = id.serial
         let isWanted = machine.keep(token, of: id)

@@ -33,7 +33,7 @@ struct OpeningHoursTests {
         let campus = Campus(hasWeather: false, hours: hours, from: try Self.date(start, berlin))
         await campus.ask()
         campus.home.answer(Answer(notices: ["a"], preacher: "Kim"))
-        #expect(await campus.next()?.ids == [.notices], "it is nine")
+        #expect(await campus.next()?.ids == [.notices], "at nine the chapel is closed")
         var (changes, wasThere) = ([ScreenSnapshot<Part, Home>](), false)
         for _ in 0..<(29 * 60) {
             await campus.clock.sleepers(atLeast: 1)
@@ -65,7 +65,7 @@ struct OpeningHoursTests {
         #expect(await campus.next()?.screen.chapel == nil)
         await campus.ask()
         campus.home.answer(Answer(preacher: "Kim"))
-        #expect(await campus.next()?.screen.chapel?.preacher == "Kim", "there are no hours any more")
+        #expect(await campus.next()?.screen.chapel?.preacher == "Kim", "the new answer has no hours")
     }
 
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
@@ -105,9 +105,12 @@ struct OpeningHoursTests {
         let spring = try Self.date("2027-03-28 01:00", berlin)
         let gap = OpeningHours(from: TimeOfDay(2, 30), to: TimeOfDay(4), in: berlin)
         #expect(
-            gap.nextChange(after: spring) == spring.addingTimeInterval(3_600), "open as the clocks are set to three")
+            gap.nextChange(after: spring) == spring.addingTimeInterval(3_600),
+            "the hours begin when the clocks are set to three")
         let never = OpeningHours(from: TimeOfDay(2), to: TimeOfDay(3), in: berlin)
-        #expect(never.nextChange(after: spring) == spring.addingTimeInterval(24 * 3_600), "not on this day")
+        #expect(
+            never.nextChange(after: spring) == spring.addingTimeInterval(24 * 3_600),
+            "the hours do not occur on this day")
         let autumn = try Self.date("2027-10-31 01:00", berlin)
         let twice = OpeningHours(from: TimeOfDay(2), to: TimeOfDay(2, 30), in: berlin)
         var (date, minutes) = (autumn, [Double]())

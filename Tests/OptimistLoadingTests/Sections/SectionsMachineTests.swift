@@ -82,7 +82,7 @@ struct SectionsMachineTests {
         #expect(machine.shown.weather == "sun")
     }
 
-    @Test func `H2 a source changes its own sections only, and reports those that differ`() {
+    @Test func `H2 a source changes its own sections only, and reports the sections that differ`() {
         var machine = Self.filled()
         let answer = Home(notices: ["b"], weather: "not mine to say")
         machine.answered(answer, [nil, nil], Self.home, run: 1, at: Self.noon)
@@ -117,7 +117,7 @@ struct SectionsMachineTests {
         machine.failed(Broken(), Self.home, run: 1, at: Self.noon)
         #expect(!machine.hasNews)
         machine.answered(Home(notices: ["a"]), [nil, nil], Self.home, run: 1, at: Self.noon)
-        #expect(machine.takeChanged() == [.notices, .chapel], "they are current again")
+        #expect(machine.takeChanged() == [.notices, .chapel], "the sections are current again")
         #expect(Self.phase(of: .notices, in: machine) == "current")
     }
 
@@ -134,7 +134,7 @@ struct SectionsMachineTests {
         #expect(machine.ids == [.notices, .weather])
         #expect(machine.shown == Home(notices: ["a"], weather: "sun"))
         machine.failed(Broken(), Self.home, run: 1, at: evening)
-        #expect(machine.takeChanged() == [.notices], "a section that is not there is not reported")
+        #expect(machine.takeChanged() == [.notices], "a hidden section is not reported")
         machine.look(at: evening + 16 * 3_600)
         #expect(machine.takeChanged() == [.chapel])
         #expect(machine.shown.chapel == chapel)
@@ -179,7 +179,7 @@ struct SectionsMachineTests {
             }
             let changes = Self.changes(from: before, to: machine)
             #expect(machine.takeChanged() == changes)
-            #expect(!isLate || changes.isEmpty, "an earlier run says nothing")
+            #expect(!isLate || changes.isEmpty, "an earlier run changes nothing")
             // The screen shows the last answers, without sections outside their hours.
             let isOpen = said.chapel?.hours?.isOpen(at: now) ?? true
             #expect(machine.ids.contains(.chapel) == isOpen)

@@ -117,7 +117,7 @@ struct SectionsTests {
         await campus.weather.question()
         campus.weather.answer(.failure(Broken()))
         let third = await campus.next()
-        #expect(third?.screen.weather == "sunny", "what was here stays")
+        #expect(third?.screen.weather == "sunny", "the earlier value stays")
         #expect(third.map { "\($0.phase(of: .weather))" } == "stale(broken)")
     }
 
