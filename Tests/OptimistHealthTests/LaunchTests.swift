@@ -58,7 +58,7 @@ struct LaunchTests {
     @Test func `A1 a crash report turns any end into a crash`() async throws {
         for use: @Sendable (AppHealth) -> Void in [{ _ in }, { $0.enteredBackground() }] {
             guard case .crashed(let report) = try await end(crashes: true, use) else {
-                Issue.record("It is no crash.")
+                Issue.record("The end is not a crash.")
                 return
             }
             #expect(report.signature == .forcedUnwrap)

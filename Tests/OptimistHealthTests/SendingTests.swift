@@ -42,7 +42,7 @@ struct SendingTests {
         #expect(failed.next == .send)
         failed.answered(.failed(retryAfter: nil))
         guard case .wait(let pause?) = failed.next else {
-            Issue.record("It does not wait.")
+            Issue.record("The sender does not wait.")
             return
         }
         #expect(pause <= .seconds(1))

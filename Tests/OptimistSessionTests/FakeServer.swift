@@ -155,7 +155,7 @@ struct Bench {
 
     func reaches(_ isWanted: (SessionState) -> Bool) async {
         for await state in session.states where isWanted(state) { return }
-        Issue.record("the states ended before the one that was waited for")
+        Issue.record("the states ended before the expected state")
     }
 }
 

@@ -299,14 +299,14 @@ struct SessionMachineTests {
             for effect in effects {
                 switch effect {
                 case .grant(let id, _):
-                    #expect(waiting.remove(id) != nil, "granted without having asked")
+                    #expect(waiting.remove(id) != nil, "a slot was granted without a request")
                     sent.insert(id)
                 case .fail(let id, _):
                     waiting.remove(id)
                     sent.remove(id)
                 case .cancelRefresh: refreshing = []
                 case .run(.refresh(let stamp, _)):
-                    #expect(refreshing.isEmpty, "two refreshes at a time")
+                    #expect(refreshing.isEmpty, "two refreshes run at the same time")
                     refreshing.append(stamp)
                 case .run: break
                 }

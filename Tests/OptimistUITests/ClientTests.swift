@@ -63,7 +63,7 @@ struct ClientTests {
         await #expect(throws: DatabaseError.self) {
             try await client.store.write { try Todo(content: "Bread").insert($0) }
         }
-        #expect(try await client.store.read { try Todo.fetchCount($0) } == 1, "reads go on")
+        #expect(try await client.store.read { try Todo.fetchCount($0) } == 1, "reads still work")
         #expect(try await client.syncInBackground().isComplete)
         await #expect(throws: DatabaseError.self) {
             try await client.store.write { try Todo(content: "Bread").insert($0) }

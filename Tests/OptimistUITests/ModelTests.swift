@@ -108,6 +108,6 @@ struct ModelTests {
         if preview.refusesFirst { await reached { client.sync.rejections?.first(of: Todo.self) != nil } }
         following.cancel()
         await following.value
-        #expect(client.sync.summary == summary, "it does not change")
+        #expect(client.sync.summary == summary, "the preview's summary does not change")
     }
 }

@@ -32,7 +32,7 @@ struct QueryTests {
         #expect(!model.isLoaded)
         model.show(request, in: store, isVisible: true)
         await reached { model.isLoaded }
-        #expect(model.value.isEmpty, "loaded, and nothing there")
+        #expect(model.value.isEmpty, "the query has loaded no rows")
         try await store.write { try Todo(content: "Tickets").insert($0) }
         await reached { model.value.count == 1 }
         model.show(request, in: store, isVisible: false)
@@ -40,7 +40,7 @@ struct QueryTests {
         let other = LiveQueryModel<[Todo]>([])
         other.show(LiveRequest { Todo.order(Column("content")) }, in: store, isVisible: true)
         await reached { other.value.count == 2 }
-        #expect(model.value.map(\.content) == ["Tickets"], "what it showed stays")
+        #expect(model.value.map(\.content) == ["Tickets"], "the former value stays")
         model.show(LiveRequest { Todo.order(Column("content")) }, in: store, isVisible: true)
         await reached { model.value.map(\.content) == ["Hidden", "Tickets"] }
     }
@@ -62,7 +62,7 @@ struct QueryTests {
         await model.compared()
         #expect(model.turn == runs)
         ask(for: "Milk")
-        #expect(model.value.map(\.content) == ["Bread"], "it stays until the first result of the new query")
+        #expect(model.value.map(\.content) == ["Bread"], "the former value stays until the new query's first result")
         await reached { model.value.map(\.content) == ["Milk"] }
         #expect(model.turn == runs + 1)
         #expect(model.isLoaded)
@@ -128,7 +128,7 @@ struct QueryTests {
         let runs = model.turn
         ask("size")
         await model.compared()
-        #expect(model.turn == runs + 1, "it is not taken for the one before")
+        #expect(model.turn == runs + 1, "the request is not mistaken for the previous one")
         ask("content")
         await reached { model.isLoaded }
         #expect(model.failure == nil && model.value.count == 1)
