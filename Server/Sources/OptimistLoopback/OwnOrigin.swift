@@ -5,7 +5,7 @@ package import Hummingbird
 
 /// Refuses requests that other sites' web pages send from the user's browser.
 ///
-/// Any page may send requests to 127.0.0.1, and may point a domain name there. The browser reveals this in `Origin`,
+/// Any page can send requests to 127.0.0.1, and any domain name can point there. The browser reveals this in `Origin`,
 /// `Sec-Fetch-Site` and `Host`. Programs such as curl send only `Host`, with the address that they were given. Another
 /// site may only link to a page.
 ///
@@ -28,7 +28,7 @@ package struct OwnOrigin: RouterMiddleware {
             isOwn(request)
         else {
             throw HTTPError(
-                .forbidden, message: "Only its own pages and local programs may use http://127.0.0.1:\(context.port).")
+                .forbidden, message: "Only local programs and its own pages may use http://127.0.0.1:\(context.port).")
         }
         var response = try await next(request, context)
         if let policy = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[policy] = "same-origin" }

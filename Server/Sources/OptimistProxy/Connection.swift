@@ -70,9 +70,9 @@ final class Connection {
         if !flow.take(chunk) { reset() }
     }
 
-    /// Handles the close of one side's channel. NIO closes it after both directions have ended: if this side had
-    /// already received its end of stream, the close is orderly, and its last bytes are still delivered. Otherwise the
-    /// connection broke, and is reset on the other side.
+    /// Handles the close of one side's channel. NIO closes it after both directions have ended. If this side has
+    /// already received the other side's end of stream, the close is orderly, and the last bytes from this side are
+    /// still delivered. Otherwise the connection broke, and the other side is reset.
     func sideClosed(outgoing: Flow, incoming: Flow) {
         guard !isOver else { return }
         guard incoming.hasDeliveredEnd else { return reset() }

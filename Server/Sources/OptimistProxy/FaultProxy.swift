@@ -85,8 +85,8 @@ package final class FaultProxy: Sendable {
     /// Loses the next responses after the server has acted: each request arrives, but the proxy drops its response and
     /// resets the connection. Use it to make a client send something twice.
     ///
-    /// The response is the first data that the server sends on a connection after a request that passed after this
-    /// call. Event streams that are already open are not affected. Several calls add up.
+    /// Only requests that the proxy forwards after this call count. The first data that the server then sends on the
+    /// same connection is the response. Event streams that are already open are not affected. Several calls add up.
     package func dropNextResponses(_ count: Int) { exchange.dropNextResponses(count) }
 
     /// Resets every open connection, and returns when all are reset. New connections are still accepted.

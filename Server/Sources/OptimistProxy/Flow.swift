@@ -2,8 +2,8 @@
 
 import NIOCore
 
-/// One direction of one connection: takes data read on one side, asks its ``Link`` when it arrives, and writes it on
-/// the other side. Confined to the event loop of its connection.
+/// One direction of one connection: takes data that was read on one side, asks its ``Link`` for the time of arrival,
+/// and writes the data on the other side. Confined to the event loop of its connection.
 final class Flow {
     /// The number of bytes that may wait here. The proxy stops reading from a sender that is faster than the link, so
     /// the sender's writes block, as on a real network. One more read may exceed the limit.

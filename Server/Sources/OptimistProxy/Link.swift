@@ -81,6 +81,6 @@ extension SplitMix64 {
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     /// Returns true with this probability. At 0 it draws nothing, so that an unused fault does not affect the draws of
-    /// others.
+    /// other faults.
     mutating func draws(percent: Double) -> Bool { percent > 0 && fraction() * 100 < percent }
 }

@@ -46,7 +46,7 @@ actor Listener {
         }
     }
 
-    /// Runs a step after all earlier ones, because opening and closing take a while and the last call must win.
+    /// Runs a step after all earlier steps, because opening and closing take a while and the last call must win.
     private func inOrder(_ step: @escaping @Sendable (isolated Listener) async throws -> Void) async throws {
         let task = Task { [last] in
             _ = await last?.result

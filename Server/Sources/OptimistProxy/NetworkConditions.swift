@@ -22,8 +22,8 @@ package struct NetworkConditions: Hashable, Sendable {
     package var isStalled: Bool
     /// No network: open connections are reset, and new ones refused. Default: false.
     package var isOffline: Bool
-    /// Closes a connection, in an orderly way, after this many bytes from the server, counted since it opened. Nil, the
-    /// default, never closes it.
+    /// Closes a connection, in an orderly way, after this many bytes from the server since the connection opened. Nil,
+    /// the default, never closes it.
     package var truncateResponsesAfterBytes: Int?
 
     /// Makes conditions. Default: a perfect network. The proxy clamps numbers to their ranges.

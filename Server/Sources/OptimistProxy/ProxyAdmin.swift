@@ -12,7 +12,7 @@ import OptimistLoopback
 /// | call | effect |
 /// |---|---|
 /// | `GET /conditions` | returns all conditions, as ``NetworkConditionsPatch`` |
-/// | `PUT /conditions` | changes the conditions in the body, and returns all |
+/// | `PUT /conditions` | changes the conditions that the body contains, and returns all |
 /// | `GET /counters` | returns ``ProxyCounters`` |
 /// | `POST /drop-next-responses {"count"}` | ``FaultProxy/dropNextResponses(_:)`` |
 /// | `POST /reset` | ``FaultProxy/resetAll()`` |

@@ -82,7 +82,7 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check a server's data, even while the server runs.",
         discussion: """
-            Checks the files of all tables and indexes, that they agree with each other, and that every row can be \
+            Checks the files of all tables and indexes, whether they agree, and whether every row can be \
             read. It changes nothing. The exit status is 1 if there is a problem. pg_amcheck checks the files of a \
             database, if it is on this machine and the database has the extension amcheck.
             """)

@@ -55,7 +55,7 @@ extension SchemaChange {
     }
 }
 
-/// Parses `2026-11-28` into its noon in UTC.
+/// Parses a day such as `2026-11-28` into noon of that day, in UTC.
 enum AcceptedTime {
     static func parse(_ text: String) throws -> Date {
         guard text.utf8.count == 10, let day = try? Date(text, strategy: .iso8601.year().month().day()) else {

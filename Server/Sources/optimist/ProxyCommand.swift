@@ -51,7 +51,7 @@ struct ProxyCommand: AsyncParsableCommand {
 struct NetworkOptions: ParsableArguments {
     @Option(help: "online, 4g, 3g, flaky or offline.") var profile: NetworkConditions.Profile?
     @Option(help: "Milliseconds added to a round trip.") var latency: Double?
-    @Option(help: "Random milliseconds added to each chunk, at most.") var jitter: Double?
+    @Option(help: "The maximum of the random milliseconds added to each chunk.") var jitter: Double?
     @Option(help: "Bytes per second, each way; 0 is unlimited.") var bandwidth: Int?
     @Option(help: "The chance, in percent, that a chunk closes its connection.") var loss: Double?
     @Option(help: "The most bytes written at once.") var slice: Int?

@@ -19,7 +19,7 @@ final class RemovedOnSignal: Sendable {
         self.place = place
         sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             #if canImport(Darwin)
-                // On Darwin, the signal's default action runs before a source.
+                // On Darwin, the signal's default action runs before a dispatch source's handler.
                 signal(number, SIG_IGN)
             #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

@@ -34,7 +34,7 @@ struct ResetHook: Sendable {
         }
     }
 
-    /// The time limit of the program. Later resets wait for it.
+    /// The program's time limit. Later resets wait for the program.
     private static let patience = Duration.seconds(60)
 }
 

@@ -12,7 +12,7 @@ import OptimistServer
 /// - Parameter line: Control characters are escaped, except line breaks.
 func say(_ line: String) { finish(write("\(line)\n", to: STDOUT_FILENO)) }
 
-/// Writes lines that are escaped already, like ``say(_:)``.
+/// Writes lines that are already escaped. Errors have the same effect as in ``say(_:)``.
 func say(_ bytes: [UInt8]) { finish(write(bytes, to: STDOUT_FILENO)) }
 
 private func finish(_ code: Int32) {

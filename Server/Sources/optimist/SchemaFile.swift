@@ -14,7 +14,7 @@ struct SchemaFile {
     var directory: URL
 
     /// - Parameter note: Receives a sentence if `schema.json` is outdated and therefore ignored.
-    /// - Throws: ``OptimistError`` that names the file and its problem, or why the data cannot be read.
+    /// - Throws: ``OptimistError`` that names the file and its problem. Also if the data cannot be read.
     func read(note: (String) -> Void) throws -> Schema {
         if let path { return try Named(path: path, option: "--schema").read() }
         let remembered = try RememberedSchema.read(in: directory)

@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            The address to listen on. For any other than the default, put a TLS proxy in front, except during \
+            The address to listen on. If it is not the default, put a TLS proxy in front, except during \
             development in your own network.
             """)
     var host = "127.0.0.1"
@@ -52,13 +52,13 @@ struct ServeCommand: AsyncParsableCommand {
             "The most memory that requests and responses may use together, at least 256.",
             discussion: """
                 128 MB are for requests being processed. The rest is for bodies and responses that wait for slow \
-                clients. When it is full, the server answers large requests with 503, but still accepts small ones.
+                clients. When this is full, the server answers large requests with 503, but still accepts small ones.
                 """, valueName: "megabytes"))
     var memory = 512
 
     @Option(
         help: ArgumentHelp(
-            "How far a client may fall behind 8 KB/s when it reads a response. Then the server disconnects it.",
+            "How far a client that reads slower than 8 KB/s may fall behind before the server disconnects it.",
             valueName: "seconds"))
     var readerPatience = 120
 
@@ -134,9 +134,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Today's date, to accept the server's clock when it is more than a day off the last time in the data.",
+            "Today's date, to accept the server's clock if it differs by over a day from the last time in the data.",
             discussion:
-                "Such as 2026-11-28. Until then nothing is purged and no session expires. A wrong date has no effect.",
+                "Such as 2026-11-28. Without it, nothing is purged and no session expires. A wrong date has no effect.",
             valueName: "day"),
         transform: AcceptedTime.parse)
     var acceptTime: Date?

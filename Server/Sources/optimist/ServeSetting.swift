@@ -13,7 +13,7 @@ struct ServeSetting: Sendable {
     var kind: Kind
     /// Whether an environment variable has the same meaning as the flag.
     var isInEnvironment = true
-    /// For `--print-configuration`, without passwords. Nil if it is not set.
+    /// The value for `--print-configuration`, without passwords. Nil if the setting is not set.
     var value: @Sendable (ServeCommand) -> String?
 
     static let all: [ServeSetting] = [

@@ -58,7 +58,7 @@ struct ServeSettings {
 
     /// Resolves data and database as one setting: the source with the higher precedence wins.
     ///
-    /// - Returns: The name of the setting to ignore, if a lower source contains it.
+    /// - Returns: The name of the setting to ignore, if a source with lower precedence contains it.
     /// - Throws: `ValidationError` if one source contains both.
     private func placeThatLost() throws -> String? {
         guard let data = sources["data"], let database = sources["database"],
@@ -146,14 +146,14 @@ extension ServeSetting {
         [name, "no-\(name)"].contains { argument == "--\($0)" || argument.hasPrefix("--\($0)=") }
     }
 
-    /// Returns a source's value as the equivalent flag, if there is one.
+    /// Returns a source's value as the equivalent flag. Nil if the source has no value.
     ///
     /// - Throws: `ValidationError` if the value is invalid.
     fileprivate func arguments(
         _ values: any ConfigSnapshot, _ prefix: String?, at source: (String) -> ServeSettings.Source
     ) throws -> (source: ServeSettings.Source, arguments: [String])? {
         let key = AbsoluteConfigKey((prefix.map { [$0] } ?? []) + [name], context: [:])
-        // A value of the wrong type does not carry the variable's name, so derive it here.
+        // The error for a wrong type does not contain the variable's name, so derive it here.
         let variable = "OPTIMIST_" + name.uppercased().replacing("-", with: "_")
         let found: ConfigValue?
         do { found = try values.value(forKey: key, type: kind.type).value } catch {

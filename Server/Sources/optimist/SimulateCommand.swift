@@ -18,7 +18,7 @@ struct SimulateCommand: AsyncParsableCommand {
             Each seed determines a simulated world: devices write, networks lose messages, processes and disks fail, \
             and finally checkers look for lost data. Every seed runs in its own process, so that a crash or an endless \
             loop counts as a failure of that seed. The first failure of this run is printed with its trace. The exit \
-            status is 1 if any seed failed, including earlier runs with the same --resume.
+            status is 1 if any seed failed in this run or in an earlier run with the same --resume.
             """)
 
     @Option(help: "How many seeds to run.")
@@ -136,7 +136,8 @@ struct SimulateCommand: AsyncParsableCommand {
         hint("\(totals.seeds) seeds, \(totals.failed.count) failing ")
     }
 
-    /// Shows a failure of the campaign, unless it killed its process and would kill this one.
+    /// Shows a failure of the campaign. A failure that killed its process is only named, because it would kill this
+    /// process too.
     private func show(_ failure: SeedOutcome) throws {
         guard failure.didEnd else { return print("Run it alone to see why: optimist simulate --seed \(failure.seed)") }
         try show(Plan(drawnFrom: failure.seed))

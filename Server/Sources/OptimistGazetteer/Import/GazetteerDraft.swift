@@ -70,7 +70,7 @@ struct GazetteerDraft {
         return status.st_ino
     }
 
-    /// Replaces the target. SQLite's commit has made the content durable, and this does the same for the name.
+    /// Replaces the target. SQLite's commit has made the content durable. This method makes the name durable.
     private func takePlace(_ inode: ino_t) throws {
         guard isOwn(inode) else {
             throw OptimistError(

@@ -10,7 +10,7 @@ struct GeoNamesFile {
     enum Kind {
         case cities, areas, names
 
-        /// The number of columns. Earlier releases had no years of names.
+        /// The number of columns. In earlier releases, names did not have the columns with their years.
         var columns: ClosedRange<Int> {
             switch self {
             case .cities: 19...19
@@ -28,14 +28,14 @@ struct GeoNamesFile {
         }
     }
 
-    /// Whether this is the right file is checked after this many lines, and at the end.
+    /// The import checks whether this is the right file after this many lines, and at the end.
     private static let sampleLines = 1000
 
     /// Calls `body` for each line, and continues if it throws a ``LineProblem``.
     ///
     /// - Returns: The lines that could not be read.
     /// - Throws: `OptimistError` with code `unreadableGeoNames` if the file cannot be read, or fewer than one in ten of
-    ///   its lines can. `CancellationError`, or what `body` throws.
+    ///   its lines can be read. `CancellationError`, or what `body` throws.
     func forEachLine(
         adding fingerprint: inout Fingerprint, _ body: (Columns) throws -> Void
     ) throws -> UnreadableLines {

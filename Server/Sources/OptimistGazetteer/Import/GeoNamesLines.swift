@@ -33,7 +33,7 @@ struct CityLine {
         date = columns[18].count == 10 ? try columns.text(18) : ""
     }
 
-    /// Whether it is a populated place that is not historical, abandoned or destroyed.
+    /// Whether the line is a populated place that is not historical, abandoned or destroyed.
     var isPopulated: Bool { featureClass == "P" && !["PPLH", "PPLCH", "PPLQ", "PPLW"].contains(featureCode) }
 
     var isSection: Bool { featureCode == "PPLX" }

@@ -6,7 +6,7 @@ package struct ImportReport: Sendable {
     /// The number of sections that were assigned to a place.
     package internal(set) var sections = 0
     package internal(set) var areas = 0
-    /// The number of names of places and areas, at most one for each in each language.
+    /// The number of names: at most one per language for each place or area.
     package internal(set) var names = 0
     package internal(set) var unreadable: [UnreadableLines] = []
     package internal(set) var source: GazetteerSource
@@ -23,7 +23,7 @@ package struct UnreadableLines: Sendable {
 
     package let file: String
     package private(set) var count = 0
-    /// The first 20 of them.
+    /// The first 20 unreadable lines.
     package private(set) var first: [Line] = []
 
     init(file: String) { self.file = file }

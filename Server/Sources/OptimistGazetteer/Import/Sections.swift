@@ -4,9 +4,9 @@ import GRDB
 
 /// Finds the place that each section belongs to.
 ///
-/// For most sections, GeoNames' data does not include it. It is the place within 25 km, in the same country and the
-/// same largest administrative unit, that shares the most smaller units; if several do, the most populous one. A
-/// section without such a place stays separate.
+/// GeoNames' data does not name this place for most sections. It is the place within 25 km, in the same country and the
+/// same largest administrative unit, with which the section shares the most smaller units. Of several such places, it
+/// is the most populous. A section without such a place stays separate.
 enum Sections {
     private static let reachMeters = 25_000.0
 

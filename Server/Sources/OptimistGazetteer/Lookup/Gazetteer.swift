@@ -14,8 +14,8 @@ import OptimistCore
 /// The answer is the nearest populated place, however small, so a city does not absorb the villages around it. A
 /// section of a place, such as a city district, counts as that place. A city is therefore as wide as its districts.
 ///
-/// It can be used from any thread, and answers one query at a time. The file stays open: only a gazetteer that is
-/// opened later uses a file that replaces it.
+/// It can be used from any thread, and answers one query at a time. The file stays open. If another file replaces it,
+/// only gazetteers that are opened later read the new file.
 package final class Gazetteer: Sendable {
     package let source: GazetteerSource
     private let queue: DatabaseQueue

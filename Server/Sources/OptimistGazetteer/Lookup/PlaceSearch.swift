@@ -22,8 +22,8 @@ struct PlaceSearch {
 
     /// Returns the nearest place.
     ///
-    /// A point in a corner of the box is farther away than its radius, so there may be a nearer one outside. In that
-    /// case, the next box reaches as far as the found point, and contains all nearer points.
+    /// A point in a corner of the box is farther away than the box's radius, so there may be a nearer point outside. In
+    /// that case, the next box reaches as far as the found point, and contains all nearer points.
     func nearest(to center: Coordinate, within limitMeters: Double) throws -> Found? {
         var radius = min(Self.firstRadiusMeters, limitMeters)
         while true {
@@ -63,7 +63,7 @@ struct PlaceSearch {
         }
     }
 
-    /// The R*Tree stores rounded boxes that contain the exact coordinates. `CROSS` makes it the outer loop.
+    /// The R*Tree stores rounded boxes that contain the exact coordinates. `CROSS` makes the R*Tree the outer loop.
     private static let inBox = """
         SELECT place.id, place.latitude, place.longitude FROM place_box CROSS JOIN place ON place.id = place_box.id
         WHERE north >= ? AND south <= ? AND east >= ? AND west <= ?
