@@ -15,7 +15,7 @@ actor DevicePark {
     private let serverPorts: [Int]
     private let started = ContinuousClock.now
     nonisolated let newsroom = Newsroom()
-    /// The phones' app for health on the server. Nil if health is off.
+    /// The app name under which the server stores the phones' health. Nil if health is off.
     private let healthApp: String?
     private let logger: Logger
     private var settings: LabSettings
@@ -34,7 +34,7 @@ actor DevicePark {
         settings = try LabSettings.load(from: folder)
     }
 
-    /// Names the phones that ``startAll()`` opens. From here on, requests about phones wait until all are open.
+    /// Names the phones that ``startAll()`` opens. Afterwards, requests about phones wait until all are open.
     func announce() { opening = settings.devices.map { PhoneOpening(name: $0.name, step: .turn) } }
 
     func startAll() async throws {
@@ -174,7 +174,7 @@ struct PhoneOpening: Encodable, Sendable {
 }
 
 extension LabDevice {
-    /// Signs in unless a user is signed in already, as after a relaunch.
+    /// Signs in, unless a user is already signed in, for example after a relaunch.
     func ensureSignedIn() async throws {
         let session = try phone().session
         for await state in session.states {

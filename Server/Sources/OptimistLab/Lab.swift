@@ -15,9 +15,9 @@ import Synchronization
 
 /// A web page with two phones, a server, and a network between them that you can break.
 ///
-/// All parts are real: the phones are clients with database files, the server is that of `optimist serve` or three
-/// processes of it on one database, and the networks are TCP proxies. Everything is stored in one folder and continues
-/// at the next launch.
+/// All parts are real: the phones are clients with database files, the server is that of `optimist serve`, either alone
+/// or as three processes on one database, and the networks are TCP proxies. Everything is stored in one folder and
+/// continues at the next launch.
 package final class Lab: Sendable {
     /// The settings of a lab.
     package struct Configuration: Sendable {
@@ -33,8 +33,8 @@ package final class Lab: Sendable {
         package var photos: URL?
         /// Receives the logs of the lab, its server and its phones.
         package var logger: Logger
-        /// Called with what the start waits for, such as "its server", if it takes longer than ten seconds. Default:
-        /// ignored.
+        /// If the start takes longer than ten seconds, called with what it waits for, such as "its server". Default:
+        /// does nothing.
         package var onDelay: @Sendable (String) -> Void
 
         /// Each property documents its default.
@@ -121,7 +121,7 @@ package final class Lab: Sendable {
         }
     }
 
-    /// Runs the phones and the page, with the processes as servers, or the lab's main server if there are none.
+    /// Runs the phones and the page. The servers are the processes, or the lab's main server if there are no processes.
     private func serve(
         _ server: OptimistServer, _ processes: [ServerProcess]?, _ pair: DatabasePair?, _ content: LabContent,
         _ onStart: @escaping @Sendable (Int) -> Void

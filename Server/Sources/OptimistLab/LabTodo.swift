@@ -44,7 +44,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
         LEFT JOIN optimist_state_todo state ON state.id = todo.id
         """
 
-    /// Open ones first, then by priority, then by text.
+    /// Open to-dos first, then by priority, then by text.
     static func fetchAll(_ db: Database) throws -> [ShownTodo] {
         try fetchAll(db, sql: "\(selection) ORDER BY done, priority DESC, content, todo.id")
     }
@@ -53,7 +53,7 @@ struct ShownTodo: Codable, FetchableRecord, Equatable, Sendable {
         try fetchOne(db, sql: "\(selection) WHERE todo.id = ?", arguments: [id])
     }
 
-    /// Whether the user sees the same, ignoring the sync state.
+    /// Whether both look the same to the user, ignoring the sync state.
     func looksLike(_ other: ShownTodo) -> Bool {
         var other = other
         other.sync = sync

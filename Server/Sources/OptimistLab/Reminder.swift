@@ -36,7 +36,7 @@ final class Reminder: Sendable {
         if isNews { tell(what) }
     }
 
-    /// Nothing more is reported.
+    /// Ends the reports.
     func end() {
         let alarm = state.withLock { state in
             state.hasEnded = true

@@ -16,7 +16,7 @@ final class HeldPictures: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of pictures still to hold, and of held requests.
+    /// The number of pictures still to hold, and the number of held requests.
     var counts: (toCome: Int, held: Int) {
         state.withLock { state in
             (state.toCome + state.names.subtracting(state.waiting.map(\.name)).count, state.waiting.count)

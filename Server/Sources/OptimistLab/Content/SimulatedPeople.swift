@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// People with two versions of an app. The first one crashes at sign-in. They report its health with the real code.
+/// People who use two versions of an app, of which the first crashes at sign-in. They report its health with real code.
 actor SimulatedPeople {
     static let app = "lab"
     static let count = 50

@@ -30,7 +30,7 @@ actor LabDevice {
     private var running: RunningPhone?
     private(set) var health: PhoneHealth?
     private var starting: Task<Void, any Error>?
-    /// The last end, running or finished. It returns the unsent rows.
+    /// The task that ends the last launch, running or finished. It returns the unsent rows.
     private var dropping: Task<Set<UUID>?, Never>?
     /// The unsent rows at the end of the previous launch. Nil if unknown.
     private var unsent: Set<UUID>?
@@ -83,7 +83,7 @@ actor LabDevice {
             if self.dropping == dropping { self.dropping = nil }
         }
         guard running == nil else { return }
-        // Like an app, writes the launch marker before it opens the store.
+        // Like an app, the phone writes the launch marker before it opens the store.
         let health = await openHealth()
         let running = try RunningPhone(
             folder: folder, server: serverAddress, credentials: credentials,

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Distributes the devices' news. A slow follower misses the oldest.
+/// Distributes the devices' news. A slow follower misses the oldest news.
 final class Newsroom: Sendable {
     private struct Follower {
         /// Nil follows all devices.

@@ -4,7 +4,7 @@ import Optimist
 import OptimistSession
 import Synchronization
 
-/// The screens with loaded content, each in both ways.
+/// The screens with loaded content, each in the old way and with Optimist.
 struct PhoneScreens: Sendable {
     private let shelf = PictureShelf()
     private let oldShelf = PictureShelf()

@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// A phone's session from both sides, and operations on it from elsewhere. Tokens are never shown.
+/// A phone's session as the phone and the server see it, and operations on it from elsewhere. Tokens are never shown.
 struct PhoneSession: Sendable {
     let device: LabDevice
     let server: OptimistServer

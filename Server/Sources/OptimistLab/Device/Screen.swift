@@ -38,13 +38,13 @@ final class Screen: Sendable {
 
     var number: Int { state.withLock { $0.number } }
 
-    /// Waits until the screen shows an expected state, or a different new one.
+    /// Waits until the screen shows an expected state, or another new state.
     ///
     /// A live query may skip states, so the screen may never show the expected one. The caller then waits for the
     /// current state.
     ///
     /// - Parameter number: The screen's ``number`` before the state was written or read.
-    /// - Returns: Whether the state is shown. Also true when the phone is switched off.
+    /// - Returns: Whether the screen shows the expected state. Also true when the phone is switched off.
     func wait(since number: Int, until isShown: @escaping @Sendable ([ShownTodo]) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in

@@ -89,7 +89,7 @@ struct LoadingAnswer: ResponseEncodable {
     }
 
     var loaders: [Loader]
-    /// Requested values, and all requests for them.
+    /// The number of requested values, and of all requests for them.
     var things: Int
     var requests: Int
 

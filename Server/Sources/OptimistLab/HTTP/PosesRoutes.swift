@@ -28,7 +28,7 @@ struct PosesRoutes {
         feed.post("visible") { request, context in
             let ids = try await request.decode(as: Visible.self, context: context).ids
             _ = try await answer(request, context) { await $0.show(ids) }
-            // Events report the changes, which may be large.
+            // Events report the changed screen, which may be large.
             return Response(status: .noContent)
         }
         feed.post("next") { request, context in

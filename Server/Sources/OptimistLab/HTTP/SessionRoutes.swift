@@ -74,7 +74,7 @@ struct SessionAnswer: ResponseEncodable, Sendable {
         var issued: String
         var ends: String
         var ageMs: Double
-        /// Whether the server refuses it: it has expired, or its session has ended.
+        /// Whether the server refuses the token, because it has expired or its session has ended.
         var refused = false
     }
 
@@ -112,7 +112,7 @@ struct SessionAnswer: ResponseEncodable, Sendable {
 
     mutating func show(_ credentials: Credentials, now: Date) {
         account = credentials.account.email
-        // Always present, because the lab's server sends a token's lifetime.
+        // Both are always present, because the lab's server sends a token's lifetime.
         guard let ends = credentials.expiresAt, let lifetime = credentials.lifetime else { return }
         let issued = ends - lifetime / .seconds(1)
         token = Token(

@@ -89,7 +89,7 @@ struct SharedServersAnswer: ResponseEncodable, Sendable {
 
     var servers: [Server] = []
     var database: Database?
-    /// The to-dos that phones consider acknowledged, and all others.
+    /// The number of to-dos that phones consider acknowledged, and of all other to-dos.
     var acknowledged = 0
     var pending = 0
     /// The newest first.

@@ -20,7 +20,7 @@ actor DatabasePair {
         var following: Following?
     }
 
-    /// Contains both nodes, so that it works after a failover.
+    /// Names both nodes, so that the URL also works after a failover.
     nonisolated let url: String
     private var primary: PostgresNode
     private var standby: PostgresNode
@@ -81,7 +81,7 @@ actor DatabasePair {
 
     private func lead(_ wanted: Following) async throws {
         do {
-            // First, so that no commit waits for a standby that is about to disconnect.
+            // This is done first, so that no commit waits for a standby that is about to disconnect.
             try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
             let source = wanted == .cutOff ? "nowhere" : ""
             try await standby.set(
@@ -122,7 +122,8 @@ actor DatabasePair {
             try await primary.kill()
             orders.killed()
         }
-        // Before the promotion, because after it the old primary's data also looks like a primary.
+        // The mark is written before the promotion, because afterwards the old primary's data also looks like a
+        // primary.
         try Data(standby.name.utf8).write(to: mark, options: .atomic)
         try await standby.promote()
         let duration = stopwatch()

@@ -3,9 +3,9 @@
 import Synchronization
 import UnixSignals
 
-/// Runs work that must clean up before the process ends. Until it is ready, SIGTERM and SIGINT cancel it.
+/// Runs work that must clean up before the process ends. Until the work is ready, SIGTERM and SIGINT cancel it.
 ///
-/// - Parameter work: Calls its argument once it handles the signals itself.
+/// - Parameter work: Calls its argument as soon as it handles the signals itself.
 /// - Throws: `CancellationError` after a signal, or errors of the work.
 func endingOnSignal(_ work: @escaping @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void)
     async throws

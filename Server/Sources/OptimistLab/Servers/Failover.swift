@@ -24,7 +24,7 @@ struct Failover: Sendable, Equatable {
         self.duration = duration
     }
 
-    /// Includes rows that were deleted on the phones since.
+    /// Includes lost rows that phones have deleted after the failover.
     var healed: Int { lost.count - missing.count }
 
     /// - Parameters:

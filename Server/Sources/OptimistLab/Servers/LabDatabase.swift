@@ -22,7 +22,8 @@ struct OpenedDatabase: Sendable {
 
     var storage: ServerStorage { .postgres(database, secret: secret) }
 
-    /// Returns the processes that serve the phones, not started. They run this program's command `lab-server`.
+    /// Returns the processes that serve the phones, without starting them. They run this program's command
+    /// `lab-server`.
     func processes(content: Int, gazetteer: URL, logger: Logger) -> [ServerProcess] {
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         let command = [

@@ -38,7 +38,7 @@ package struct LabServer: Sendable {
 
     /// Serves until the task is cancelled or the process receives SIGTERM or SIGINT.
     ///
-    /// - Parameter onStart: Receives the port once the server listens.
+    /// - Parameter onStart: Receives the port when the server listens.
     /// - Throws: `OptimistError` with a message that says what to do.
     package func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         let server = try await OptimistServer(

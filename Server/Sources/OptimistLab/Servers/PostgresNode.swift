@@ -53,7 +53,7 @@ struct PostgresNode: Sendable {
         let settings = [
             "unix_socket_directories=\(sockets.path)", "listen_addresses=", "max_connections=100",
             "dynamic_shared_memory_type=mmap",
-            // A standby that is promoted just as it loses its primary first waits this long.
+            // If a standby is promoted just when it loses its primary, it first waits this long.
             "wal_retrieve_retry_interval=250ms",
         ]
         try await programs.run(

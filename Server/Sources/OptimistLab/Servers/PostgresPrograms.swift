@@ -14,7 +14,7 @@ struct PostgresPrograms: Sendable {
 
     /// - Throws: `OptimistError` with code `badLabData` if PostgreSQL is not installed.
     init() throws {
-        // A symbolic link may not be next to the other programs.
+        // A symbolic link to `initdb` may be in a different directory from the other programs.
         let places = InstalledPostgres.directories.map { $0.appending(path: "initdb").resolvingSymlinksInPath() }
         guard let found = places.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
             throw OptimistError(
@@ -27,13 +27,13 @@ struct PostgresPrograms: Sendable {
         directory = found.deletingLastPathComponent().path
     }
 
-    /// - Returns: Its output.
-    /// - Throws: `OptimistError` with code `badLabData` and the output if it fails.
+    /// - Returns: The program's output.
+    /// - Throws: `OptimistError` with code `badLabData` and the output if the program fails.
     @discardableResult
     func run(_ program: String, _ arguments: [String]) async throws -> String {
         let path = "\(directory)/\(program)"
         let words = (isRoot ? ["runuser", "-u", "postgres", "--"] : []) + [path] + arguments
-        // The user may not have access to the lab's current directory.
+        // The user postgres may lack access to the lab's current directory.
         let result = try await Subprocess.run(
             .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$@\"", "sh"] + words),
             output: .string(limit: 1 << 20), error: .combinedWithOutput)
@@ -46,7 +46,7 @@ struct PostgresPrograms: Sendable {
 
     /// Creates a directory that the programs own.
     ///
-    /// - Throws: `OptimistError` with code `badLabData` if they cannot enter it.
+    /// - Throws: `OptimistError` with code `badLabData` if the programs cannot enter the directory.
     func makeDirectory(_ directory: URL) async throws {
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -30,9 +30,10 @@ actor ServerProcess {
 
     var isRunning: Bool { process != nil }
 
-    /// Returns once the process accepts requests.
+    /// Returns when the process accepts requests.
     ///
-    /// - Throws: `OptimistError` with code `badLabData` if it ends before. Its standard error has the reason.
+    /// - Throws: `OptimistError` with code `badLabData` if the process ends before that. Its standard error has the
+    ///   reason.
     func start() async throws {
         if let starting { return try await starting.value }
         if isRunning { return }

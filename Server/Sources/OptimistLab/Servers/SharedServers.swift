@@ -71,7 +71,7 @@ actor SharedServers {
 
     private func look() async throws {
         guard failovers.contains(where: { !$0.missing.isEmpty }), !isFailingOver else { return }
-        // A failover that starts while this reads is not included.
+        // A failover that starts during these reads is not included.
         let known = failovers.indices
         let wanted = try await park.rows { _ in true }
         let held = try await held()

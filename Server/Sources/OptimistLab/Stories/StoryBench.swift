@@ -10,7 +10,7 @@ import OptimistSession
 
 /// Plays the five stories in the old way and with Optimist, over bad networks.
 package struct StoryBench: Sendable {
-    /// The rows written offline, and the requests with an expired token.
+    /// The number of rows written offline, and of requests with an expired token.
     static let rows = 5
     static let requests = 20
     static let patience = Duration.seconds(60)

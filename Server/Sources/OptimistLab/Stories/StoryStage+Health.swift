@@ -13,7 +13,7 @@ extension StoryStage {
     private static let groups = 10
     private static let people = 5
 
-    /// The app's code reports the health of fifty people over the network, and the figures are the server's.
+    /// The app's code reports the health of fifty people over the network, and the server calculates the figures.
     func crashFree() async throws -> StoryFigure {
         let proxy = try await FaultProxy.start(upstreams: [("127.0.0.1", try await server.port)])
         let outcome: Result<Void, any Error>

@@ -149,7 +149,7 @@ struct StoryStage: Sendable {
         _ = try await within(StoryBench.patience) {
             for await item in news {
                 guard case .timeline(let event) = item else {
-                    // Like a page that has drawn the items.
+                    // Shows the items, like a page that has drawn them.
                     let section = await screen.snapshot.sections.first { $0.id == .chosen }
                     await screen.show(section?.items.prefix(8).map(\.pose.id) ?? [])
                     continue

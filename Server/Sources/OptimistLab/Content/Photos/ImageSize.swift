@@ -83,7 +83,7 @@ struct ImageSize: Equatable {
         return nil
     }
 
-    /// From 1 to 8. From 5 on, width and height are swapped.
+    /// From 1 to 8. Values of 5 and more swap width and height.
     private static func orientation(_ bytes: ByteReader, at place: Int) -> Int? {
         guard bytes.text(at: place, 4) == "Exif" else { return nil }
         let start = place + 6

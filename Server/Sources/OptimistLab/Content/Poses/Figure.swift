@@ -15,7 +15,7 @@ struct Figure {
         }
     }
 
-    /// From the shoulder or hip through the joint to the hand or foot.
+    /// The points from the shoulder or hip through the joint to the hand or foot.
     typealias Limb = [Point]
 
     let head: Point

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistCore
 
-/// Draws a pose as an SVG, with pencil strokes that make it as large as a small photo.
+/// Draws a pose as an SVG, with enough pencil strokes to make the file as large as a small photo.
 ///
 /// > Source: Scalable Vector Graphics (SVG) 2, W3C, sections 9 (paths) and 10 (basic shapes).
 struct PoseDrawing {

@@ -22,9 +22,9 @@ struct FoundEnd: Encodable, Sendable, Equatable {
 
     var kind: Kind
     var function: String?
-    /// The unsent rows at the end of that launch. Nil if the lab was restarted since.
+    /// The number of unsent rows at the end of that launch. Nil if the lab has been restarted.
     var unsent: Int?
-    /// How many of them the next launch did not find. Nil if `unsent` is nil.
+    /// How many of the unsent rows the next launch did not find. Nil if `unsent` is nil.
     var lost: Int?
 
     init(_ end: LaunchEnd) {

@@ -10,7 +10,7 @@ struct PhoneApp: Sendable {
     var version: AppVersion
     var crash: CrashSignature
 
-    /// Phone A has the version that crashes at sign-in, all others the next version.
+    /// Phone A has the version that crashes at sign-in, and all other phones have the next version.
     init(_ name: String, ofPhone phone: String) {
         self.name = name
         let isEarlier = phone == "A"

@@ -8,7 +8,7 @@ struct Home: Encodable, Sendable {
     var banner: HomePage.Banner?
     var notices: [String] = []
     var shortcuts: [HomePage.Shortcut] = []
-    /// Nil while it is closed.
+    /// Nil while the chapel is closed.
     var chapel: HomePage.Chapel?
     /// The number of open to-dos, from the phone's database.
     var left: Int?
@@ -39,7 +39,7 @@ struct HomeSnapshot: Encodable, Sendable {
 
     var home: Home
     var parts: [Part]
-    /// Redraws, and the answers that caused them.
+    /// The number of redraws, and of the answers that caused them.
     var drawn: Int
     var answers: Int
     /// The time at the chapel.

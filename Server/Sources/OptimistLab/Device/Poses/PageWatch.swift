@@ -7,7 +7,7 @@ final class PageWatch: Sendable {
     private struct Page {
         let row: String
         let poses: [Pose]
-        /// The redraws before the page arrived. Nil until the first one after it.
+        /// The number of redraws before the page arrived. Nil until the first redraw afterwards.
         var drawnBefore: Int?
         var missing: Set<Pose.ID>
     }
@@ -40,7 +40,7 @@ final class PageWatch: Sendable {
 
     func failed(_ row: String) { news.tell(.failed, "page", row: row) }
 
-    /// - Parameter drawn: The number of redraws so far.
+    /// - Parameter drawn: The current number of redraws.
     func shows(_ ids: some Collection<Pose.ID>, drawn: Int) {
         let events = state.withLock { state in
             var events: [(TimelineEvent.Kind, String, String)] = []

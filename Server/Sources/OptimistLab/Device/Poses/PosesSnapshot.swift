@@ -45,7 +45,7 @@ extension Pose {
     static func picturePath(of id: ID) -> String { "/poses/\(id)/picture?width=\(width)" }
 }
 
-/// A screen of poses, in either way.
+/// A screen of poses, in the old way or with Optimist.
 protocol PosesShowing: Sendable {
     var snapshot: PosesSnapshot { get async }
     /// Loads the first pages, unless requested already.

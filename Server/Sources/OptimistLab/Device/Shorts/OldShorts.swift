@@ -5,8 +5,8 @@ import HTTPTypes
 import OptimistLoading
 import OptimistSession
 
-/// The short videos of the app in the fifth story. A cell requests values again that are being prefetched, and a failed
-/// prefetch blocks its key.
+/// The short videos of the app in the fifth story. A cell requests its values even if they are being prefetched, and a
+/// failed prefetch blocks its key.
 actor OldShorts: ShortsShowing {
     nonisolated let board: ShortsBoard
     private let session: Session

@@ -40,7 +40,7 @@ extension Place {
         }
     }
 
-    /// The credit for its name.
+    /// The credit for the place's name.
     var attribution: String? {
         switch self {
         case .named(let name): name.attribution

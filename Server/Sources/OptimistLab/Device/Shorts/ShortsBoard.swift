@@ -20,7 +20,7 @@ final class ShortsBoard: Sendable {
 
     var snapshot: ShortsSnapshot { state.withLock { $0.snapshot } }
 
-    /// Returns whether the caller should load the list: it is missing, and no other call loads it.
+    /// Returns whether the caller should load the list, because it is missing and no other call is loading it.
     func beginsOpening() -> Bool {
         state.withLock { state in
             if state.isOpening || !state.snapshot.items.isEmpty { return false }

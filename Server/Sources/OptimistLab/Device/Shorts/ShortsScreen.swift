@@ -48,7 +48,7 @@ actor ShortsScreen: ShortsShowing {
             board.prefetches(thing)
             prefetched[thing] = (isOver ? nil : former.1[thing]) ?? subscribe(thing, .prefetch)
         }
-        // Subscribe first, so that a value needed before and after always has a subscription.
+        // Former subscriptions end last, so that a value that is still needed always has a subscription.
         for thing in Set(former.0.keys).union(former.1.keys) where shown[thing] == nil && prefetched[thing] == nil {
             board.leaves(thing)
         }

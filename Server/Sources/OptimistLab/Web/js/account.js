@@ -6,7 +6,7 @@ import { span } from './format.js';
 /**
  * The account of one phone: its devices, and buttons to change the password and delete it.
  *
- * It loads when it is opened and after its own actions only, because each load is a request of the phone.
+ * It loads only when it is opened and after its own actions, because each load makes the phone send a request.
  */
 export class AccountFold {
   #api;

@@ -51,8 +51,8 @@ export const lab = {
   device: (name) => new Device(name),
 
   /**
-   * Receives the events of all devices over one connection, because a browser allows only six per server. It reconnects
-   * automatically, and calls `opened` each time.
+   * Receives the events of all devices over one connection, because a browser allows only six connections per server.
+   * It reconnects automatically, and calls `opened` each time.
    */
   events({ opened, timeline, changed }) {
     const source = new EventSource('/lab/events');

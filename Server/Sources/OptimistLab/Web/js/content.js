@@ -3,7 +3,7 @@
 import { lab } from './api.js';
 import { coalesced, el, setText } from './dom.js';
 
-/** Buttons that add content for the other screens on the server, or hold pictures back. */
+/** Buttons that add content to the server for the other screens, or hold back pictures. */
 export class ContentPanel {
   #held = el('p', { class: 'note', role: 'status' });
   #release;

@@ -19,7 +19,7 @@ const happenings = {
 };
 
 export class History {
-  /** Newest first. Only entries that others follow from have steps. */
+  /** Newest first. Only entries that later events belong to have steps. */
   entries = [];
   #known = new Set();
   #names = new Map();

@@ -43,7 +43,7 @@ const kept = (work) => coalesced(async () => {
   }
 });
 
-/** Shows what phones wait for in their frames: in all of them, or in one. */
+/** Shows what the phones wait for, in the frame of one phone or, by default, in all frames. */
 function waitFor(words, name) {
   for (const [phone, frame] of waiting) {
     if (name === undefined || name === phone) setText(frame.querySelector('[role="status"]'), words);

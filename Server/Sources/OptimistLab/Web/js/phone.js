@@ -17,7 +17,7 @@ import { Tabs } from './tabs.js';
 /** The screens of a phone, in the order of the tab bar. */
 const screens = [PlannerScreen, HomeScreen, PosesScreen, ShortsScreen];
 
-/** The screen of each of the lab's topics. */
+/** The name of the screen that shows each topic. */
 const topics = { todos: 'Planner', home: 'Home', feed: 'Poses', shorts: 'Shorts' };
 
 /** One phone: its frame with its screens, and its controls below. */
@@ -41,7 +41,7 @@ export class Phone {
   #oldWayWords = el('small');
   #off;
   #tabs;
-  /** Runs crashes, restarts and changes of the network and the way one after another. */
+  /** Runs crashes, restarts, network changes and switches of the old way one after another. */
   #turn = inTurn();
   /** The number of running crashes and restarts. Until they end, the phone is shown as off. */
   #switching = 0;
@@ -144,7 +144,7 @@ export class Phone {
     return this.#attempt(async () => {
       const { running } = this.#device;
       this.#switching += 1;
-      this.show(this.#device);  // Off immediately, so that nothing is requested from it.
+      this.show(this.#device);  // Shown as off immediately, so that nothing is requested from it.
       await this.#turn(() => (running ? end() : this.#api.restart())).finally(() => {
         this.#switching -= 1;
         this.switched += 1;

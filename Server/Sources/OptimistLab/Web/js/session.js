@@ -9,7 +9,7 @@ export class SessionPanel {
   #api;
   #attempt;
   #session = null;
-  #isEntering = false;  // With the button on the phone's screen.
+  #isEntering = false;  // Whether the user signs in with the button on the phone's screen.
   #read = 0;  // When the session was loaded, for the age of its token.
   #state = el('span', { class: 'count session-state' });
   #account = el('dd');

@@ -18,7 +18,7 @@ export class Timeline {
     this.#drawSoon();
   }
 
-  /** Sets the name of a row, for events without one. */
+  /** Sets the name of a row, for events without a name. */
   name(row, text) { this.#history.name(row, text); }
 
   #drawSoon() {
