@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The first example of the README, which Scripts/check-docs compares with it and Scripts/typecheck-apple type-checks.
+// The first example of the README. Scripts/check-docs compares the two, and Scripts/typecheck-apple type-checks this
+// file.
 
 import Foundation
 import GRDB

@@ -7,7 +7,7 @@ import Foundation
 struct BenchmarksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks",
-        abstract: "Measure Optimist against the libraries below it, in alternating rounds, and check its targets.",
+        abstract: "Compare Optimist with the libraries that it uses, in alternating rounds, and check its targets.",
         discussion: "Build it for release. Times are medians; the ratio is the median of the rounds' ratios.")
 
     private static let all: [any Benchmark.Type] = [

@@ -12,15 +12,15 @@ enum Thresholds {
     static let bulkRecords = Target.ratio(atMost: 1.4)
     /// The same with plain SQL, where the overhead of records hides nothing.
     static let bulkSQL = Target.ratio(atMost: 1.8)
-    /// The resulting file, with every row pending.
+    /// The size of the resulting file, with every row pending.
     static let fileSize = Target.ratio(atMost: 1.4)
-    /// From the commit until the app receives the new rows, compared with GRDB's ValueObservation.
+    /// The time from the commit until the app receives the new rows, compared with GRDB's ValueObservation.
     static let delivery = Target.ratio(atMost: 1.2)
-    /// From the bytes of the server's answers until their rows are in an indexed table.
+    /// The rate from the bytes of the server's answers until their rows are in an indexed table.
     static let firstSync = Target.rowsPerSecond(atLeast: 100_000)
-    /// Beyond the memory held before. The limit is the same for 100,000 rows and for a million.
+    /// The memory in addition to that held before. The limit is the same for 100,000 rows and for a million.
     static let firstSyncMemory = Target.megabytes(atMost: 150)
-    /// From the write to the last verdict, with a server that answers immediately.
+    /// The rate from the write to the last verdict, with a server that answers immediately.
     static let push = Target.rowsPerSecond(atLeast: 30_000)
     /// The p99 of local writes while a million rows arrive, compared with an idle store.
     static let writeMeanwhile = Target.ratio(atMost: 10)
@@ -30,8 +30,8 @@ enum Thresholds {
     /// Opening a file with a million pending rows.
     static let opening = Target.milliseconds(atMost: 100)
 
-    /// A thousand requests with an expired token, whose refresh takes 200 ms. Each is sent once; requests that had a
-    /// slot are sent again.
+    /// A thousand requests with an expired token, whose refresh takes 200 ms. Each request is sent once; requests that
+    /// had a slot are sent again.
     static let expired = Target.milliseconds(atMost: 500)
     static let expiredSends = Target.count(atMost: Double(1_000 + SessionConfiguration().slots))
     static let oneRefresh = Target.count(atMost: 1)
@@ -43,17 +43,18 @@ enum Thresholds {
     static let sendsRefused = Target.count(atMost: 2)
     static let sendsOutage = Target.count(atMost: 1.1)
     static let cancelled = Target.milliseconds(atMost: 5)
-    /// The overhead of a session: on the latency of one request, and on CPU time with several requests.
+    /// What a session adds to the latency of one request, and to the CPU time per request with several at a time.
     static let overhead = Target.microseconds(atMost: 25)
     static let overheadBusy = Target.microseconds(atMost: 10)
-    /// Until a request fails because the host refuses connections or does not have an address.
+    /// The time until a request fails because the host refuses connections or does not have an address.
     static let nobodyThere = Target.milliseconds(atMost: 50)
     static let sessionMemory = Target.megabytes(atMost: 1)
 
     /// A value in memory with a string key: looked up, and awaited on the main actor.
     static let memoryHit = Target.nanoseconds(atMost: 100)
     static let awaitedHit = Target.nanoseconds(atMost: 120)
-    /// Joining a running fetch, a complete fetch for a new key, and starting and cancelling one, including its task.
+    /// Joining a running fetch, a complete fetch for a new key, and starting and cancelling a fetch, including its
+    /// task.
     static let join = Target.nanoseconds(atMost: 200)
     static let load = Target.nanoseconds(atMost: 2_000)
     static let startAndCancel = Target.nanoseconds(atMost: 800)

@@ -1,16 +1,19 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Every write of a user, from comparing tables, and the server's order. It shares no logic with the engine.
+/// Every write of a user, found by comparing tables, and the server's order. The history shares no logic with the
+/// engine.
 struct History {
     struct Write {
         var device: Int
         /// Milliseconds of true time.
         var at: Int64
-        /// The server's last transaction on each row that the device had read or, before it deleted the row, had caused.
+        /// For each row, the server's last transaction that the device had read or, before it deleted the row, had
+        /// caused.
         var read: [RowName: Int64] = [:]
         /// Whether the write succeeded and the device still has it. If false, its outcome is unknown.
         var hasReturned = false
-        /// Whether the device was restored to a file from before this write, which then counts like another device's.
+        /// Whether the device was restored to a file from before this write. The write then counts like another
+        /// device's.
         var isForgotten = false
         /// The written values, without counters.
         var cells: [RowName: Values] = [:]
@@ -26,7 +29,7 @@ struct History {
     private(set) var byRow: [RowName: [Int]] = [:]
     /// The restored devices.
     private(set) var restored: Set<Int> = []
-    /// The writes, by the tag at the start of all their texts.
+    /// The numbers of the writes, by the tag that all texts of a write begin with.
     private var numbers: [String: Int] = [:]
 
     /// Records a transaction before it commits.
@@ -57,7 +60,8 @@ struct History {
 
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
 
-    /// Records that a device was restored to its file from before a write, so it may have lost this write and later ones.
+    /// Records that a device was restored to its file from before a write, so that it may have lost this and later
+    /// writes.
     mutating func forgive(device: Int, since number: Int) {
         restored.insert(device)
         for index in writes.indices where writes[index].device == device && index >= number {
@@ -75,7 +79,7 @@ struct History {
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
 
-    /// The later writes of the same device that it still has.
+    /// The later writes of the same device, if the device still has them.
     func laterWrites(of row: RowName, than number: Int) -> [(number: Int, write: Write)] {
         writes(of: row).filter { $0.number > number && !$0.write.isApart(from: writes[number]) }
     }
@@ -84,7 +88,7 @@ struct History {
         writes(of: cell.row).filter { $0.write.cells[cell.row]?[cell.column] == .some(cell.value) }
     }
 
-    /// The write that gave a text to a row. Nil if the text is without a tag, or has several.
+    /// The write that gave a text to a row. Nil if the text has no tag, or several.
     func author(of cell: Cell) -> Int? {
         let words = (cell.value ?? "").split(separator: " ").filter {
             $0.hasPrefix("d") && $0.contains("w") && $0.contains(".")
@@ -97,7 +101,7 @@ struct History {
 }
 
 extension History.Write {
-    /// Whether the other write's device may not have known of this write.
+    /// Whether the device of the other write may not have known of this write.
     func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
 
     /// Whether this write replaced or deleted a text of a served row.

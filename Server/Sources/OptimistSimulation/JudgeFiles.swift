@@ -30,7 +30,7 @@ final class JudgeFiles: Sendable {
         return try queue.read(read)
     }
 
-    /// As the only connection, the judges would checkpoint the log that a crash left behind, and make it durable.
+    /// Reads a copy, because the only connection to a file checkpoints the log that a crash left, and makes it durable.
     private static func readCopy<Value>(
         of name: String, on disk: SimulatedDisk, _ read: (Database) throws -> Value
     ) throws -> Value {
@@ -41,7 +41,7 @@ final class JudgeFiles: Sendable {
         }
     }
 
-    /// Closes a connection without the cleanup of the last one.
+    /// Closes a connection without the cleanup that a file's last connection performs.
     private func end(_ owner: String) {
         let connection = connections.withLock { $0.removeValue(forKey: owner) }
         connection?.mount.kill()

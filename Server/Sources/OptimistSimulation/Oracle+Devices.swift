@@ -6,8 +6,8 @@ import OptimistWire
 /// Judges the law of a row: a device's table shows the server's last values, with unsent edits on top.
 ///
 /// A clock identifies one write, so a value with the server's clock must be the server's value under that clock.
-/// The device keeps it in the table or, for an edited column, as the base of the edit. A synced row has only values that
-/// the server had.
+/// The device keeps the server's value in the table or, for an edited column, as the base of the edit. A synced row has
+/// only values that the server had.
 extension Oracle {
     struct Shown {
         let db: Database

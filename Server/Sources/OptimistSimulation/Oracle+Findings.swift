@@ -44,10 +44,10 @@ extension Oracle {
 
     // MARK: - Unseen
 
-    /// Whether a user's text vanished, and neither did a device replace or delete it while showing it, nor does an
-    /// author's device keep it.
+    /// Whether a user's text vanished unseen: no device that showed it replaced or deleted it, and no author's device
+    /// keeps it.
     ///
-    /// A restored server has lost its record of replaced values, and a restored device its journal.
+    /// A restored server has lost its record of replaced values, and a restored device has lost its journal.
     private func hasVanishedUnseen(_ cell: Cell, of number: Int) -> Bool {
         guard cell.isText, let text = cell.value, let kept else { return false }
         if history.log.hasGoneBack || hasForgotten || history.restored.contains(history.writes[number].device) {
@@ -87,8 +87,8 @@ extension Oracle {
         }
     }
 
-    /// The certain additions, up to the sum of all attempted ones. With old deletions, the
-    /// server forgets which rows are one, and a repeated create counts again (M6).
+    /// From the sum of the certain additions to the sum of all attempted additions. When the server forgets old
+    /// deletions, it also forgets which rows are one, and a repeated create counts again (M6).
     private func added(to rows: Set<RowName>) -> ClosedRange<Int64> {
         var (least, most): (Int64, Int64) = (0, 0)
         for row in rows {

@@ -2,14 +2,14 @@
 
 import OptimistWire
 
-/// Decides by the published rules which outcomes of a write are allowed, from the server's order and from the versions that
-/// each device had read.
+/// Decides by the published rules which outcomes of a write are allowed. It uses the server's order, and the versions
+/// that each device had read.
 ///
 /// The rules allow the server not to hold a written value only if
-/// - its device wrote or deleted it later itself (S1),
+/// - its device later replaced or deleted the value itself (S1),
 /// - the server refused it (V2, V5),
 /// - the server had a later value (M1), or
-/// - the row's life ended unread, or the row above it or the row it refers to did (M2, M6).
+/// - the row's life ended unread, or that of the row above it or of the row that it refers to (M2, M6).
 struct Oracle {
     let history: History
     let clocksAreRight: Bool
@@ -28,8 +28,8 @@ struct Oracle {
 
     // MARK: - Sending
 
-    /// Whether the device itself replaced or deleted the value later (S1). If it is not known whether that write
-    /// happened, its value must be accounted for.
+    /// Whether the device itself replaced or deleted the value later (S1). If the outcome of that later write is
+    /// unknown, the write counts only if its own value is accounted for.
     private func isReplaced(_ cell: Cell, of number: Int) -> Bool {
         if wasDeletedLater(cell.row, than: number) { return true }
         return history.laterWrites(of: cell.row, than: number).contains { later, write in
@@ -54,7 +54,7 @@ struct Oracle {
 
     /// Whether the server had a later value (M1).
     ///
-    /// Only texts show which was later: the device does not send a value that the server has (W3).
+    /// Only texts show which value was later, because a device does not send a value that the server has (W3).
     private func isOvertaken(_ cell: Cell, of number: Int) -> Bool {
         log.versions(of: cell.row).contains { version in
             guard let other = version.changed.first(where: { $0.column == cell.column }), other.value != cell.value
@@ -66,8 +66,8 @@ struct Oracle {
         }
     }
 
-    /// Whether only the write's device had written a value, to this row or to one that was merged with it, and before
-    /// this write.
+    /// Whether every write of a value, to this row or to a row that was merged with it, is an earlier write of the same
+    /// device.
     private func isEarlier(_ cell: Cell, than number: Int) -> Bool {
         let writers = log.merged(with: cell.row).flatMap {
             history.writers(of: Cell(row: $0, column: cell.column, value: cell.value))
@@ -76,9 +76,9 @@ struct Oracle {
             && writers.allSatisfy { $0.number < number && !$0.write.isApart(from: history.writes[number]) }
     }
 
-    /// Whether a row may be gone though a device wrote it: its life ended unread, the device deleted it later, or both
-    /// hold for a row above it (M2, M6). While the world runs, any row that it refers to may hold it up, and so may a text
-    /// that the server refuses (V5).
+    /// Whether a row may be gone although a device wrote it: its life ended unread, the device deleted it later, or one
+    /// of these is true of a row above it (M2, M6). While the world runs, any row that it refers to may hold it up, and
+    /// so may a text that the server refuses (V5).
     private func mayBeGone(_ row: RowName, for number: Int) -> Bool {
         var met: Set<RowName> = []
         return mayBeGone(row, for: number, &met)

@@ -9,11 +9,11 @@ package struct Plan: Codable, Sendable, Hashable {
     /// Determines the order of jobs and the fate of messages.
     package var seed: UInt64
     package var devices: Int
-    /// Only then is the last writer known exactly.
+    /// Only with right clocks is the last writer known exactly.
     package var clocksAreRight: Bool
     /// Nil uses the server's default.
     package var pageRows: Int?
-    /// How many seconds faults occur.
+    /// For how many seconds faults occur.
     package var seconds: Double
     package var events: [Event]
 

@@ -23,7 +23,7 @@ struct Cell: Hashable {
     let column: String
     let value: String?
 
-    /// Whether the value is a text, which only one write has.
+    /// Whether the value is a text, and so belongs to only one write.
     var isText: Bool { value != nil && Tables.column(column, of: row.table)?.kind == .text }
 }
 

@@ -63,7 +63,7 @@ struct ServerLog {
         versions[row]?.last { $0.position <= position && !$0.isLost }
     }
 
-    /// Every value that a column had, or had under a clock.
+    /// Every value that a column had. With a clock, only the values that it had under that clock.
     func values(of column: String, in row: RowName, under clock: String? = nil) -> Set<String?> {
         let versions = versions(of: row).filter { clock == nil || $0.row.clocks?[column]?.description == clock }
         return Set(versions.compactMap { $0.row.values?[column] })
@@ -71,7 +71,7 @@ struct ServerLog {
 
     func had(_ cell: Cell) -> Bool { values(of: cell.column, in: cell.row).contains(cell.value) }
 
-    /// A row and all that were merged with it.
+    /// A row and all rows that were merged with it.
     func merged(with row: RowName) -> Set<RowName> {
         var (all, next): (Set<RowName>, [RowName]) = ([row], [row])
         while let one = next.popLast() {

@@ -5,7 +5,7 @@
 /// > Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 2002 (ddmin).
 package enum Shrinking {
     /// - Parameters:
-    ///   - findings: The plan's findings. A shorter plan must have a finding of the first one's kind.
+    ///   - findings: The plan's findings. A shorter plan must have a finding of the same kind as the first.
     ///   - attempts: The maximum number of runs. Default: 400.
     package static func shrink(
         _ plan: Plan, _ findings: [String], attempts: Int = 400,

@@ -48,7 +48,7 @@ package enum WorldRun {
 }
 
 extension World {
-    /// The first finding ends the run, because later ones may be its consequences.
+    /// The first finding ends the run, because later findings may be its consequences.
     fileprivate func runToTheEnd() {
         scheduler.run(for: .seconds(plan.seconds)) { hasFindings }
         if hasFindings { return }

@@ -156,7 +156,7 @@ struct UserTransaction {
             arguments: [Int(random.next() % 3) + 1, id])
     }
 
-    /// Deletions cascade, or clear references.
+    /// Rows that refer to the deleted row are deleted as well, or lose the reference.
     private mutating func delete(_ table: String, in db: Database) throws {
         guard let id = try existing(table, db), try !isRestricted(table, id, db) else { return }
         try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])

@@ -2,7 +2,7 @@
 
 package import Foundation
 
-/// Runs each seed in its own child process, one per core.
+/// Runs each seed in its own child process, with one process per core at a time.
 ///
 /// A crash or an endless loop is then a failure of one seed, and a seed takes the same course as when it runs alone.
 package struct Workers: Sendable {
@@ -32,7 +32,7 @@ package struct Workers: Sendable {
     /// - Parameters:
     ///   - next: Returns the next seed.
     ///   - done: Receives each outcome, in the order of completion. An error it throws cancels the rest.
-    /// - Throws: Errors of `done`, or if the program cannot be started.
+    /// - Throws: Errors of `done`. Also if the program cannot be started.
     package func run(next: () -> UInt64?, done: (SeedOutcome) throws -> Void) async throws {
         try await withThrowingTaskGroup(of: SeedOutcome.self) { group in
             func startOne() {

@@ -8,7 +8,7 @@ import OptimistSession
 @_spi(Internals) import OptimistWire
 
 extension World {
-    /// Ends all faults. From here on the world must converge without help.
+    /// Ends all faults. Afterwards the world must converge without help.
     func heal() {
         withState { $0.isHealed = true }
         upgradeServer()
@@ -40,7 +40,7 @@ extension World {
         }
     }
 
-    /// If not, the last check still holds.
+    /// Whether the device has changed since the last check. If not, the result of that check still holds.
     private func hasChanged(_ device: SimulatedDevice) -> Bool {
         let changes = device.disk.changes
         return withState { $0.looked.updateValue(changes, forKey: device.name) != changes }

@@ -95,7 +95,7 @@ final class World: Sendable {
 
     var isHealed: Bool { state.withLock(\.isHealed) }
 
-    /// Counts an applied event. Faults of disks, networks and processes are counted there.
+    /// Counts an applied event. Faults of disks, networks and processes are counted where they occur.
     func reach(_ kind: Plan.Kind) { state.withLock { $0.reached[kind.rawValue, default: 0] += 1 } }
 
     func find(_ finding: String) { state.withLock { $0.findings.append(finding) } }

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Optimist
 
-/// An import of many rows in one transaction, and an update of all of them once they are synced.
+/// An import of many rows in one transaction, and an update of all of them when they are synced.
 struct BulkWrite: Benchmark {
     static let name = "bulk-write"
     let effort: Effort

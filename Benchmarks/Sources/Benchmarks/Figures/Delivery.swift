@@ -3,7 +3,7 @@
 import GRDB
 import Optimist
 
-/// From the start of a commit until an observer receives the new result of a query of 100 rows.
+/// The time from the start of a commit until an observer receives the new result of a query of 100 rows.
 struct Delivery: Benchmark {
     static let name = "delivery"
     let effort: Effort

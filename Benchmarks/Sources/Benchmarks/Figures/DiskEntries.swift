@@ -3,7 +3,7 @@
 import Foundation
 @_spi(Internals) import OptimistLoading
 
-/// 50 kB to a disk cache and back, compared with plain files.
+/// Writing 50 kB to a disk cache and reading it back, compared with plain files.
 struct DiskEntries: Benchmark {
     static let name = "disk-entries"
     let effort: Effort

@@ -43,7 +43,7 @@ struct FeedScroll: Benchmark {
         report(Figure("the snapshot of that", .time(Samples(pictures)), target: Thresholds.feedSnapshot))
     }
 
-    /// The page includes a snapshot of its insertions. The rival is a difference of lists.
+    /// Loading a page includes a snapshot of its insertions. The rival computes the difference of the lists.
     private func pages(of count: Int, _ loader: Loader<String, Int>, _ report: (Figure) -> Void) async throws {
         let rounds = effort.rounds(60)
         let feed = try await feed(of: count, loader, pages: rounds + 1)

@@ -5,7 +5,7 @@ import GRDB
 import Optimist
 @_spi(Internals) import OptimistWire
 
-/// All rows of an account on a new device, from the bytes of the server's answers until they are in an indexed table.
+/// The first sync of a new device, from the bytes of the server's answers until all rows are in an indexed table.
 struct FirstSync: Benchmark {
     static let name = "first-sync"
     let effort: Effort
@@ -14,7 +14,7 @@ struct FirstSync: Benchmark {
         let count = effort.rows(100_000)
         // A snapshot sends rows in the order of their ids.
         let pages = Todo.make(count).sorted { $0.id.uuidString < $1.id.uuidString }.parts(of: RowSync.Limit.pageRows)
-        // First, because later the process could reuse what earlier rounds have freed.
+        // Memory is measured first, because later the process could reuse what earlier rounds have freed.
         if let extra = try await extraMemory(pages, in: folder) {
             report(Figure("memory beyond the answers' bytes", .size(bytes: extra), target: Thresholds.firstSyncMemory))
         }

@@ -3,7 +3,7 @@
 import Foundation
 import Optimist
 
-/// From a bulk write to the last verdict, with a server that answers immediately.
+/// The time from a bulk write to the last verdict, with a server that answers immediately.
 struct PushOut: Benchmark {
     static let name = "push"
     let effort: Effort

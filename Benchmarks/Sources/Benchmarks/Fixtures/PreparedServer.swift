@@ -30,7 +30,7 @@ final class PreparedServer: Sendable {
 
     var pageBytes: [[UInt8]] { pages.dropLast() }
 
-    /// The device has applied every page when it requests the next one.
+    /// Waits until the device requests the page after the last one. It has then applied every page.
     func isDrained() async { for await _ in drained { return } }
 
     func session() throws -> Session {
@@ -85,7 +85,7 @@ final class PreparedServer: Sendable {
         Invocation(
             "todo/changes", InlineChanges(oldState: state, newState: state).json(accountID: account), callID: "0"))
 
-    /// Each row has its own clock, and every fourth was edited later.
+    /// Each row has its own clock, and every fourth row was edited later.
     private static func patch(_ todo: Todo, seq: Int64, index: Int) -> RowPatch {
         func clock(_ milliseconds: Int64) -> WriteClock {
             WriteClock(stamp: Stamp(milliseconds: 1_790_000_000_000 + milliseconds), device: "Phone\(index % 3)XYZW")

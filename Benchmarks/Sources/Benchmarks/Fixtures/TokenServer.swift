@@ -27,7 +27,7 @@ final class TokenServer: Transport {
     private let isRefreshReachable: Bool
     private let answer: @Sendable (_ sends: Int, _ generation: Int) -> Answer
 
-    /// - Parameter answer: Receives the number of requests so far and of this request's token.
+    /// - Parameter answer: Receives the current number of requests, and the number of this request's token.
     init(
         latency: Duration = .zero, refreshLatency: Duration = .zero, isRefreshReachable: Bool = true,
         countsPaths: Bool = false, _ answer: @escaping @Sendable (_ sends: Int, _ generation: Int) -> Answer

@@ -8,7 +8,7 @@ struct Paired {
     let ratio: Double
 
     /// - Parameters:
-    ///   - rounds: The number of rounds, after a warm-up round. Which side is first alternates.
+    ///   - rounds: The number of rounds, after a warm-up round. The two sides take turns in going first.
     ///   - subject: Returns the times of one round, in seconds.
     init(
         rounds: Int, subject: () async throws -> [Double], rival: () async throws -> [Double]

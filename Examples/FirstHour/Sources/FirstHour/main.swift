@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 //
-// The program of "Getting started". Scripts/check-docs compares them.
+// The program of "Getting started". Scripts/check-docs compares this file with the guide.
 
 import Foundation
 import GRDB
