@@ -11,8 +11,8 @@ import OptimistWire
 /// A server with hooks in a separate process, for tests that kill it.
 ///
 /// Its arguments are `DIRECTORY PORT NOTES SECONDS`, or `URL PORT NOTES SECONDS` with the servers' secret in
-/// OPTIMIST_SECRET. It serves the planner's schema, and prints `serving PORT` once it does. A token is valid for a day,
-/// and the hook's deadline is SECONDS.
+/// OPTIMIST_SECRET. It serves the planner's schema, and prints `serving PORT` when it is ready. A token is valid for a
+/// day, and the hook's deadline is SECONDS.
 ///
 /// - `didApply` adds a line `ACCOUNT SEQ` to the file NOTES before it returns.
 /// - `willApply` decides by the text of a to-do: it refuses `refuse` with the code `refused` and amends `amend` to

@@ -64,7 +64,7 @@ struct GazetteerImportTests {
         }
     }
 
-    @Test func `a wrong file is refused with the right one's name, and the previous gazetteer is kept`() throws {
+    @Test func `if a file is wrong, the import names the right file and keeps the previous gazetteer`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let before = try Data(contentsOf: folder.gazetteer)
         let zip = try folder.file("cities500.zip", (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
@@ -116,7 +116,7 @@ struct GazetteerImportTests {
         #expect(try folder.files == ["gazetteer.sqlite"])
     }
 
-    @Test func `an open gazetteer keeps working when another replaces it`() throws {
+    @Test func `an open gazetteer keeps working when another file replaces it`() throws {
         _ = try Fixtures.everything.run(to: folder.gazetteer)
         let open = try Gazetteer(at: folder.gazetteer)
         _ = try GazetteerImport(cities: Fixtures.cities).run(to: folder.gazetteer)

@@ -6,7 +6,7 @@ import OptimistGazetteer
 import TestForm
 import Testing
 
-/// The R*Tree finds the same places as comparing with all of them.
+/// The R*Tree finds the same places as a comparison with all places.
 @Suite(.timeLimit(.minutes(20)))
 struct NearestPlaceTests {
     @Test(arguments: 1...TestForm.of(short: 1, full: 4) as ClosedRange<UInt64>)
@@ -34,7 +34,7 @@ struct NearestPlaceTests {
         }
     }
 
-    @Test func `the nearer of two places is found even outside the other's box`() throws {
+    @Test func `the nearest place is found even if only a farther place is inside the first box`() throws {
         // 5.6 km to the north-east in the corner of the first box, and 4.1 km to the east outside it.
         let places = [
             TestPlace(id: 1, coordinate: Coordinate(0.0358, 0.0358)),
@@ -45,7 +45,7 @@ struct NearestPlaceTests {
         #expect(name?.place.text == "Place 2")
     }
 
-    @Test func `a place at the exact limit of the reach is found, and none beyond`() throws {
+    @Test func `a place at the exact limit of the reach is found, but no place beyond it`() throws {
         let folder = try Folder()
         let place = Coordinate(60, 179.9)
         let gazetteer = try folder.gazetteer(of: [TestPlace(id: 1, coordinate: place)])

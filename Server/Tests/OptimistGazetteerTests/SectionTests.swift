@@ -27,12 +27,12 @@ struct SectionTests {
         #expect(try name(shared[0], shared[1], shared[2]) == "Place 3")
         #expect(try name(shared[0], shared[1]) == "Place 2")
         #expect(try name(shared[0]) == "Place 1")
-        // An equal code below another unit is a different unit, and missing codes are not shared.
+        // An equal code inside another unit is a different unit, and missing codes are not shared.
         #expect(try name(place(1, 0.05, "XX", "1", "9", "3"), place(2, 0.1, "XX", "1", "2")) == "Place 2")
         #expect(try name(place(1, 0.05, "XX", "1", "2", "3", "4"), place(2, 0.1, "XX", "1", "2", "3")) == "Place 1")
     }
 
-    @Test func `of places that share as many units the most populous wins, and then the nearest`() throws {
+    @Test func `of places that share equally many units, the most populous wins, and then the nearest`() throws {
         #expect(try name(place(1, 0.05, "XX", "1"), place(2, 0.2, "XX", "1", population: 10)) == "Place 2")
         #expect(try name(place(2, 0.05, "XX", "1"), place(1, 0.2, "XX", "1")) == "Place 2")
     }

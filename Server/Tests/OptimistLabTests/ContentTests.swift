@@ -12,7 +12,7 @@ import Testing
 struct ContentTests {
     let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-content-\(UUID().uuidString)")
 
-    @Test func `pages follow each other without a gap or a repetition, and end`() {
+    @Test func `successive pages contain every pose exactly once`() {
         let poses = DrawnPoses()
         var (ids, cursor) = ([String](), nil as String?)
         repeat {
@@ -33,7 +33,7 @@ struct ContentTests {
         #expect(page.items.count == 8 && page.items.allSatisfy(filter.lets) && page.next == page.items.last?.id)
     }
 
-    @Test func `a published pose comes first, and a page begun earlier continues where it was`() {
+    @Test func `a published pose comes first, and an earlier cursor continues at its place`() {
         let poses = DrawnPoses()
         let first = poses.page(of: .recommended, PoseFilter(), after: nil)
         let new = poses.publish()
@@ -56,7 +56,7 @@ struct ContentTests {
         #expect(Short.portrait(of: id) == nil)
     }
 
-    @Test func `sizes are read from the files' heads, and rotated photos are turned`() throws {
+    @Test func `sizes are read from the files' heads, and swapped for rotated photos`() throws {
         let png = Array("\u{89}PNG".unicodeScalars.map { UInt8($0.value) }) + [13, 10, 26, 10, 0, 0, 0, 13]
         #expect(ImageSize(head: png + Array("IHDR".utf8) + [0, 0, 2, 128, 0, 0, 1, 224])?.size == [640, 480])
         #expect(ImageSize(head: Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])?.size == [320, 240])
@@ -142,7 +142,7 @@ struct ContentTests {
         #expect(error?.message.contains("--photos") == true)
     }
 
-    @Test func `a held picture waits until it is released, and a limited number are held`() async {
+    @Test func `a held picture waits until it is released, and only the requested number is held`() async {
         let held = HeldPictures()
         held.hold("c3")
         #expect(held.counts == (toCome: 1, held: 0))

@@ -42,7 +42,7 @@ struct LaunchEndTests {
             for await status in try await device.phone().sync.statuses where status.counts.pending == 0 { break }
             let account = try await park.serverAccount(named: "planner")
             #expect(try await bench.server.rows(account: account, type: "todo").count == endings.count)
-            // It is sent in the background.
+            // The report is sent in the background.
             var versions = try await bench.server.health().versions
             while versions.first?.crashes != 2 { versions = try await bench.server.health().versions }
             #expect(versions.map(\.version) == ["1.0.1"] && versions.first?.kills == 2)

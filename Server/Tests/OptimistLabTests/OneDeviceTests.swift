@@ -9,13 +9,13 @@ import Testing
 
 @testable import OptimistLab
 
-/// If the server allows one device per account: what happens to the older one.
+/// What happens to the older device if the server allows one device per account.
 @Suite(.timeLimit(.minutes(20)))
 struct OneDeviceTests {
     private let email = "ann@example.org"
     private let password = "correct horse battery"
 
-    @Test func `T3: a device with an open stream learns immediately, once, that another replaced it`()
+    @Test func `T3: a device with an open stream learns immediately, and only once, that another device replaced it`()
         async throws
     {
         try await Workbench.whereOneDeviceIsAllowed { bench in
@@ -40,7 +40,7 @@ struct OneDeviceTests {
         }
     }
 
-    @Test func `T3: a device without a stream learns at its next request that another replaced it`() async throws {
+    @Test func `T3: a device without a stream learns at its next request that it was replaced`() async throws {
         try await Workbench.whereOneDeviceIsAllowed { bench in
             let (older, newer) = (try bench.phone("older", hasStream: false), try bench.phone("newer"))
             try await older.phone.session.signUp(email: email, password: password)

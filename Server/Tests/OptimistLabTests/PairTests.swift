@@ -13,7 +13,7 @@ struct PairTests {
         return false
     }
 
-    @Test func `one command runs at a time, and the next is allowed once it has ended`() throws {
+    @Test func `one command runs at a time, and the next is allowed when it has ended`() throws {
         var pair = PairState(standby: .following(.asynchronous))
         try pair.begin(.failOver)
         for order in [PairState.Order.follow, .failOver, .replace] { #expect(refuses(order, pair)) }

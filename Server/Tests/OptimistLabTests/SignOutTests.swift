@@ -9,7 +9,7 @@ import Testing
 
 @testable import OptimistLab
 
-/// A phone's loaded data, and whose it is.
+/// The user that a phone's loaded data belongs to.
 @Suite(.timeLimit(.minutes(20)))
 struct SignOutTests {
     @Test func `C10: signing out removes everything loaded, in memory and on the disk`() async throws {
@@ -18,7 +18,7 @@ struct SignOutTests {
             let tested = try bench.phone("phone")
             let (phone, path) = (tested.phone, Pose.picturePath(of: "c1"))
             try await phone.session.signUp(email: "ann@example.org", password: "correct horse battery")
-            // The phone may still be emptying its caches, which cancels a fetch: it had no user before the sign-up.
+            // Before the sign-up the phone had no user. It may still be emptying its caches, which cancels a fetch.
             while (try? await phone.loaders.pictures.value(for: path)) == nil { await Task.yield() }
             // It may also be replacing the screens that are shown.
             while phone.shown.picture(path) == nil {

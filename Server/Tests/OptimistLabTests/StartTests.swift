@@ -46,7 +46,7 @@ struct StartTests {
         #expect(told.withLock { $0.isEmpty })
     }
 
-    @Test func `a request about a phone waits until the announced phones are open, and can query their progress`()
+    @Test func `a request about a phone waits until the announced phones are open, and the progress is visible`()
         async throws
     {
         try await Workbench.with({ _ in }) { bench in

@@ -19,7 +19,7 @@ struct StoryTests {
         StoryFigure(measure: .fetchesPerThing, network: .threeG, oldWay: 1.426, optimist: 1),
     ]
 
-    @Test func `a table names each measure once, and shows never for an event that did not happen`() {
+    @Test func `a table names each measure once, and contains the word never if an event did not happen`() {
         #expect(
             StoryTable(figures).markdown == """
                 |                                                      | network | the old way | Optimist |

@@ -114,7 +114,7 @@ struct TestedPhone: Sendable {
         return nil
     }
 
-    /// The timeline's lines about the session, up to a given one. Continues where the last call ended.
+    /// The timeline's lines about the session, up to a given line. Continues where the last call ended.
     func said(upTo last: String) async -> [String] {
         var lines: [String] = []
         for await case .timeline(let event) in news where event.kind == .session {

@@ -14,7 +14,7 @@ struct FaultProxyTests {
         #expect(answer == message)
     }
 
-    /// A client sees a broken connection as an error, or as an early end if it was writing.
+    /// A client sees a broken connection as an error, or as an early end if the client was writing.
     private func expectNoAnswer(to message: [UInt8], port: Int) async {
         let answer = (try? await exchange(message, port: port)) ?? []
         #expect(answer.isEmpty)
@@ -132,7 +132,7 @@ struct FaultProxyTests {
         }
     }
 
-    @Test func `at full loss no connection survives, and the same seed loses the same ones`() async throws {
+    @Test func `at full loss no connection survives, and equal seeds lose the same connections`() async throws {
         try await withProxy(NetworkConditions(lossPercent: 100)) { proxy, upstream in
             await expectNoAnswer(to: message(10), port: proxy.port)
             #expect(upstream.received.isEmpty)
@@ -169,7 +169,7 @@ struct FaultProxyTests {
             let answer = try await exchange([byte], port: proxy.port)
             #expect(answer == [byte])
         }
-        // The second and the fifth are sent to the next server.
+        // The second and the fifth connection go to the next server.
         #expect(one.received == [1, 4] && other.received == [2, 3, 5, 6])
         await one.close()
         let answer = try await exchange([7], port: proxy.port)

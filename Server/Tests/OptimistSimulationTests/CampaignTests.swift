@@ -28,7 +28,7 @@ struct CampaignTests {
         #expect(totals.ahead.isEmpty)
     }
 
-    @Test func `seeds are added up`() {
+    @Test func `a campaign's totals are the sums over its seeds`() {
         var totals = CampaignTotals(from: 1)
         for seed in 1...4 as ClosedRange<UInt64> { totals.add(Self.outcome(seed)) }
         #expect(totals.seeds == 4)

@@ -25,7 +25,7 @@ struct JudgeFilesTests {
         #expect(disk.changes == changes)
     }
 
-    @Test func `data left by a dead server counts once the next one has started`() throws {
+    @Test func `data left by a dead server counts only after the next server has started`() throws {
         let world = World.quiet()
         defer { world.end() }
         world.server.kill()

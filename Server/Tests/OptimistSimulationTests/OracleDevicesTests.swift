@@ -14,7 +14,7 @@ struct OracleDevicesTests {
     private static let row = RowName(table: "list", id: id)
     private static let clock = "019b76ddb5400000-Phone"
 
-    /// The findings for a device's row of a list that the server had with the name "Trip" under one clock.
+    /// The findings for a device's row of a list. The server had this list with the name "Trip" under one clock.
     private func findings(name: String, edit: String = "", clock: String = clock) throws -> [String] {
         let world = World.quiet()
         defer { world.end() }
@@ -66,7 +66,7 @@ struct OracleDevicesTests {
                 == [Self.tour])
     }
 
-    @Test func `a value that the server lost is unsent with its own clock`() throws {
+    @Test func `a value that the server lost must be unsent with its original clock`() throws {
         let lost = "'{}', json_object('@life', '\(Self.clock)', 'name', '\(Self.clock)')"
         #expect(try findings(name: "Trip", edit: lost).isEmpty)
         #expect(

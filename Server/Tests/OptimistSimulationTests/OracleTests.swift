@@ -5,7 +5,7 @@ import Testing
 
 @testable import OptimistSimulation
 
-/// A history by hand. Transaction n of the server happens at 10 × n milliseconds.
+/// A hand-written history. Transaction n of the server happens at 10 × n milliseconds.
 private struct Story {
     typealias Tables = [RowName: Values]
 
@@ -74,7 +74,7 @@ struct OracleTests {
 
     /// The second device wrote at 15 ms.
     @Test(arguments: [(20, []), (12, ["lost"])] as [(Int64, [String])])
-    func `a text is overtaken only by a later one`(at: Int64, found: [String]) {
+    func `a text is overtaken only by a later text`(at: Int64, found: [String]) {
         var story = Story()
         story.write(0, Self.lists("d0w0.1"))
         story.serve(Self.lists("d0w0.1"))
@@ -84,7 +84,7 @@ struct OracleTests {
         #expect(story.kinds(Kept(texts: [1: [Self.list: ["d1w2.1"]]])) == found)
     }
 
-    @Test func `a device's own later write replaces its value, if it happened`() {
+    @Test func `a device's later write replaces its value only if that write happened`() {
         for isDone in [true, false] {
             var story = Story()
             story.write(0, Self.lists("d0w0.1"))
@@ -103,7 +103,7 @@ struct OracleTests {
 
     // MARK: - M2
 
-    @Test func `a row may go with a deletion that its device had not read`() {
+    @Test func `a row may disappear with a deletion that its device had not read`() {
         for (read, found) in [(1, []), (2, ["lost"])] as [(Int64, [String])] {
             var story = Story()
             story.write(1, Self.lists("d1w0.1"))
@@ -115,7 +115,7 @@ struct OracleTests {
         }
     }
 
-    @Test func `a row may go with the row above it, but not with an earlier life of that row`() {
+    @Test func `a row may disappear with the row above it, but not with an earlier life of that row`() {
         for (read, found) in [(1, []), (3, ["lost", "lost"])] as [(Int64, [String])] {
             var story = Story()
             story.write(1, Self.lists("d1w0.1"))

@@ -28,8 +28,8 @@ struct SimulationTests {
         #expect(try Plan(contentsOf: file) == plan)
     }
 
-    /// Each of these failed once. `optimist simulate --seed N --shrink --save FILE` creates one. The short form runs
-    /// every fortieth, because each takes seconds.
+    /// Each of these worlds failed once. `optimist simulate --seed N --shrink --save FILE` saves such a world. The
+    /// short form of the tests runs every fortieth, because each takes seconds.
     static let saved: [URL] = {
         let all = (Bundle.module.urls(forResourcesWithExtension: "json", subdirectory: "Seeds") ?? []).map { $0 as URL }
             .sorted { $0.path < $1.path }

@@ -7,14 +7,15 @@
 
     @testable import OptimistSession
 
-    /// The transports that share their promises.
+    /// The transports that make the same promises.
     enum Carrier: CaseIterable, Sendable {
         case asyncHTTPClient, urlSession, inMemory
 
         /// Transports that use a network.
         static let overSockets: [Self] = [.asyncHTTPClient, .urlSession]
 
-        /// On Linux, `URLSession` reads ahead of its reader, and blocks when many tasks are cancelled together.
+        /// On Linux, `URLSession` reads ahead of its reader, and blocks when many tasks are cancelled together. These
+        /// do not.
         static let patient: [Self] = [.asyncHTTPClient, .inMemory]
 
         @discardableResult

@@ -27,7 +27,7 @@
         }()
 
         /// `count` zeros as gzip: one literal, and copies of 258 bytes at distance 1, in fixed codes. The trailer is
-        /// missing: a reader should stop before it.
+        /// missing, because a reader should stop before the trailer.
         static func zeros(_ count: Int) -> [UInt8] {
             var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
             var (bits, held) = (UInt32(0), 0)

@@ -62,11 +62,11 @@
         func `T7 a POST without a connection counts as not sent, however short its timeout`(scheme: String)
             async throws
         {
-            // The first accepts no connection; the second accepts and never starts TLS.
+            // The first server accepts no connection. The second accepts one and never starts TLS.
             let full = try FullServer()
             let silent = try LoopbackServer { _, _ in }
             defer { silent.close() }
-            // A separate transport would wait at its end until connecting has failed.
+            // When a separate transport ended, it would wait until connecting has failed.
             await #expect {
                 try await AsyncHTTPClientTransport.shared.send(
                     TransportRequest(

@@ -73,7 +73,7 @@
             }
         }
 
-        /// > Source: RFC 6761, section 6.4: no name below `invalid` has an address.
+        /// > Source: RFC 6761, section 6.4: no name under `invalid` has an address.
         @Test(arguments: Carrier.overSockets)
         func `a name without an address is unresolvable, and nothing was sent`(carrier: Carrier) async throws {
             try await carrier.withTransport { transport in

@@ -8,17 +8,17 @@ import OptimistSession
 /// A phone in a separate process, for tests that kill it and break its disk.
 ///
 /// Its arguments are `FOLDER SERVER EMAIL full|normal`. It takes one command per line of standard input, and answers on
-/// standard output once it is done:
+/// standard output when the command is done:
 ///
 /// - `write LABEL NUMBER` writes the number to both to-dos of a pair in one transaction, creating them if needed: `done
-///   LABEL NUMBER` once that is durable, or `failed LABEL ERROR`.
+///   LABEL NUMBER` when the write is durable, or `failed LABEL ERROR`.
 /// - `fill COUNT` inserts COUNT to-dos, a thousand per transaction: `done fill COUNT`.
 /// - `rows`: `rows JSON`, the rows that the phone shows.
-/// - `progress`: `progress ROWS`, the number of rows that the first sync has received; `progress -1` once it is
-///   complete.
+/// - `progress`: `progress ROWS`, the number of rows that the first sync has received; `progress -1` when the first
+///   sync is complete.
 /// - `status`: `status PENDING REJECTED PHASE`.
 ///
-/// It prints `open` once its file is open, and ends when its standard input does.
+/// It prints `open` when its file is open, and ends when its standard input does.
 @main
 struct PhoneProcess {
     struct Todo: Codable, Identifiable, SyncedRecord {
@@ -77,7 +77,7 @@ struct PhoneProcess {
         while let line = readLine() { await phone.obey(line.split(separator: " ").map(String.init)) }
     }
 
-    /// Signs in at the first launch, or at the next one that finds a server.
+    /// Signs in at the first launch, or at the next launch that finds a server.
     private static func signIn(_ session: Session, _ email: String) async {
         let password = "correct horse battery"
         for await state in session.states {

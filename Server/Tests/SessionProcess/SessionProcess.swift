@@ -12,9 +12,9 @@ import OptimistSession
 /// input, answers each on standard output, and ends when its input does:
 ///
 /// - `sign-up EMAIL PASSWORD`: `done`.
-/// - `ask`: `answered STATUS`, the server's, to a request that needs a session.
-/// - `describe`: `described`, once the description of everything that holds a secret is in the log.
-/// - `crash`: a runtime failure while all of that is in memory.
+/// - `ask` sends a request that needs a session: `answered STATUS`, with the server's status.
+/// - `describe`: `described`, when the log contains the description of everything that holds a secret.
+/// - `crash`: a runtime failure while everything that holds a secret is in memory.
 ///
 /// A command that fails answers `ended REASON` if no user is signed in, and otherwise `failed ERROR`.
 @main
