@@ -74,7 +74,7 @@ struct AccountCareTests {
 
     // MARK: - Passwords
 
-    @Test func `a new password ends the account's other sessions with that reason and keeps the current one`()
+    @Test func `a new password ends the account's other sessions with that reason and keeps the current session`()
         async throws
     {
         try await site.serving { _, http async throws in
@@ -203,7 +203,7 @@ struct AccountCareTests {
 
     // MARK: - Deletion
 
-    @Test func `deleting an account removes its rows, sessions and streams, and no other account's`() async throws {
+    @Test func `deleting an account removes its rows, sessions and streams, and nothing else`() async throws {
         try await site.serving { server, http async throws in
             let (phone, other) = (try await http.signUp(), try await http.signUp("b@example.org"))
             let tablet = try Person(await signIn(http).json)

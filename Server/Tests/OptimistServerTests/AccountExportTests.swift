@@ -116,7 +116,7 @@ struct AccountExportTests {
             _ = try await server.carryOut(.delete(email: "gone@example.org"))
             let running = #expect(throws: OptimistError.self) { _ = try DataVacuum.run(at: site.directory) }
             #expect(running?.code == .dataInUse)
-            // Even before that, a backup has no trace of the account.
+            // Even before the vacuum, a backup has no trace of the account.
             let backup = site.directory.deletingLastPathComponent().appending(path: "backup-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: backup) }
             _ = try DataBackup.backUp(site.directory, to: backup)

@@ -31,7 +31,7 @@ struct AdminTests {
         _ = try await server.call(person, "todo/set", ["create": create])
     }
 
-    @Test func `O1 a request head that never ends is closed on the operator's port as well`() async throws {
+    @Test func `O1 the operator's port also closes a connection whose request head never ends`() async throws {
         let change: (inout ServerConfiguration) -> Void = { configuration in
             configuration.adminPort = 0
             configuration.idleTimeout = .milliseconds(200)

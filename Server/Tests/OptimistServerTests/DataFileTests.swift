@@ -78,12 +78,12 @@ struct DataFileTests {
         }
     }
 
-    @Test func `a server whose database another program locks is not ready until it is free`() async throws {
+    @Test func `a server is not ready until another program's lock on its database is released`() async throws {
         try await site.serving { _, http async throws in
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
             configuration.busyMode = .timeout(120)
-            // After the server's own first writes, so that none waits for the lock.
+            // The lock is taken after the server's own first writes, so that none of them waits for it.
             await site.untilHousekeepingRests()
             let other = try DatabaseQueue(path: site.file.path, configuration: configuration)
             try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }

@@ -17,7 +17,7 @@ struct DepartureTests {
     let site = Site()
 
     @Test(arguments: Visitor.Way.allCases)
-    func `a request that waits for the writer is dropped once its client leaves`(way: Visitor.Way)
+    func `a request that waits for the writer is dropped as soon as its client leaves`(way: Visitor.Way)
         async throws
     {
         try await site.serving { server, side async throws in
@@ -50,7 +50,7 @@ struct DepartureTests {
         }
     }
 
-    @Test func `requests that wait for the writer are answered if the client stays, repeatedly`() async throws {
+    @Test func `each request that waits for the writer is answered if the client stays`() async throws {
         try await site.serving { server, side async throws in
             let person = try await side.knownPerson()
             let visitor = try await Visitor(port: server.port)

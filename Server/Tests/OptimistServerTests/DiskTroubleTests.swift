@@ -25,7 +25,7 @@ struct DiskTroubleTests {
         }
     }
 
-    @Test func `V4: on a full disk no write is partial, reads still work, and writes resume once there is space`()
+    @Test func `V4: on a full disk no write is partial, reads still work, and writes resume when there is space`()
         async throws
     {
         let server = try file.open(epoch: "e1")
@@ -44,7 +44,7 @@ struct DiskTroubleTests {
         #expect(try await server.pull("e1.1")["list"]?.array?.count == 1)
     }
 
-    @Test func `V4: if one push in a shared commit finds the disk full, all of them fail with that error`() async throws
+    @Test func `V4: if one push in a shared commit finds the disk full, all fail with that error`() async throws
     {
         let server = try file.open(epoch: "e1")
         try limit(server, room: 4)
@@ -104,7 +104,7 @@ struct DiskTroubleTests {
     }
 
     @Test(arguments: [(DiskFault.full, "is full"), (.ioError, "ulimit")])
-    func `V4: a start on a full or failing disk reports that and does no harm`(
+    func `V4: a start on a full or failing disk reports the problem and does no harm`(
         fault: DiskFault, word: String
     ) throws {
         let directory = URL(filePath: "/data")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OptimistServer
 
-/// Directories that get their name once they are complete.
+/// Directories that get their name when they are complete.
 struct DraftTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "optimist-draft-\(UUID().uuidString)")
 
@@ -38,7 +38,7 @@ struct DraftTests {
         #expect(try Data(contentsOf: folder.appending(path: "copy/file")) == Data("second".utf8))
     }
 
-    @Test func `O12 a killed backup's draft is removed by the next one, and a running backup keeps its draft`() throws {
+    @Test func `O12 the next backup removes a killed backup's draft, but not that of a running backup`() throws {
         defer { remove() }
         let left = folder.appending(path: ".copy.0123abcd.partial")
         try FileManager.default.createDirectory(at: left, withIntermediateDirectories: true)

@@ -67,7 +67,7 @@ struct EventSourceTests {
                 site.clock.advance(by: .seconds(30))
                 return false
             }
-            // A state may be repeated: it is a hint.
+            // A state is a hint, and may be repeated.
             #expect(events.last == "ping" && Set(events.dropLast()) == ["state"])
         }
     }

@@ -47,7 +47,7 @@ struct HashingTests {
         #expect(!HMACSHA256.isValid(made, for: text.utf8, key: other))
     }
 
-    @Test func `no description shows a key, not even that of its container`() throws {
+    @Test func `no description shows a key, not even the description of its container`() throws {
         let keys = try ServerKeys(secret: ServerKeys.make())
         var dumped = ""
         dump(keys, to: &dumped)

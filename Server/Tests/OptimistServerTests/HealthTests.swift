@@ -110,7 +110,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A2 a late or repeated report changes nothing, and the largest of each number is kept`()
+    @Test func `A2 a late or repeated report changes nothing, and the largest value of each number is kept`()
         async throws
     {
         try await serving { server, http async throws in
@@ -171,7 +171,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 days too old or in the future are ignored, and the others count`() async throws {
+    @Test func `A6 days too old or in the future are ignored, and all other days count`() async throws {
         try await serving { server, http async throws in
             var mixed = report()
             mixed.totals += [today - 91, today - 90, today + 2, today + 3, 0].flatMap { report(day: $0).totals }
@@ -180,7 +180,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `A6 the disk cannot be filled: a full day refuses new totals, and excess signatures become other`()
+    @Test func `A6 the disk cannot be filled: a full day refuses new totals, and excess signatures count as other`()
         async throws
     {
         try await serving(HealthSettings(app: "campus", totalsPerDay: 2, signatures: 3)) { server, http async throws in

@@ -27,7 +27,7 @@ struct HousekeepingTests {
             await site.clock.sleepers(atLeast: 1)
             site.advance(by: 7 * 86_400)
             site.clock.advance(by: Housekeeping.interval)
-            // On PostgreSQL other tasks of the server sleep as well, so only its answers show the end of the sweep.
+            // On PostgreSQL other tasks also sleep, so only the server's answers show the end of the sweep.
             while try await server.call(person, "todo/changes", arguments)["type"] != "cannotCalculateChanges" {
                 try Task.checkCancellation()
             }

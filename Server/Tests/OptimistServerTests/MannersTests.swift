@@ -34,7 +34,7 @@ struct MannersTests {
         }
     }
 
-    @Test func `a wrong method is 405 and lists the allowed ones`() async throws {
+    @Test func `the answer to a wrong method is 405 and lists the allowed methods`() async throws {
         try await site.serving(change: {
             $0.routes = [AppRoute("/menu/:day", method: .put) { _ in .init(status: .ok) }]
         }) {

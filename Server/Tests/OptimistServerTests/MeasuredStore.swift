@@ -14,7 +14,7 @@ import Synchronization
 
 /// A store that measures the processor time of its transactions, along with their steps.
 final class MeasuredStore: SyncStore {
-    /// The steps of transactions and their threads' time.
+    /// The number of the transactions' steps, and the processor time of their threads.
     struct Work: Sendable {
         var steps = 0
         var time = Duration.zero

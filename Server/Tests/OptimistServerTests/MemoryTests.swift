@@ -9,7 +9,7 @@ import Testing
 /// The memory that requests and answers share.
 @Suite(.timeLimit(.minutes(20)))
 struct MemoryTests {
-    @Test func `an account holds at most as much as it leaves free, so that another finds room`() {
+    @Test func `an account holds at most as much as it leaves free, so that another account finds room`() {
         var ledger = MemoryLedger(limit: 100, allowance: 0)
         let takes = [("a", 50), ("a", 1), ("b", 25), ("b", 1), ("c", 10)].map { ledger.take($0.1, for: $0.0, own: 0) }
         #expect(takes == [true, false, true, false, true])
@@ -53,7 +53,7 @@ struct MemoryTests {
         let room = MemoryRoom(memory: MemoryRoom.least)
         let share = room.share(of: "a")
         try share.take(100)
-        // A transaction that runs again evaluates twice.
+        // A transaction that runs again begins its answer twice.
         for _ in 0..<2 {
             #expect(share.beginAnswer() > 1_000_000)
             try share.takeAnswer(30)

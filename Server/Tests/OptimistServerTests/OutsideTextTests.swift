@@ -31,7 +31,7 @@ struct OutsideTextTests {
         #expect(EmailAddress(text) == nil, "\(text.debugDescription)")
     }
 
-    @Test func `O15 another Unicode form of an address, or spelling of its domain, is the same account`() async throws {
+    @Test func `O15 an address in another Unicode form or spelling of its domain is the same account`() async throws {
         try await site.serving { _, http async throws in
             #expect(try await http.post("/auth/sign-up", .entry("\u{FC}na@b\u{FC}cher.example")).status == 201)
             for other in [
@@ -81,7 +81,7 @@ struct OutsideTextTests {
         }
     }
 
-    @Test func `O15 another Unicode form of a password is the same, and older unnormalized hashes stay valid`()
+    @Test func `O15 another Unicode form of a password is equal to it, and older unnormalized hashes stay valid`()
         async throws
     {
         let passwords = Passwords(cost: .trivial)

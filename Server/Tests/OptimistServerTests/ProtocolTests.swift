@@ -223,7 +223,7 @@ struct ProtocolTests {
         #expect(try await server.rows(account: person.account, type: "todo").isEmpty)
     }
 
-    @Test func `L1: an app that is too old gets schemaTooOld, and nothing of it is stored`() async throws {
+    @Test func `L1: an app that is too old gets schemaTooOld, and nothing that it sends is stored`() async throws {
         var schema = Schema.planner
         (schema.version, schema.minClientVersion) = (3, 2)
         let server = try await site.open(schema: schema)

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// The schema that a start without one reads from the data.
+/// The schema that a server reads from the data if no schema is named.
 @Suite(.timeLimit(.minutes(20)))
 struct RememberedSchemaTests {
     private let site = Site()

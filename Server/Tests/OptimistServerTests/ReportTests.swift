@@ -29,7 +29,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `G5 a store lists unreported transactions, with rows at their last change`() async throws {
+    @Test func `G5 a store lists unreported transactions, and each row only in its last one`() async throws {
         let place = try StorePlace()
         defer { withExtendedLifetime(place) {} }
         let store = try await place.open(epoch: "e1")
@@ -81,7 +81,7 @@ struct ReportTests {
 
     /// Runs the reports of one server process, and then ends them abruptly.
     ///
-    /// - Parameter count: After how many reported transactions the server dies. If there are fewer, it dies once all
+    /// - Parameter count: After how many reported transactions the server dies. If there are fewer, it dies when all
     ///   are reported.
     private static func live(_ store: any SyncStore, until death: Death, after count: Int) async throws -> [Int64] {
         let told = Mutex<[Int64]>([])

@@ -36,7 +36,7 @@ struct SessionInspectionTests {
         }
     }
 
-    @Test func `a session is found by a token of any age, and only by the server's own`() async throws {
+    @Test func `a session is found by a token of any age, but only by the server's own tokens`() async throws {
         try await site.serving { server, http async throws in
             let person = try await http.signUp()
             site.advance(by: 901)

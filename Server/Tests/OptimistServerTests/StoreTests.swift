@@ -113,7 +113,7 @@ struct StoreTests {
         (ResultCode.SQLITE_BUSY, OptimistError.Code.dataInUse), (.SQLITE_LOCKED, .dataInUse),
         (.SQLITE_NOTADB, .unreadableData), (.SQLITE_CORRUPT, .unreadableData),
     ])
-    func `the advice to move a file away is given only if it is not a sound database`(
+    func `the advice to move a file away is given only if the file is not a sound database`(
         result: ResultCode, code: OptimistError.Code
     ) {
         let problem = ServerDatabase.problem(DatabaseError(resultCode: result), at: "a.sqlite") as? OptimistError
@@ -171,7 +171,7 @@ struct StoreTests {
         #expect(try await error(3, "Caf\u{E9}")?.winner == RowKey.list(1).id)
     }
 
-    /// A list with a composed letter, indexed under its former decomposed one.
+    /// A list with a composed letter, indexed under its former decomposed form.
     private func personWithFormerIndex(_ schema: Schema) async throws -> Person {
         let server = try await site.open(schema: schema)
         let person = try await server.signUp()

@@ -48,7 +48,7 @@ struct StoresTests {
     // MARK: - Unique values
 
     @Test(arguments: Kind.allCases)
-    func `M6 canonically equivalent texts are distinct values, and a row that takes the other frees its own`(
+    func `M6 canonically equivalent texts are distinct values, and a row that takes another value frees its own`(
         kind: Kind
     ) async throws {
         let store = try await store(kind)

@@ -16,8 +16,8 @@ struct WorkProportionTests {
     private let store: MeasuredStore
     private let service: JMAPService
 
-    /// By which factor the time of a step may differ between kinds of requests. Optimized builds, debug builds and busy
-    /// machines differ, but uncounted work would be off by hundreds.
+    /// The factor by which the time of a step may differ between kinds of requests. Optimized builds, debug builds and
+    /// busy machines differ, but uncounted work would be off by hundreds.
     private static let factor = 12.0
     /// Shorter times are not meaningful.
     private static let least = Duration.milliseconds(4)

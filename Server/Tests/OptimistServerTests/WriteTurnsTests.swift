@@ -45,7 +45,7 @@ struct WriteTurnsTests {
         #expect(queue.count == 0 && queue.first() == nil)
     }
 
-    @Test func `owners of long writes get separate transactions, one after each shared one`() {
+    @Test func `owners of long writes get separate transactions, one after each shared transaction`() {
         var queue = WriteQueue<Int>()
         let long: [String: Duration] = ["a": .milliseconds(750), "b": .milliseconds(750)]
         for number in 0..<3 {
@@ -58,7 +58,7 @@ struct WriteTurnsTests {
         queue.add(9, of: "c")
         #expect(transaction(&queue, long) == ["c"])
         #expect(transaction(&queue, long) == ["b"])
-        // An owner whose write was short again shares transactions again.
+        // After a short write, an owner shares transactions again.
         #expect(transaction(&queue) == ["a"])
         #expect(transaction(&queue) == ["b"])
         for owner in ["a", "b", "c"] { queue.add(9, of: owner) }
@@ -95,7 +95,7 @@ struct WriteTurnsTests {
         #expect(owners.count == 15)
     }
 
-    @Test func `in a shared transaction, a write over its budget is not repeated, and the others are`() async throws {
+    @Test func `in a shared transaction, only the writes within their budgets are repeated`() async throws {
         let pool = try await site.open().database.pool
         try await pool.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
         let commits = GroupCommit(writer: pool) { .zero }
@@ -127,7 +127,7 @@ struct WriteTurnsTests {
         #expect(try await pool.read { try Int.fetchAll($0, sql: "SELECT n FROM t ORDER BY n") } == [1, 2, 3])
     }
 
-    @Test func `a write removed from the queue delays no other, and its owner can add another`() {
+    @Test func `a write removed from the queue delays no other write, and its owner can add a new write`() {
         var queue = WriteQueue<Int>()
         queue.add(0, of: "slow")
         if let turn = queue.first() { queue.finished(turn, after: .seconds(1)) }

@@ -248,7 +248,7 @@ struct SharedServersTests {
         #expect(error?.code == .schemaConflict)
     }
 
-    @Test func `N7 rows that would collide in a new unique index are counted before it is accepted`() async throws {
+    @Test func `N7 rows that would collide in a new unique index are counted before its acceptance`() async throws {
         let old = try await site.open(schema: Self.schema(1, "List"))
         let person = try await old.signUp()
         for number in 1...3 {

@@ -9,7 +9,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// A store with one account and without a server: embedded, or on PostgreSQL if the tests run on that.
+/// A store with one account and without a server. It is embedded, or on PostgreSQL if the tests use PostgreSQL.
 struct StorePlace {
     private let file: StoreFile?
     private let database: PostgresDatabase?
