@@ -35,7 +35,7 @@ class Home:
 
 
 def open_homes(page, address, old_way=""):
-    page.goto("about:blank")  # Away from the screens while they are emptied.
+    page.goto("about:blank")  # Leaves the screens while they are emptied.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")

@@ -93,7 +93,7 @@ def open_lab(page, address):
 def open_emptied(page, address, old_way="", network="online", held=0):
     """The lab's phones, signed in and empty. The server holds the next `held` pictures."""
     page.request.put(f"{address}/lab/server/pictures", data={"next": 0})
-    page.goto("about:blank")  # Away from the screens while they are emptied.
+    page.goto("about:blank")  # Leaves the screens while they are emptied.
     for name in "AB":
         page.request.post(f"{address}/lab/devices/{name}/restart")
         page.request.post(f"{address}/lab/devices/{name}/sign-in")
@@ -278,7 +278,7 @@ def keeps_to_itself(page, address, *excused):
     """The page requested nothing from another origin and logged no error."""
     foreign = [url for url in page.requested if urlsplit(url).netloc != urlsplit(address).netloc]
     assert not foreign, f"asked elsewhere: {foreign}"
-    # The browser logs it when a crashing phone refuses a request.
+    # The browser logs an error when a crashing phone refuses a request.
     excused = "409 (Conflict)", *excused
     complaints = [complaint for complaint in page.complaints if not any(words in complaint for words in excused)]
     assert not complaints, f"the console says: {complaints}"
@@ -287,7 +287,7 @@ def keeps_to_itself(page, address, *excused):
 def watched(browser):
     """A page that records its requests and its errors."""
     page = browser.new_page(viewport={"width": 1440, "height": 1100})
-    # For requests that a claim makes directly as well.
+    # This also applies to requests that a claim makes directly.
     page.context.set_default_timeout(300_000)
     expect.set_options(timeout=300_000)
     page.requested, page.complaints = [], []

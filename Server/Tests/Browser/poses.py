@@ -54,7 +54,7 @@ def one_hangs_and_seven_show(page, address):
     expect(new.feed.locator(".pose[data-phase=placeholder]")).not_to_have_count(0)
     old.open()
     expect(old.feed).to_contain_text("Loading …")
-    # A phone may ask twice: for a prefetched picture that it cancelled while the pose was far away.
+    # A phone may request a picture twice, if it cancelled the prefetch while the pose was far away.
     expect(page.get_by_text(re.compile("[2-9] held back"))).to_be_visible()
     expect(old.pictures).to_have_count(0)
     page.get_by_role("button", name="Let them go").click()
@@ -178,7 +178,7 @@ def works_by_keyboard(page, address):
         const { filter } = await (await fetch('/lab/devices/A/feed')).json();
         return filter.people === 2 && filter.tag === 'jump';
     }""")
-    # A short list ignores a key press, and so does one whose poses another choice removes.
+    # A short list ignores a key press, and so does a list whose poses another choice removes.
     feed = new.feed.element_handle()
     page.wait_for_function("""feed => {
         const titles = [...feed.querySelectorAll('.pose')].map(pose => pose.title);

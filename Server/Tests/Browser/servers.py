@@ -50,7 +50,7 @@ def kills_servers(page, address):
     page.keyboard.press("Enter")
     expect(servers.get_by_text("serves · killed 1×")).to_have_count(1)
     press(servers, "Start server 2")
-    # It does not serve yet, and the next click is queued.
+    # The server does not serve yet, and the next click is queued.
     press(servers, "Kill server 3")
     expect(servers.get_by_role("button", name="Start server 3")).to_be_visible()
     expect(servers.get_by_text("is dead")).to_have_count(1)

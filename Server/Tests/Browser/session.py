@@ -97,7 +97,7 @@ def signed_in_elsewhere(page, address):
 
 @claims.full
 def account_devices(page, address):
-    """The account's panel lists its sessions, and can end the other phone's."""
+    """The account's panel lists its sessions, and can end the other phone's session."""
     a, b = open_sessions(page, address)
     a.account.locator("summary").click()
     mine = a.account.get_by_role("listitem").filter(has_text="Phone A")

@@ -104,7 +104,7 @@ def gives_up_what_flew_past(page, address):
 
 @claims.full
 def works_by_keyboard_and_offline(page, address):
-    """Arrow keys move through the videos; offline, prefetched ones are shown and others report a failure."""
+    """Arrow keys move through the videos; offline, prefetched videos are shown and others report a failure."""
     new, _ = open_shorts(page, address)
     new.has_loaded()
     new.phone.network("Offline")
@@ -121,7 +121,7 @@ def works_by_keyboard_and_offline(page, address):
 
 @claims.full
 def tells_the_last_one(page, address):
-    """The phone receives one video at a time, and none that was already left."""
+    """The phone learns of one video at a time, and of none that the user has already left."""
     new, _ = open_shorts(page, address)
     told = []
     page.route("**/devices/A/shorts/visible", lambda route: told.append(route))

@@ -12,7 +12,7 @@ claims = Claims()
 
 @claims
 def plays(page, address):
-    """A link opens the stories, which play once at a time, also by keyboard, and fill a table."""
+    """A link opens the stories, which play one run at a time, also by keyboard, and fill a table."""
     page.goto(address)
     page.get_by_role("link", name="Five stories").click()
     play = page.get_by_role("button", name="Play the stories")
@@ -40,7 +40,7 @@ def fares_better(page, address):
     for version in "v1.0.2", "v1.0.1":
         # The phones' own launches are counted before the people's.
         expect(health.get_by_role("listitem").filter(has_text=version)).to_contain_text(re.compile(r"\d\d people had no crash"))
-    # The page of signatures shows the data at its opening.
+    # The page of signatures shows the data of the moment when it is opened.
     expect(health.get_by_role("button", name="Fifty people")).to_be_enabled()
     page.set_viewport_size({"width": 390, "height": 900})
     health.get_by_role("link", name="Plot and signatures").click()

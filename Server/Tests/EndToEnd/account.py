@@ -64,7 +64,7 @@ def log_for_programs(folder):
 
 @claims
 def invitations(folder):
-    """If sign-up needs an invitation, one made by the operator while the server runs admits one person."""
+    """If sign-up needs an invitation, the operator can make one while the server runs, and it admits one person."""
     folder = Path(tempfile.mkdtemp(dir=folder))
     program, address = serve(folder, "--sign-up", "invited")
     with program:

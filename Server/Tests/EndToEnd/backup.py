@@ -37,7 +37,7 @@ def held(server):
 
 @claims
 def restored(folder):
-    """O6 L3 a backup taken while phones write is sound; after its restore they agree on all they wrote."""
+    """O6 L3 a backup taken while phones write is sound; after its restore the phones agree on all they wrote."""
     server = Server(folder / "server")
     with server:
         server.until_up()
@@ -97,7 +97,7 @@ def closed_to_others(folder):
 
 @claims
 def damage(folder):
-    """O7 check names damage and contradictory rows and changes nothing; a damaged backup is not restored."""
+    """O7 the check names damage and contradictory rows and changes nothing; a damaged backup is not restored."""
     with Server(folder / "damaged") as server:
         server.until_up()
         sign_up(server)

@@ -96,7 +96,7 @@ def restored_loaded(folder):
 
 @claims
 def refused(folder):
-    """O7 O11 check names contradictory rows; such a database is not copied, and a missing one is reported."""
+    """O7 O11 the check names contradictory rows; such a database is not copied, and a missing one is reported."""
     with Node() as node:
         assert "does not contain the data of a server" in fails("check", "--database", node.url)
         assert "does not contain a backup" in fails("restore", folder / "nowhere", "--database", node.url)

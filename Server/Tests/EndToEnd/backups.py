@@ -35,7 +35,7 @@ def sign_up(server):
 
 
 def begin(phones):
-    """Waits until the phones' account is on the server: an earlier backup would lack it."""
+    """Waits until the phones' account is on the server: an earlier backup would lack the account."""
     for phone in phones:
         phone.until_open()
         phone.write()

@@ -178,7 +178,7 @@ def head(token, length, *more):
 
 
 def waiting_head(token, length):
-    """The head of a request that waits for 100 Continue, which the server sends once the request has a place."""
+    """The head of a request that waits for 100 Continue, which the server sends when the request has a place."""
     return head(token, length, "Expect: 100-continue")
 
 
@@ -242,7 +242,7 @@ def leaves_early(account, _):
         return account.post(account.calling("todo/get", {"ids": []}))[0]
 
     def all_are_free():
-        """Whether as many concurrent requests as the account has places each get one."""
+        """Makes as many concurrent requests as the account has places. Returns whether each gets a place."""
         with ExitStack() as asked:
             connections = [asked.enter_context(sent(account.server, waiting_head(account.token, 2)))
                            for _ in range(PLACES)]

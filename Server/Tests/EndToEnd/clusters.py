@@ -18,8 +18,8 @@ from claims import Claims, Skip  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402, F401
 from program import eventually  # noqa: E402
 
-# A killed cluster's memory is then in its directory, and is deleted with it. A standby promoted at the moment it loses
-# its primary waits for the retry interval first; the default is 5 s.
+# With the first setting, a killed cluster's memory is in its directory, and is deleted with it. A standby promoted at
+# the moment it loses its primary first waits for the retry interval, whose default is 5 s.
 SETTINGS = ["dynamic_shared_memory_type=mmap", "wal_retrieve_retry_interval=250ms"]
 
 
@@ -161,7 +161,7 @@ class Pair:
 
     @property
     def url(self):
-        """Names both, whichever is the primary."""
+        """Names both nodes, whichever is the primary."""
         return f"postgres:///optimist?host={self.primary.folder},{self.standby.folder}&user=optimist"
 
     def set_synchronous(self, is_synchronous):

@@ -25,7 +25,7 @@ def fails(*arguments, saying):
     assert (status, said) == (1, ""), (status, said, problem)
     *logged, sentence = problem.rstrip("\n").split("\n")
     assert sentence.startswith(f"optimist {arguments[0]}: "), problem
-    assert not logged or arguments[0] == "lab", problem  # Its server logs that it was stopped.
+    assert not logged or arguments[0] == "lab", problem  # The lab's server logs that it was stopped.
     for word in saying:
         assert str(word) in problem, f"no {word!r} in {problem}"
 
@@ -103,7 +103,7 @@ def inspects_a_running_lab(folder):
         phone.network("offline")
         rows = {phone.add(f"Secret {number}")["id"] for number in range(3)}
         eventually("at rest", lambda: phone.device["status"]["phase"] == "offline")
-        phone.call("POST", "sign-out")  # So that nothing writes to the file from here on.
+        phone.call("POST", "sign-out")  # So that nothing writes to the file afterwards.
         eventually("paused", lambda: phone.device["status"]["phase"] == "paused")
         file = folder / "lab/devices/A/planner.sqlite"
         status, said, problem = run("inspect", file, "--json")
@@ -198,7 +198,7 @@ def a_second_version(folder):
     assert updated == schema, updated
     assert serves() == "2"
 
-    # The export drops them silently; serve reports it.
+    # The file now lacks a column and changes a type. serve reports both.
     updated["version"] = 3
     updated["types"]["todo"]["due"]["type"] = "date"
     del updated["types"]["todo"]["done"]
@@ -219,7 +219,7 @@ def a_second_version(folder):
 
 @claims
 def one_device(folder):
-    """serve --one-device allows one device per account, and serve without it any number."""
+    """serve --one-device allows one device per account; without the option, serve allows any number."""
     for flags, reason in (["--one-device"], "signed_in_elsewhere"), ([], None):
         with Program("serve", "--port", "0", "--data", folder / f"one-device-{reason}", *flags) as server:
             address = server.find(r"(http://127\.0\.0\.1:\d+)")

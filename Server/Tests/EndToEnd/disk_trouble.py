@@ -2,7 +2,7 @@
 """Disks of phones and of the server that report errors: acknowledged data stays, the status reports it, and sync
 recovers.
 
-One call of each kind fails, and every one in turn in a soak. OPTIMIST_SEED repeats the draws.
+One call of each kind fails; in a soak, every call fails in turn. OPTIMIST_SEED repeats the draws.
 """
 
 import os
@@ -25,7 +25,7 @@ claims = Claims()
 
 
 def troubles(folder, database):
-    """For each error, of every call or of syncs only: a folder, and a disk that fails while a file exists in it."""
+    """For each error, in every call or in syncs only: a folder, a file, and a disk that fails while the file exists."""
     every = [(error, calls) for error in Fault.ERRORS for calls in ("s", "wst")]
     for error, calls in every if SOAK else [("EIO", "s"), ("ENOSPC", "wst")]:
         case = folder / f"{error}-{calls}"
@@ -66,7 +66,7 @@ def server_in_trouble(folder):
             phone.writes(3)
             settle(server, [phone])
             trouble.touch()
-            assert phone.writes(3) == 3, "a phone does not care for the server's disk"
+            assert phone.writes(3) == 3, "the server's disk affects a phone's writes"
             status, head, text = server.call("todo/set", create={"k": {"content": "never", "priority": 1}})
             assert status == 503, (status, text)
             assert head["Content-Type"] == "application/problem+json" and head["Retry-After"], (head, text)
@@ -87,7 +87,7 @@ def phone_meets(folder, fault, record=None):
         try:
             phone.until_open()
         except Gone:
-            # It reports the error and ends, like an app that cannot open its data. The next launch works.
+            # The phone reports the error and ends, like an app that cannot open its data. The next launch works.
             phone.until_gone()
             check_integrity(phone.database)
             phone.start()

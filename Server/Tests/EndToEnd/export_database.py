@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""An export of an account in a PostgreSQL database to a slow reader, and one of an earlier version's tables."""
+"""Exports of an account from a PostgreSQL database: to a slow reader, and from an earlier version's tables."""
 
 import json
 import os

@@ -99,7 +99,7 @@ class Failover:
         self.promoted_after = time.monotonic() - killed
         accepted = eventually("a write is accepted", self.accepted_in_new_life)
         self.accepted_after = accepted - killed
-        # The standby may lack their tokens.
+        # The standby may lack the writers' tokens.
         for writer in site.writers:
             writer.refresh_soon()
         site.until_all_have_written()

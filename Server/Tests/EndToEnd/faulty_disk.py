@@ -33,7 +33,7 @@ def library():
 
 @dataclass
 class Fault:
-    """A fault of some calls: the `first` to the `last` of those named by `calls`, w, s and t."""
+    """A fault of the `first` to the `last` call of the kinds that `calls` names (w, s, t)."""
 
     kind: str  # kill, tear, or the name of an error
     calls: str

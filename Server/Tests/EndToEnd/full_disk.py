@@ -70,7 +70,7 @@ def phone_is_full(folder):
 
 @claims
 def server_is_full(folder):
-    """S5 on a full disk the server answers 503; once there is space, pending rows arrive automatically."""
+    """S5 on a full disk the server answers 503; when there is space again, pending rows arrive automatically."""
     with (
         small_disk(folder / "full-server") as disk, Server(disk) as server, Phone(folder / "writer", server) as phone,
     ):

@@ -1,7 +1,7 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills phones and the server, each a separate process: at random moments, and at the n-th change of their files.
 
-20 random kills, 500 in a soak and 4 in short; of each kind of change two, all in a soak, and one in short.
+Random kills: 20, in a soak 500, in short 4. Changes of each kind: two, in a soak all, in short one.
 OPTIMIST_SEED repeats the draws of an earlier run, though not their exact moments.
 """
 

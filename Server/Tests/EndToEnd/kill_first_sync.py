@@ -23,8 +23,8 @@ from phones import Phone, Server  # noqa: E402
 from program import Program, eventually  # noqa: E402
 
 ROWS, KILLS = form((5_000, 2), (20_000, 5), (1_000_000, 20))
-# The phone's bandwidth in bytes per second: a few rows must not all arrive before the first look. A million take long
-# anyway.
+# The phone's bandwidth in bytes per second. Without a limit, a few rows could all arrive before the first look. A
+# million rows take long anyway.
 BANDWIDTH = form(200_000, 400_000, 0)
 # Filling a server and receiving everything takes a few minutes.
 PATIENCE = 1_800

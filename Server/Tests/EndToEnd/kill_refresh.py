@@ -1,8 +1,8 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Kills a process at the steps of a refresh, and looks for tokens in everything written during the run.
 
-24 kills, 1,000 in a soak and 8 in short: each step once and then any. OPTIMIST_SEED repeats the draws of an earlier
-run.
+24 kills, 1,000 in a soak and 8 in short: each step once, and then random ones. OPTIMIST_SEED repeats the draws of an
+earlier run.
 """
 
 import json
@@ -55,7 +55,7 @@ class App:
         return record
 
     def let_token_end(self):
-        """Makes its access token expired as far as it can tell, so that the next request renews it."""
+        """Makes the app believe that its access token has expired, so that the next request renews it."""
         record = self.note_secrets()
         self.kept.write_text(json.dumps({**record, "expiresAt": 0}))
 

@@ -124,7 +124,7 @@ class Phone:
         eventually(lambda: f"{row} is gone from {self.name}", lambda: self.shown(row) is None)
 
     def follow(self):
-        """The phone's timeline from now on: a context."""
+        """A context that records the phone's timeline."""
         return Timeline(self.lab.host, self.name)
 
     def sequence(self):
@@ -135,7 +135,7 @@ class Phone:
 
 
 def shared(row):
-    """The columns of a row without its sync state: equal once everything has arrived."""
+    """The columns of a row without its sync state: equal when everything has arrived."""
     return {name: row.get(name) for name in ("id", "content", "date", "priority", "done", "alarm")}
 
 
@@ -178,7 +178,7 @@ class Timeline:
         self._connection = http.client.HTTPConnection(host, timeout=PATIENCE)
         self._connection.request("GET", f"/lab/devices/{phone}/events")
         self._answer = self._connection.getresponse()
-        self._answer.readline()  # The greeting: from here on no event is missed.
+        self._answer.readline()  # The greeting. Afterwards no event is missed.
         self._reader = threading.Thread(target=self._read, daemon=True)
 
     def _read(self):

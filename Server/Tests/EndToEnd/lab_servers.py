@@ -17,7 +17,7 @@ claims = Claims()
 
 
 class Running:
-    """A lab that is ended in order: a killed one would leave its PostgreSQL running until its next launch."""
+    """A lab that is ended in order: a killed lab would leave its PostgreSQL running until its next launch."""
 
     def __init__(self, folder, database):
         self.folder, self.database = folder, database

@@ -129,7 +129,7 @@ def devices(phone):
 
 @claims
 def lists_and_ends_sessions(lab):
-    """A phone lists its account's sessions and ends another's, which is notified immediately."""
+    """A phone lists its account's sessions and ends that of another phone, which is notified immediately."""
     a, b = pair(lab)
     assert sorted(devices(a)) == sorted([(f"Phone {a.name}", True), (f"Phone {b.name}", False)]), devices(a)
     other = next(entry["id"] for entry in a.call("GET", "session/devices") if not entry["isCurrent"])

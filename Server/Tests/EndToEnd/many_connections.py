@@ -91,7 +91,7 @@ def rests_at_the_limit(folder):
 
 @claims
 def rests_when_files_run_out(folder):
-    """When other files use up the limit, accepting pauses for a second at a time."""
+    """When other files use up the limit, the server pauses accepting for a second at a time."""
     needs_linux()
     with server(folder / "out", files=(512, 512)) as (program, port), ExitStack() as stack:
         kept = [connect(port, stack) for _ in range(60)]
@@ -111,7 +111,7 @@ def rests_when_files_run_out(folder):
 
 @claims
 def limits_each_address(folder):
-    """An address has a limit of connections; further ones are closed, and new ones replace those that end."""
+    """An address has a limit of connections; further connections are closed, and new ones replace those that end."""
     with server(folder / "address", "--connections-per-address", "20") as (_, port), ExitStack() as stack:
         # The connection that checked the server may still count, so one of the first may be refused as well.
         connections = [connect(port, stack) for _ in range(24)]

@@ -257,7 +257,7 @@ class Phone:
 
     @property
     def received(self):
-        """The number of rows its first sync has received, or None once it is complete."""
+        """The number of rows its first sync has received, or None when it is complete."""
         self._say("progress")
         answer = self._answer()
         assert answer[0] == "progress", answer

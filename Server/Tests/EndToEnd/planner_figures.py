@@ -2,8 +2,9 @@
 """How long an offline write takes until it is durable and until it is on the screen.
 
 Each figure is compared with this machine's minimum, measured alternately with the writes: appending 4 KB and syncing. A
-busy machine is slow at that as well, so three runs are tried, and the part of the minimum above a millisecond is not
-held against the writes. A machine may still be too slow through no fault of the code, so this runs only in `make soak`.
+busy machine is slow at that as well, so three runs are tried, and the part of the minimum above a millisecond does not
+count against the writes. A machine may still be too slow through no fault of the code, so this runs only in `make
+soak`.
 """
 
 import os

@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Power losses on real files: the calls of a phone and a server are recorded, and possible disks afterwards rebuilt.
+"""Power losses on real files: records the calls of a phone and a server, and rebuilds possible disks.
 
 40 losses on either side, 400 in a soak and 8 in short. OPTIMIST_SEED repeats the draws.
 """
@@ -155,7 +155,7 @@ def phone_goes_on(folder):
 
 @claims
 def normal_loses(folder):
-    """W1 with `.normal` power losses take acknowledged writes, so the claim above can fail; none is partial."""
+    """W1 in the mode `.normal`, power losses take acknowledged writes, so the claim above can fail; none is partial."""
     calls, arrived = record_phone(folder / "normal", "normal")
     outcomes = losses(folder / "normal", calls, read_phone(arrived))
     print(f"      {sum(call.kind == 's' for call in calls)} syncs: {dict(outcomes)}", flush=True)
@@ -164,7 +164,7 @@ def normal_loses(folder):
 
 @claims
 def server_loses_power(folder):
-    """S3 a power loss takes nothing acknowledged from the server; without its syncs it would."""
+    """S3 a power loss takes no acknowledged write from the server, but would if the server did not sync."""
     (home := folder / "server").mkdir()
     record = home / "record"
     acknowledge = Acknowledgements(record)

@@ -35,8 +35,8 @@ class Program:
     """A command that runs until it is ended: a server, a lab or a proxy."""
 
     def __init__(self, *arguments, environment=None, around=(), program=OPTIMIST, folder=None):
-        """`environment` is added to the test's own, `around` is a command that executes it, `folder` is where it
-        runs."""
+        """`environment` is added to the test's own, `around` is a command that executes the program, and `folder` is
+        where the program runs."""
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [*around, program, *map(str, arguments)], stdout=self._log, stderr=subprocess.STDOUT, cwd=folder,
@@ -44,7 +44,7 @@ class Program:
 
     @property
     def said(self):
-        # The program writes at this process's position in the file, so that must not move.
+        # The program writes at this process's position in the file, so that position must not move.
         log = self._log.fileno()
         return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
@@ -56,7 +56,7 @@ class Program:
         """Waits until the program has printed a match, and returns its first group."""
 
         def printed():
-            # Read after this, the output of an ended program is complete.
+            # If the program has ended, output that is read after this is complete.
             is_running = self.is_running
             found = re.search(pattern, self.said)
             assert found or is_running, f"ended with {self._process.returncode}:\n{self.said}"

@@ -1,6 +1,6 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Devices in Python that push batches of to-dos as fast as the server accepts them, and what a backup must have of
-them."""
+"""Devices in Python that push batches of to-dos as fast as the server accepts them, and a check that a backup has their
+pushes."""
 
 import http.client
 import threading

@@ -169,7 +169,7 @@ class Site:
         self.persons = []
 
     def until_all_have_written(self, more=3):
-        """Waits until each writer has a few acknowledged pushes that were begun from now on."""
+        """Waits until each writer has a few acknowledged pushes that began after this call."""
         wanted = {writer: len(writer.writes) + more + 1 for writer in self.writers}
         eventually("all writers write", lambda: all(
             writer.problem or len(writer.writes) >= count for writer, count in wanted.items()))

@@ -118,11 +118,11 @@ def status(connection):
 
 @claims
 def unread_answers_hold_their_slots(folder):
-    """A session with eight unread answers has no slot for another until one is read or abandoned."""
+    """A session with eight unread answers has no slot for another request until one answer is read or abandoned."""
     with Server(folder, *UNHURRIED) as server:
         account = Account(server)
-        # The one that is read has a large buffer, because a small one makes any reader slow. Without an explicit size,
-        # the buffer may grow until it holds the complete answer.
+        # The connection that is read has a large buffer, because a small buffer makes any reader slow. Without an
+        # explicit size, the buffer may grow until it holds the complete answer.
         unread = [account.send_large(4_096 if number else 1_048_576) for number in range(8)]
         got, head, text = account.post(account.calling("Core/echo", {}))
         assert (got, head["Retry-After"]) == (429, "1"), (got, text)

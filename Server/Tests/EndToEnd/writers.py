@@ -16,7 +16,7 @@ from program import eventually
 
 PASSWORD = "correct horse battery"
 USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
-# The number of counts for one counter before the next is used, so that a lost total is not repaired by the next one.
+# How many counts a counter gets before the next counter is used, so that a later total does not repair a lost one.
 COUNTS = 5
 # The pause between two requests, in seconds.
 PAUSE = forms.form(0.1, 0.02, 0.02)
@@ -195,12 +195,12 @@ class Writer(threading.Thread):
         self.counts["forks seen"] += name == "error"
 
 
-# The clock of the name, which all devices write alike.
+# The clock of the column `name`, which all devices write alike.
 FIRST = f"{1:016x}-device"
 
 
 def judge(writers, node):
-    """Asserts that exactly the rows acknowledged to an account's writers are stored, once. Returns the number of
+    """Asserts that exactly the rows acknowledged to an account's writers are stored, each once. Returns the number of
     to-dos."""
     account = writers[0].account
     found = node.sql(f"SELECT id, content::json->>'content' FROM optimist_rows "
