@@ -88,7 +88,7 @@ struct History {
         writes(of: cell.row).filter { $0.write.cells[cell.row]?[cell.column] == .some(cell.value) }
     }
 
-    /// The write that gave a text to a row. Nil if the text has no tag, or several.
+    /// The write that gave a text to a row. Nil if the text is without a tag, or has several tags.
     func author(of cell: Cell) -> Int? {
         let words = (cell.value ?? "").split(separator: " ").filter {
             $0.hasPrefix("d") && $0.contains("w") && $0.contains(".")

@@ -9,7 +9,7 @@ import OptimistWire
 /// - its device later replaced or deleted the value itself (S1),
 /// - the server refused it (V2, V5),
 /// - the server had a later value (M1), or
-/// - the row's life ended unread, or that of the row above it or of the row that it refers to (M2, M6).
+/// - the life of the row, of the row above it or of the row that it refers to ended unread (M2, M6).
 struct Oracle {
     let history: History
     let clocksAreRight: Bool

@@ -146,7 +146,7 @@ extension ServeSetting {
         [name, "no-\(name)"].contains { argument == "--\($0)" || argument.hasPrefix("--\($0)=") }
     }
 
-    /// Returns a source's value as the equivalent flag. Nil if the source has no value.
+    /// Returns a source's value as the equivalent flag. Nil if the source does not have a value.
     ///
     /// - Throws: `ValidationError` if the value is invalid.
     fileprivate func arguments(

@@ -136,8 +136,8 @@ struct SimulateCommand: AsyncParsableCommand {
         hint("\(totals.seeds) seeds, \(totals.failed.count) failing ")
     }
 
-    /// Shows a failure of the campaign. A failure that killed its process is only named, because it would kill this
-    /// process too.
+    /// Shows a failure of the campaign. A failure that killed its process is only named, because it would also kill
+    /// this process.
     private func show(_ failure: SeedOutcome) throws {
         guard failure.didEnd else { return print("Run it alone to see why: optimist simulate --seed \(failure.seed)") }
         try show(Plan(drawnFrom: failure.seed))

@@ -38,7 +38,7 @@ struct BackupTests {
         #expect(contained["epochs"] == lives)
         #expect(try await server.pull("e1.2")["type"] == "forked")
 
-        // A device continues its push numbers. It sends all rows it knows, and those of other devices with their
+        // A device continues its push numbers. It sends all rows it knows, including other devices' rows with their
         // clocks.
         try await server.put(1, "by another", at: 1, by: "deviceBB", push: 4)
         try await server.put(2, "lost", at: 2, push: 5)

@@ -5,7 +5,7 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// People who use two versions of an app, of which the first crashes at sign-in. They report its health with real code.
+/// People with two versions of an app. The first version crashes at sign-in. Real code reports the health of the app.
 actor SimulatedPeople {
     static let app = "lab"
     static let count = 50
