@@ -18,7 +18,7 @@ enum Thresholds {
     static let delivery = Target.ratio(atMost: 1.2)
     /// The rate from the bytes of the server's answers until their rows are in an indexed table.
     static let firstSync = Target.rowsPerSecond(atLeast: 100_000)
-    /// The memory in addition to that held before. The limit is the same for 100,000 rows and for a million.
+    /// The memory that the sync adds. The limit is the same for 100,000 rows and for a million.
     static let firstSyncMemory = Target.megabytes(atMost: 150)
     /// The rate from the write to the last verdict, with a server that answers immediately.
     static let push = Target.rowsPerSecond(atLeast: 30_000)
@@ -43,7 +43,7 @@ enum Thresholds {
     static let sendsRefused = Target.count(atMost: 2)
     static let sendsOutage = Target.count(atMost: 1.1)
     static let cancelled = Target.milliseconds(atMost: 5)
-    /// What a session adds to the latency of one request, and to the CPU time per request with several at a time.
+    /// What a session adds to the latency of one request, and to the CPU time of each of several concurrent requests.
     static let overhead = Target.microseconds(atMost: 25)
     static let overheadBusy = Target.microseconds(atMost: 10)
     /// The time until a request fails because the host refuses connections or does not have an address.

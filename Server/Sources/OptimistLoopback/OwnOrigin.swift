@@ -28,7 +28,7 @@ package struct OwnOrigin: RouterMiddleware {
             isOwn(request)
         else {
             throw HTTPError(
-                .forbidden, message: "Only local programs and its own pages may use http://127.0.0.1:\(context.port).")
+                .forbidden, message: "http://127.0.0.1:\(context.port) is only for its own pages and local programs.")
         }
         var response = try await next(request, context)
         if let policy = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[policy] = "same-origin" }

@@ -88,7 +88,7 @@ extension Oracle {
     }
 
     /// From the sum of the certain additions to the sum of all attempted additions. When the server forgets old
-    /// deletions, it also forgets which rows are one, and a repeated create counts again (M6).
+    /// deletions, it also forgets which rows were merged, and a repeated create counts again (M6).
     private func added(to rows: Set<RowName>) -> ClosedRange<Int64> {
         var (least, most): (Int64, Int64) = (0, 0)
         for row in rows {

@@ -15,10 +15,10 @@ struct EpochCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Begin an epoch, after a restore that the servers cannot detect.",
             discussion: """
-                Servers detect the promotion of a standby, and the restore of a backup by replaying its log or into \
-                another cluster. They do not detect that the disk itself was restored, and some managed services hide \
-                every restore. In these cases run this before you start the servers: devices compare their data with \
-                the database, and send what it lost.
+                Servers detect that a standby was promoted. They detect a restored backup if its log was replayed, or \
+                if it is in another cluster. They do not detect that the disk itself was restored, and some managed \
+                services hide every restore. In these cases run this before you start the servers: devices compare \
+                their data with the database, and send what it lost.
                 """)
         @OptionGroup var options: PlaceOptions
         @OptionGroup var shared: DatabaseOptions

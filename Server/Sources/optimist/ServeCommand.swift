@@ -135,9 +135,10 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Today's date, to accept the server's clock if it differs by over a day from the last time in the data.",
-            discussion:
-                "Such as 2026-11-28. Without it, nothing is purged and no session expires. A wrong date has no effect.",
-            valueName: "day"),
+            discussion: """
+                Such as 2026-11-28. Until the clock is accepted, nothing is purged and no session expires. A wrong \
+                date has no effect.
+                """, valueName: "day"),
         transform: AcceptedTime.parse)
     var acceptTime: Date?
 

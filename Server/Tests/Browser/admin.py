@@ -89,7 +89,7 @@ def ends_session(page, site):
     page.once("dialog", lambda dialog: dialog.dismiss())
     button.click()
     status, _ = site.post("/jmap", {"using": [], "methodCalls": []}, grant["access_token"])
-    assert status == 200, "the answer no to the question ended the session"
+    assert status == 200, "the session ended although the operator answered no"
     page.once("dialog", lambda dialog: dialog.accept())
     button.click()
     expect(page.get_by_text("No device is signed in.")).to_be_visible()

@@ -31,7 +31,7 @@ struct GazetteerTests {
         #expect((600...800).contains(osaka.distanceMeters))
     }
 
-    @Test func `place and area each have a name in the first possible language, or the local name`() throws {
+    @Test func `place and area each use the first language with a name, or else the local name`() throws {
         let osaka = try #require(try name(34.69, 135.50, "de", "fr", "en"))
         #expect(osaka.place == .init("Osaka", "en") && osaka.area == .init("Préfecture d’Osaka", "fr"))
         let suva = try #require(try name(-18.14, 178.44, "de"))
@@ -57,7 +57,7 @@ struct GazetteerTests {
         for tag in ["zh-TW", "zh-Hant", "zh-Hant-TW"] {
             #expect(try name(25.053, 121.526, tag)?.place.text == "臺北市")
         }
-        // The first of several names that are not preferred.
+        // The first of several equally preferred names.
         #expect(try name(25.053, 121.526, "de")?.place.text == "Taipeh")
         #expect(try name(35.6895, 139.6917, "ja")?.place.text == "東京")
     }

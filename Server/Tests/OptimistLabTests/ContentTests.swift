@@ -56,7 +56,7 @@ struct ContentTests {
         #expect(Short.portrait(of: id) == nil)
     }
 
-    @Test func `sizes are read from the files' heads, and swapped for rotated photos`() throws {
+    @Test func `sizes are read from the files' heads, and width and height of rotated photos are swapped`() throws {
         let png = Array("\u{89}PNG".unicodeScalars.map { UInt8($0.value) }) + [13, 10, 26, 10, 0, 0, 0, 13]
         #expect(ImageSize(head: png + Array("IHDR".utf8) + [0, 0, 2, 128, 0, 0, 1, 224])?.size == [640, 480])
         #expect(ImageSize(head: Array("GIF89a".utf8) + [0x40, 1, 0xF0, 0])?.size == [320, 240])

@@ -29,7 +29,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `G5 a store lists unreported transactions, and each row only in its last one`() async throws {
+    @Test func `G5 a store lists unreported transactions, and each row only in the last of them`() async throws {
         let place = try StorePlace()
         defer { withExtendedLifetime(place) {} }
         let store = try await place.open(epoch: "e1")

@@ -15,7 +15,7 @@
         static let overSockets: [Self] = [.asyncHTTPClient, .urlSession]
 
         /// On Linux, `URLSession` reads ahead of its reader, and blocks when many tasks are cancelled together. These
-        /// do not.
+        /// transports do not.
         static let patient: [Self] = [.asyncHTTPClient, .inMemory]
 
         @discardableResult

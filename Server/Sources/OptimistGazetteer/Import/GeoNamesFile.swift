@@ -10,7 +10,7 @@ struct GeoNamesFile {
     enum Kind {
         case cities, areas, names
 
-        /// The number of columns. In earlier releases, names did not have the columns with their years.
+        /// The number of columns. In earlier releases, names lacked the columns with their years.
         var columns: ClosedRange<Int> {
             switch self {
             case .cities: 19...19

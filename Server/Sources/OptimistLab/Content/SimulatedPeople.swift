@@ -5,7 +5,8 @@ import OptimistCore
 import OptimistSession
 @_spi(Internals) import OptimistTesting
 
-/// People with two versions of an app. The first version crashes at sign-in. Real code reports the health of the app.
+/// People with two versions of an app. The first version crashes at sign-in. The people report the app's health with
+/// the real code.
 actor SimulatedPeople {
     static let app = "lab"
     static let count = 50
