@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Decides whether a received deletion is too early for the rows below it (R2).
 ///
-/// SQLite would delete those rows or empty their references. So the deletion waits while a later page, or the answer to
-/// a push, may still move them elsewhere.
+/// SQLite would delete the rows below or empty their references. So the deletion waits while a later page, or the
+/// answer to a push, may still move these rows elsewhere.
 struct DeletionTiming {
     let door: Door
     let context: PageContext
@@ -52,7 +52,8 @@ struct DeletionTiming {
             || !door.references.goingAlong(with: referrer.layout, among: context.lagging).isEmpty
     }
 
-    /// Whether a row that would be deleted too is being restored, so that the server has yet to decide about it.
+    /// Whether the deletion would also delete a row that is being restored. The server has yet to decide about that
+    /// row.
     private func areRestored(_ rows: [Child], besides met: inout Set<RowRef>) throws -> Bool {
         for child in rows where child.referrer.onDelete == .cascade && met.insert(child.ref).inserted {
             guard let below = try self.below(child), below.entry.wasOnServer, !below.isMoved else { continue }

@@ -6,8 +6,8 @@ import OptimistWire
 /// Deletes a row, and handles the rows that the app's foreign keys delete or change with it (R2). The journal keeps
 /// their unsent values.
 ///
-/// The server applies the same rules to its own rows. But if it never had the deleted life, it leaves the rows below as
-/// they are, and the device parks them until the row above is there again.
+/// The server applies the same rules to its own rows. But if the server never had the deleted life, it leaves the rows
+/// below as they are, and the device parks these rows until the row above is there again.
 extension Door {
     private struct Fall {
         /// The deleted rows, and whether the server has deleted each.
@@ -59,7 +59,7 @@ extension Door {
         let below = RowBelow(entry, by: child.referrer)
         switch below.fate {
         case .stays:
-            // Only an unsent edit refers to this row. The server's version is parked.
+            // Only the child's unsent edit refers to the parent. The child's server version is parked.
             guard rowsSetAside.contains(child.ref) else { return }
             try go(&entry, child, with: parent, &fall)
             try child.table.delete(child.ref.id)
@@ -100,7 +100,8 @@ extension Door {
         giveUp(&entry, fall)
     }
 
-    /// This device's values that the row's own deletion, in this page or parked, has ended unread.
+    /// This device's values that the row's own deletion ended although the deleting user had not read them. The
+    /// deletion is in this page or parked.
     private func unread(_ ref: RowRef) throws -> UnreadClocks {
         if let told = endedUnread[ref] { return told }
         guard case .deleted(let tombstone)? = try ParkedRows(db).content(ref), !tombstone.unread.isEmpty else {
@@ -128,10 +129,10 @@ extension Door {
         return patch.generation ?? 1 >= entry.generation
     }
 
-    /// Gives up a row that is deleted with another one, so that a later page with the row counts as new.
+    /// Gives up a row that is deleted with another one, so that the row counts as new in a later page.
     ///
-    /// On the server it may be alive, below a life of its parent that is unsent here or in a later page. If the server
-    /// lost it, and a refused row takes it along here, another device may have sent it again.
+    /// On the server, the row may be alive, below a life of its parent that is unsent here or comes in a later page. If
+    /// the server lost the row, and a refused row takes it along here, another device may have sent the row again.
     private mutating func giveUp(_ entry: inout RowEntry, _ fall: Fall) {
         if entry.isPending, !entry.isKnownToServer {
             if !fall.isTakingBack { return entry.loseUnsentLife() }
@@ -145,7 +146,7 @@ extension Door {
         if entry.isAlive { entry.remote.withdraw() }
     }
 
-    /// Parks the server's version of a row, if it has one, until the row's parent is there again.
+    /// Parks the server's version of a row, if the server has one, until the row's parent is there again.
     private func parkServed(_ entry: inout RowEntry, below parent: RowRef, in table: AppTable) throws {
         guard entry.isAlive, entry.isKnownToServer, !entry.isRestored, !entry.hasOutlivedItsEnd,
             let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)

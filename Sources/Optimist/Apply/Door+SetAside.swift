@@ -6,7 +6,7 @@ import OptimistWire
 /// Parks results that the app's tables cannot take yet, so that one row never makes a push's other results fail (S8).
 extension Door {
     /// Parks the server's version of a row, because of a constraint or because its deletion is too early. The app's
-    /// table does not count as having it.
+    /// table does not count as having that version.
     ///
     /// - Parameter device: This device's id in the unsent edits.
     mutating func setAside(_ passage: Passage, _ reason: ParkedReason, device: String) throws -> RowEntry {
@@ -45,7 +45,7 @@ extension Door {
         return parked
     }
 
-    /// A later version from a page stays parked.
+    /// If a later version from a page is already parked, that version stays parked.
     private func park(_ content: RemotePage.Row.Content, of settled: RowEntry, _ reason: ParkedReason) throws {
         let parked = ParkedRows(db)
         if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {

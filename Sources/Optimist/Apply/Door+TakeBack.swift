@@ -9,7 +9,7 @@ extension Door {
     /// values that still do not fit are parked.
     ///
     /// - Parameter device: This device's id in the unsent edits.
-    /// - Returns: The rows that cannot be removed, unchanged, each with the reason.
+    /// - Returns: The rows that could not be removed, each with the reason. They are unchanged.
     mutating func takeBack(_ rows: [TakenBack], device: String) throws -> [(row: TakenBack, reason: DatabaseError)] {
         let rows = references.order(rows)
         let refs = rows.map(\.ref)
@@ -28,7 +28,7 @@ extension Door {
         }
     }
 
-    /// A row that was taken back and then falls below a removed row is received again.
+    /// If a removed row takes along a row that was taken back earlier, the device receives that row again.
     private mutating func passSingly(
         _ rows: [TakenBack], device: String
     ) throws -> [(row: TakenBack, reason: DatabaseError)] {

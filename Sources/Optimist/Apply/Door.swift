@@ -3,8 +3,8 @@
 import GRDB
 import OptimistWire
 
-/// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row passes it (R4).
-/// Only the user's writes and the new rows of a first sync (``RowApplication``) do not.
+/// The one door to the app's tables. Every change that a page, an answer or the engine makes to a row passes through
+/// this type (R4). Only the user's writes and the new rows of a first sync (``RowApplication``) do not.
 ///
 /// A row passes as a unit: its table, the rows below a deleted one, the journal, the values of unknown columns, and the
 /// entry change together or not at all.
@@ -25,9 +25,9 @@ struct Door {
     var endedUnread: [RowRef: UnreadClocks] = [:]
     /// Temporarily replaced values. The journal needs the originals.
     fileprivate(set) var vacancy: Vacancy?
-    /// The rows taken back together that have yet to pass. Cascades do not treat them as rows below.
+    /// The rows that are taken back together and have yet to pass. Cascades do not treat them as rows below.
     var takingBack: Set<RowRef> = []
-    /// Rows taken back that did not fit. Their server versions are parked.
+    /// Rows that were taken back but did not fit. Their server versions are parked.
     var rowsSetAside: Set<RowRef> = []
     /// Rows that the device must receive again, for the caller to request.
     var toReceive: [RowRef] = []

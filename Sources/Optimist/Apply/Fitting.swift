@@ -5,14 +5,14 @@ import OptimistWire
 
 /// Applies the received rows that fit the app's tables, and parks the others (R4).
 ///
-/// The server has decided the final state of each row, so their order does not matter. First, all rows are put
-/// together, and then the foreign keys are checked. If a parent is missing, this is undone and repeated without the
-/// rows below it. If all rows fit, the deletions follow.
+/// The server has decided the final state of each row, so their order does not matter. First, all rows are put into the
+/// tables, and then the foreign keys are checked. If a parent is missing, this is undone and repeated without the rows
+/// below that parent. If all rows fit, the deletions follow.
 ///
-/// The remaining rows are tried cycle by cycle, each after the rows that it needs: its parents, the holders of its
-/// unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a moved
-/// row is put before its former parent is deleted. Rows that fit may admit others, so this repeats until nothing
-/// changes.
+/// The remaining rows are tried cycle by cycle, each cycle after the rows that it needs: its parents, the holders of
+/// its unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a
+/// moved row is put before its former parent is deleted. A row that fits may make room for others, so this repeats
+/// until nothing changes.
 ///
 /// Invariant: at any time each row of the page is applied, parked, or still to be tried.
 struct Fitting: RowWork {
@@ -33,7 +33,7 @@ struct Fitting: RowWork {
     private struct Misfit {
         let row: ReceivedRow
         let reason: ParkedReason
-        /// The missing row that it refers to. Nil if there is another obstacle.
+        /// The missing row that the misfit refers to. Nil if there is another obstacle.
         var parent: RowRef?
     }
 
@@ -62,7 +62,7 @@ struct Fitting: RowWork {
         }
     }
 
-    /// - Parameter others: Rows about to be tried. Includes rows that wait for them.
+    /// - Parameter others: Rows about to be tried. The result includes the rows that wait for them.
     private mutating func ready(besides others: [RowRef] = []) throws -> [ReceivedRow] {
         for ref in applied { received[ref] = nil }
         applied = []
@@ -95,7 +95,7 @@ struct Fitting: RowWork {
         return try ready()
     }
 
-    /// Puts rows in a savepoint, which is rolled back if a foreign key does not hold at its end. The deletions follow
+    /// Puts rows in a savepoint, which is rolled back if a foreign key does not hold at the end. The deletions follow
     /// only if all rows fit, because a misfit may still be below a deleted row.
     ///
     /// - Parameters:
@@ -181,7 +181,7 @@ struct Fitting: RowWork {
 
     // MARK: - Cycle by cycle
 
-    /// Applies each cycle of rows that fits, and parks the others. Returns whether any fit.
+    /// Applies the cycles that fit, and parks the other rows. Returns whether any cycle fits.
     private mutating func fitCycles(among some: [ReceivedRow]) throws -> Bool {
         let places = Dictionary(zip(some.map(\.ref), some.indices), uniquingKeysWith: { $1 })
         let needed = try some.map { row in try needs.needs(of: row).compactMap { places[$0] } }
@@ -220,7 +220,7 @@ struct Fitting: RowWork {
         return false
     }
 
-    /// The rows that a row refers to in the app's table, also by unsent edits.
+    /// The rows that a row refers to in the app's table, including by unsent edits.
     private func parents(of ref: RowRef) throws -> [RowRef] {
         guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return [] }
         return door.tables.owners(by: values, in: table)

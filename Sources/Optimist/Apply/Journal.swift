@@ -35,7 +35,7 @@ struct Journal {
             ref, reason: loss.reason, mine: loss.mine, theirs: loss.theirs, whole: loss.whole, at: milliseconds)
     }
 
-    /// The user's values that a row loses at its end, or to another device that had not read them.
+    /// The user's values that a row loses when its life ends, or to another device that had not read them.
     struct Loss {
         let reason: Conflict.Reason
         let mine: JSONObject

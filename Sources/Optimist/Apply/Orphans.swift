@@ -8,13 +8,13 @@ struct Orphans {
 
     mutating func add(_ row: RowRef, below parents: [RowRef]) { rows.append((row, parents)) }
 
-    /// Call this while all rows of the page are put.
+    /// Call this while all rows of the page are in the tables.
     mutating func find(_ isHere: (RowRef) throws -> Bool) rethrows {
         for (row, parents) in rows { missing[row] = try parents.first { try !isHere($0) } }
     }
 
-    /// Adds the rows below orphans, after the rollback. An orphan that is still in the app's table serves as their
-    /// parent.
+    /// Adds the rows below orphans, after the rollback. If the app's table still has an orphan, the rows below that
+    /// orphan have their parent and are not added.
     mutating func addRowsBelow(_ isHere: (RowRef) throws -> Bool) rethrows {
         var children: [RowRef: [RowRef]] = [:]
         for (row, parents) in rows { for parent in parents { children[parent, default: []].append(row) } }

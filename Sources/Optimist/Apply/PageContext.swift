@@ -6,7 +6,7 @@ struct PageContext: Sendable {
     var scope = Scope.personal
     /// Whether later pages contain changes that the server already has.
     var hasMore = false
-    /// The tables that later pages still change. If ``hasMore``, they may change any table.
+    /// The tables that later pages still change. If ``hasMore``, later pages may change any table.
     var lagging: Set<Int64> = []
     /// The server's last transaction when it read the rows. Nil if unknown.
     var head: Int64?

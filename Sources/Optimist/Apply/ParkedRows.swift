@@ -20,7 +20,7 @@ struct ParkedRows {
 
     /// A later version of the row replaces the parked one.
     ///
-    /// - Parameter parent: The missing row that it refers to. Nil if there is another obstacle.
+    /// - Parameter parent: The missing row that the parked row refers to. Nil if there is another obstacle.
     func park(_ row: ReceivedRow, reason: ParkedReason, awaiting parent: RowRef?) throws {
         let json = Self.wire(row.content)
         try db.cachedStatement(
@@ -109,7 +109,7 @@ struct ParkedRows {
         return try ready + waiting(for: ready.map(\.ref) + others, besides: ready)
     }
 
-    /// The rows that wait, directly or indirectly, for some others.
+    /// The rows that wait, directly or indirectly, for some other rows.
     private func waiting(for others: [RowRef], besides ready: [ReceivedRow]) throws -> [ReceivedRow] {
         var (found, next): ([ReceivedRow], [RowRef]) = ([], others)
         var met = Set(ready.map(\.ref))

@@ -5,7 +5,7 @@ import OptimistWire
 extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
 
-    /// The clocks of values that were replaced unread.
+    /// The clocks of values that were replaced before the replacing user had read them.
     var unread: UnreadClocks {
         switch self {
         case .row(let patch): patch.unread
@@ -50,7 +50,7 @@ struct ReceivedRow: Sendable {
 }
 
 extension Tombstone {
-    /// Whether the row was missing from a resync, although the server has not reported its deletion. It may have the
-    /// row again later, in its first life and as of any transaction.
+    /// Whether the row was missing from a resync, although the server has not reported its deletion. The server may
+    /// have the row again later, in its first life and as of any transaction.
     var isMissing: Bool { seq == nil && clock == nil }
 }

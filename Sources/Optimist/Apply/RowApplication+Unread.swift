@@ -2,7 +2,8 @@
 
 import OptimistWire
 
-/// Values of this device that another one replaced or ended unread (M7), in rows that the app's table no longer shows.
+/// Values of this device that another device replaced or ended unread (M7), in rows that the app's table no longer
+/// shows.
 extension RowApplication {
     /// See ``Door/endedUnread``.
     mutating func noteUnread(_ rows: [ReceivedRow]) {
@@ -12,7 +13,8 @@ extension RowApplication {
         }
     }
 
-    /// Removes parked rows with later versions in the page. The journal keeps values replaced unread.
+    /// Removes the parked rows that have later versions in the page. The journal keeps the values that these versions
+    /// replace unread.
     func forgetParked(_ rows: [ReceivedRow]) throws {
         let parked = ParkedRows(door.db)
         if try parked.isEmpty { return }

@@ -25,7 +25,7 @@ struct RowBelow {
         // above.
         if isPushUnanswered, entry.isPending, entry.sent & column.mask != 0 { return true }
         guard entry.isKnownToServer, !isMoved else { return false }
-        // Written after the deletion, so it also refers to the next life.
+        // The server wrote this row after the deletion, so this row also refers to the next life.
         if entry.remote.seq > seq ?? .max { return true }
         return onDelete == .cascade && mayMove
     }

@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Finds the rows that a received row needs before it can be put or deleted.
 ///
-/// A put row needs its parents and the holders of its unique values. A deleted row needs the rows that refer to it, so
-/// that moved ones are put first, and the row that it was merged into.
+/// A put row needs its parents and the holders of its unique values. A deleted row needs the row that it was merged
+/// into, and the rows that refer to it, so that moved rows are put first.
 struct RowNeeds {
     let tables: AppTables
     let references: ReferenceGraph

@@ -58,8 +58,8 @@ struct TakenBack {
 }
 
 extension ReferenceGraph {
-    /// Rows that stay precede removed ones, parents before children, so that no cascade deletes them. Removed rows
-    /// follow, children before parents.
+    /// Orders the rows: first the rows that stay, parents before children, so that no cascade deletes them, then the
+    /// removed rows, children before parents.
     ///
     /// - Parameter rows: Within a table, each after the rows that it refers to, as far as is known.
     func order(_ rows: [TakenBack]) -> [TakenBack] {

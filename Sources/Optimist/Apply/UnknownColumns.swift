@@ -5,8 +5,8 @@ import OptimistWire
 
 /// Reads and writes `optimist_unknown`: values that newer apps wrote into columns that this app lacks (L1).
 ///
-/// They wait until a migration adds the column. The device also sends them to a server that has lost them (L3), and
-/// when this app replaces the row, so that an old app never erases unknown columns.
+/// The values wait until a migration adds the column. The device also sends them if the server has lost them (L3) or if
+/// this app replaces the row, so that an old app never erases unknown columns.
 struct UnknownColumns {
     private let db: Database
 
@@ -18,8 +18,8 @@ struct UnknownColumns {
         }
     }
 
-    /// Keeps a received row's values of unknown columns. A later life replaces an earlier one. If the server has
-    /// forgotten the later life, the earlier one replaces it.
+    /// Keeps a received row's values of unknown columns. A later life's values replace an earlier life's. If the server
+    /// has forgotten the later life, the earlier life's values replace the later life's.
     ///
     /// - Parameters:
     ///   - present: The row's life on this device.
@@ -105,7 +105,8 @@ extension ColumnClocks {
 }
 
 extension RowApplication {
-    /// Fills new columns with the kept values. A row that this device has since replaced sends them with its new life.
+    /// Fills new columns with the kept values. If this device has replaced a row in the meantime, it sends the values
+    /// with the row's new life.
     mutating func applyUnknown(of layout: TableLayout) throws {
         let (table, parked) = (AppTable(layout: layout, db: door.db), ParkedRows(door.db))
         for (ref, patch) in try UnknownColumns(door.db).takeKnown(layout) {
