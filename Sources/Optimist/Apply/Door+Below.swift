@@ -7,7 +7,7 @@ import OptimistWire
 /// their unsent values.
 ///
 /// The server applies the same rules to its own rows. But if the server never had the deleted life, it leaves the rows
-/// below as they are, and the device parks these rows until the row above is there again.
+/// below as they are, and the device parks these rows until the row above exists again.
 extension Door {
     private struct Fall {
         /// The deleted rows, and whether the server has deleted each.
@@ -68,7 +68,7 @@ extension Door {
         case .returns:
             let owner = tables.owner(by: below.column, entry.baseValue(of: below.column))
             try takeBack(below.column, of: &entry, in: child.table)
-            // The row's owner on the server may also be deleted.
+            // The owner that the server knows may be among the deleted rows.
             if let owner, fall.going[owner] != nil { try go(&entry, child, with: owner, &fall) }
         case .goes: try go(&entry, child, with: parent, &fall)
         }
@@ -131,8 +131,8 @@ extension Door {
 
     /// Gives up a row that is deleted with another one, so that the row counts as new in a later page.
     ///
-    /// On the server, the row may be alive, below a life of its parent that is unsent here or comes in a later page. If
-    /// the server lost the row, and a refused row takes it along here, another device may have sent the row again.
+    /// On the server, the row may be alive, below a life of its parent that is unsent here or arrives in a later page.
+    /// If the server lost the row, and a refused row takes it along here, another device may have sent the row again.
     private mutating func giveUp(_ entry: inout RowEntry, _ fall: Fall) {
         if entry.isPending, !entry.isKnownToServer {
             if !fall.isTakingBack { return entry.loseUnsentLife() }
@@ -146,7 +146,7 @@ extension Door {
         if entry.isAlive { entry.remote.withdraw() }
     }
 
-    /// Parks the server's version of a row, if the server has one, until the row's parent is there again.
+    /// Parks the server's version of a row, if the server has one, until the row's parent exists again.
     private func parkServed(_ entry: inout RowEntry, below parent: RowRef, in table: AppTable) throws {
         guard entry.isAlive, entry.isKnownToServer, !entry.isRestored, !entry.hasOutlivedItsEnd,
             let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)

@@ -91,7 +91,7 @@ extension Door {
         entry.becomeClean()
         let passage = Passage(before: before, entry: entry, rendering: taken.rendering)
         if try attempt(deferring: true, { try $0.make(passage, in: table) }) == nil { return entry }
-        // The table keeps the user's values instead of the server's.
+        // The table keeps the user's values.
         clean.remote.withdraw(before.dirty)
         return clean
     }

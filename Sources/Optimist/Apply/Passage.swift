@@ -9,7 +9,7 @@ struct Passage {
     var entry: RowEntry
     let rendering: Rendering
     var deletion = Deletion.byServer
-    /// The reported row, for its unknown columns, and to put the full row where the app's table lacks it.
+    /// The reported row. Its unknown columns are kept, and if the app's table lacks the row, the full row is put.
     var told: RemotePage.Row.Content?
     /// Whether ``told`` is all that the server has of the row.
     var isWhole = false
@@ -22,7 +22,8 @@ struct Passage {
         case byServer
         /// A page reports a merge into another row, which this device has.
         case merged(into: DatabaseValue)
-        /// An answer reports a merge into another row. This row stands in for it until a page contains it.
+        /// An answer reports a merge into another row. This row stands in for the other row until a page contains the
+        /// other row.
         case united(with: DatabaseValue)
         /// The user's own row is taken back, which does not delete the server's rows below it.
         case takenBack

@@ -33,7 +33,7 @@ struct ReceivedRow: Sendable {
     /// The number of the ``Scope`` whose server order the row belongs to.
     var scope = Scope.personal
     let content: RemotePage.Row.Content
-    /// Whether the row was parked. If an answer or a cascade parked it, it has only columns that this app knows.
+    /// Whether the row was parked. If an answer or a cascade parked the row, it has only columns that this app knows.
     var hasWaited = false
 
     var isAlive: Bool { content.isAlive }

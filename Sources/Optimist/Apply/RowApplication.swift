@@ -130,7 +130,7 @@ struct RowApplication: RowWork {
             }
         if rendering.change == .delete, try mustWait(row) { return .waiting(.deletionTooSoon) }
         var passage = Passage(before: before, entry: entry, rendering: rendering)
-        // A waiting row keeps values of unknown columns only for a new life.
+        // A waiting row's values of unknown columns are kept only if its life is the latest known life.
         if rendering.placement == .shown || row.content.version.life == entry.remote.generation {
             passage.told = row.content
             passage.isWhole = row.isWhole && !row.hasWaited

@@ -105,8 +105,8 @@ extension ColumnClocks {
 }
 
 extension RowApplication {
-    /// Fills new columns with the kept values. If this device has replaced a row in the meantime, it sends the values
-    /// with the row's new life.
+    /// Fills new columns with the kept values. If this device has already replaced a row, it sends the values with the
+    /// row's new life.
     mutating func applyUnknown(of layout: TableLayout) throws {
         let (table, parked) = (AppTable(layout: layout, db: door.db), ParkedRows(door.db))
         for (ref, patch) in try UnknownColumns(door.db).takeKnown(layout) {

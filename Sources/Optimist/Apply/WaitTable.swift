@@ -19,7 +19,7 @@ struct WaitTable {
             .execute(arguments: [ref.table, ref.id, due, reason.code, reason.column])
     }
 
-    /// Lets the rows that wait for a reason be sent immediately.
+    /// Ends the wait of all rows that wait for this reason.
     func release(_ reason: DeferralReason) throws {
         try db.cachedStatement(
             sql: """
