@@ -2,15 +2,15 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The epochs of the remote's database, as this device knew them and as the remote reports them now (L3). Pure. The two
-/// paths separate where the database went back.
+/// The epochs of the remote's database, as this device knew them and as the remote reports them now (L3). Pure. Both
+/// lists agree up to the point where the database went back.
 struct Lineage: Equatable, Sendable {
     /// Oldest first.
     let mine: [RemoteEpoch]
     /// Oldest first. The last one is the present one.
     let theirs: [RemoteEpoch]
 
-    /// - Parameter theirs: All of the remote's epochs, or those from the epoch of the requested cursor on.
+    /// - Parameter theirs: All of the remote's epochs, or only the epoch of the requested cursor and the later ones.
     init(mine: [RemoteEpoch], theirs: [RemoteEpoch]) {
         self.mine = mine
         let former = mine.firstIndex { $0.name == theirs.first?.name } ?? 0
@@ -18,7 +18,7 @@ struct Lineage: Equatable, Sendable {
     }
 
     /// Whether the answer to a request with one cursor also locates a table at another cursor. If not, the device must
-    /// ask for that table itself.
+    /// request that table separately.
     func tells(of cursor: SyncState, afterAsking asked: SyncState?) -> Bool {
         if cursor.epoch == theirs.last?.name { return asked?.epoch == cursor.epoch }
         return (mine + theirs).contains { $0.name == cursor.epoch }

@@ -3,8 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// Rows that are missing from a snapshot although the server had them before it, according to an answer that arrives
-/// later.
+/// Rows that a snapshot lacks although a later answer shows that the server had them before the snapshot.
 ///
 /// Another device deleted them in between. Snapshots omit deleted rows, so the device would never learn of the
 /// deletion.
@@ -40,7 +39,7 @@ struct MissedRows {
         }
     }
 
-    /// Removes the missed rows. Rows edited since are sent in full.
+    /// Removes the missed rows. A row that was edited in the meantime is sent in full instead.
     func settle() throws {
         for layout in layouts {
             for (place, ids) in gone.filter({ $0.key.table == layout.number }).sorted(by: {

@@ -33,7 +33,8 @@ struct PageApplication {
     /// the first misfit, all remaining rows are applied together.
     ///
     /// A misfit changes nothing, so savepoints are unnecessary. They took 40% of a first sync, because SQLite then
-    /// copies each changed database page to a file. Only deferred foreign keys, which fail at the commit, need them.
+    /// copies each changed database page to a file. Only deferred foreign keys, which fail at the commit, need
+    /// savepoints.
     ///
     /// - Returns: How many rows were applied or parked.
     func apply(_ rows: [RemotePage.Row], until isAwaited: () -> Bool) throws -> Int {
@@ -90,7 +91,7 @@ struct PageApplication {
         }
     }
 
-    /// Retries the parked rows, after a row is gone that may have kept them out. Call
+    /// Retries the parked rows after the removal of a row that may have kept them out. Call
     /// ``UnseenSettling/keepEdited(_:_:)`` first, in the same transaction.
     func retryParked() throws {
         if try ParkedRows(db).isEmpty { return }

@@ -59,9 +59,9 @@ struct ProgressTable {
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [scope, progress.table]) ?? false
     }
 
-    /// The numbers of the tables that are not received up to a cursor.
+    /// The numbers of the tables that have not been received up to a cursor.
     ///
-    /// - Parameter served: The tables that the remote keeps. Others never lag. Nil: all.
+    /// - Parameter served: The tables that the remote keeps. Other tables never lag. Nil: all.
     func lagging(behind cursor: String, of layouts: [TableLayout], served: Set<String>?) throws -> Set<Int64> {
         let some = layouts.filter { served?.contains($0.name) ?? true }
         let behind = try Set(fetchAll(some.map(\.name)).filter { $0.isBehind(cursor) }.map(\.table))

@@ -4,7 +4,7 @@
 
 enum PullStep: Equatable, Sendable {
     case snapshot(RemoteSnapshot.Request)
-    /// Without a cursor: from the remote's first one.
+    /// If the cursor is nil: from the remote's first cursor.
     case changes(tables: [String], cursor: String?)
     case removal
     case nothing
@@ -38,7 +38,7 @@ struct PullPlan: Sendable {
         return tableProgress.isEmpty ? .nothing : changes(of: tableProgress)
     }
 
-    /// Whether to take another step after one with a last page.
+    /// Whether to take another step after a step that received a last page.
     ///
     /// - Parameter moved: Whether the step moved the cursor of its tables.
     func wantsMore(after tables: [String], moved: Bool) -> Bool {
@@ -49,10 +49,11 @@ struct PullPlan: Sendable {
 
     private var nextSnapshot: TableProgress? { hasSnapshots ? tableProgress.first(where: \.awaitsSnapshot) : nil }
 
-    /// All tables of a first sync share this cursor, and so one tail.
+    /// All tables of a first sync share this cursor, and therefore one tail.
     private var notedCursor: String? { tableProgress.lazy.filter { !$0.isComplete }.compactMap(\.latest).first }
 
-    /// The tables without a cursor, or else those furthest behind. With opaque cursors, the longest waiting.
+    /// The tables without a cursor, or else the tables furthest behind. With opaque cursors, the tables that have
+    /// waited longest.
     private func changes(of tableProgress: [TableProgress]) -> PullStep {
         let cursor =
             tableProgress.contains { $0.cursor == nil }

@@ -13,8 +13,9 @@ struct Restoration {
         device = try DeviceIdentity.current(in: db)
     }
 
-    /// Marks all rows of a table as unsent that the remote confirmed after a transaction, in their original groups as
-    /// far as the stamps show. If this device lacks a copy of a life, as for a parked row, another device sends it.
+    /// Marks the rows of a table as unsent if the remote confirmed them after a transaction. They keep their original
+    /// groups, as far as the stamps show these. If this device has no copy of a life, for example of a parked row,
+    /// another device sends it.
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, in scope: Int64, after common: Int64) throws -> Bool {
@@ -47,9 +48,9 @@ struct Restoration {
         return db.changesCount > 0
     }
 
-    /// Marks a row as lost by the server. Unsent edits earlier than a server value end, and the journal keeps them. If
-    /// the app's table cannot take that value, for example a reference to a missing row, the edit stays and gets a
-    /// later stamp.
+    /// Marks a row as lost by the server. An unsent edit that is earlier than a server value ends, and the journal
+    /// keeps it. If the app's table cannot take that value, for example a reference to a missing row, the edit stays
+    /// and gets a later stamp.
     private mutating func restore(_ entry: inout RowEntry, in table: AppTable) throws {
         var yielding = entry
         let rendering = yielding.yieldToLater(device: device, in: table.layout)

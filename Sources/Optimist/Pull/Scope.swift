@@ -14,14 +14,14 @@ struct Scope: Equatable, Sendable {
     /// When the device forgets deleted rows. Nil until it first knows one of the server's transactions.
     var forgetting: Forgetting?
 
-    /// Rows deleted up to a transaction are forgotten once the server no longer remembers them (L5).
+    /// Rows deleted up to a transaction are forgotten when the server no longer remembers them (L5).
     struct Forgetting: Equatable, Sendable {
         var seq: Int64
         /// When the transaction was recorded, by the remote's clock, in milliseconds since 1970.
         var at: Int64
     }
 
-    /// Notes the epoch of the first exchange of rows. The remote reports later ones.
+    /// Notes the epoch of the first exchange of rows. The remote reports later epochs.
     mutating func note(epoch: String) {
         if epochs.isEmpty { epochs = [RemoteEpoch(name: epoch, firstSeq: 0)] }
     }

@@ -48,7 +48,7 @@ extension Store {
 
     /// Applies rows within a call of `apply`. Returns how many.
     ///
-    /// - Parameter isAwaited: Whether a write of the app waits, so that the transaction ends early. Nil: apply all
+    /// - Parameter isAwaited: Whether a write of the app is waiting. If so, the transaction ends early. Nil: apply all
     ///   rows.
     @discardableResult
     func receive(

@@ -8,7 +8,7 @@ extension Store {
     /// everything confirmed later is pending again. No row leaves the app's tables.
     ///
     /// - Parameters:
-    ///   - asked: The requested tables. Others return as well, as far as the answer locates them, because the epochs
+    ///   - asked: The requested tables. Other tables also return, as far as the answer locates them, because the epochs
     ///     are noted for all tables.
     ///   - cursor: The request's cursor, if any.
     func rewind(
@@ -33,7 +33,7 @@ extension Store {
         var scope = try Scope.fetch(stored.scope, in: db)
         let lineage = Lineage(mine: scope.epochs, theirs: epochs)
         let from = guarantees.state(of: cursor)
-        // A table without state, for example during a resync, counts as of the last noted epoch.
+        // A table without state, for example during a resync, counts as being in the last noted epoch.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
         var restoration = try Restoration(layouts, db, at: milliseconds)
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
@@ -48,8 +48,8 @@ extension Store {
             let hasDropped = try restoration.restore(layout, in: stored.scope, after: common)
             scope.rememberDeletedRows(after: common)
             guard let state = progress.state else { continue }
-            // While more pages are due, the table is in a state that the server never had. It does not contain
-            // the parked rows that were forgotten, or the earlier version of a row whose later changes the server lost.
+            // While more pages are due, the table is in a state that the server never had. The table lacks the parked
+            // rows that were forgotten, and the earlier version of a row whose later changes the server lost.
             let isWhole = !hasDropped && progress.seen.map { common >= $0 } ?? true
             if let present = epochs.last, isWhole, common >= state.seq {
                 progress.move(to: state.moved(to: present.name))
@@ -57,8 +57,8 @@ extension Store {
                 continue
             }
             wentBack = wentBack || isAsked
-            // The device lacks rows that were deleted before its snapshot and exist again, and cannot compute a counter
-            // without other devices' counts that the server lost.
+            // The device lacks rows that were deleted before its snapshot and now exist again. It also cannot compute a
+            // counter without the other devices' counts that the server lost.
             if let present = epochs.last, isWhole, !progress.awaitsSnapshot, let since = progress.since,
                 since <= common,
                 !counting.contains(progress.table)

@@ -10,7 +10,8 @@ extension Store {
         return try await read { db in try ProgressTable(db).fetchAll(order) }
     }
 
-    /// The most rows of a snapshot in one transaction. It ends earlier if the app waits to write.
+    /// The maximum number of a snapshot's rows in one transaction. The transaction ends earlier if the app waits to
+    /// write.
     private static let snapshotRowsAtOnce = 1_000
 
     /// Applies a part of a snapshot, and notes how far it reaches. A repeated or late part changes nothing.
@@ -116,7 +117,7 @@ extension Store {
     }
 
     /// Makes the device receive some rows again. A running snapshot that has not reached these rows continues.
-    /// Otherwise repeated refusals could keep it from ever finishing.
+    /// Otherwise repeated refusals could keep the snapshot from ever finishing.
     static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
         let entries = try RowEntryTable(db)
         let scopes = try Dictionary(grouping: refs) { try entries.entry($0)?.remote.scope ?? Scope.personal }
@@ -147,7 +148,7 @@ extension Store {
         }
     }
 
-    /// Marks tables that the remote does not keep as complete.
+    /// Marks as complete the tables that the remote does not keep.
     func skip(tablesBut served: Set<String>) async throws {
         let skipped = try await tableProgress().filter {
             !served.contains($0.table) && $0.awaitsSnapshot && $0.at == nil && !$0.isComplete

@@ -11,7 +11,7 @@ extension Store {
     ///
     /// While the server remembers a deleted row, the device must know its generation, because a row created again under
     /// the same id begins the next life. The server counts the days from when it stored the deletion, perhaps long
-    /// after the device. The device therefore records its latest server transaction and the time. After twice the
+    /// after the device did. The device therefore records its latest server transaction and the time. After twice the
     /// server's days, it forgets the rows deleted up to that transaction, and records the next one.
     ///
     /// - Parameters:

@@ -28,16 +28,16 @@ package struct TableProgress: Equatable, Sendable {
     var isResync = false
     /// The device has received all deletions since this server transaction. Nil if unknown.
     var since: Int64?
-    /// While more pages are due: the remote's last transaction when it made a page. Rows changed again by that
-    /// transaction are missing, even if they also changed before the cursor. Nil: the device has exactly the state at
-    /// the cursor.
+    /// While more pages are due: the remote's last transaction when it made a page. A row that changed again up to that
+    /// transaction is missing, even if it also changed before the cursor. Nil: the device has exactly the state at the
+    /// cursor.
     var seen: Int64?
     var guarantees = RemoteGuarantees(hasOrderedCursors: true, pagesHaveOwnChanges: true)
 
     var awaitsSnapshot: Bool { cursor == nil }
     var latest: String? { cursor ?? at }
-    /// Whether the resync has finished, and the rows missing from it are not settled. Another table's may still wait,
-    /// for example on an expensive network.
+    /// Whether the resync has finished, but the rows missing from it are not settled yet. Another table's resync may
+    /// still be waiting, for example on an expensive network.
     var awaitsSettling: Bool { isComplete && at != nil }
     var state: SyncState? { guarantees.state(of: latest) }
 
@@ -49,7 +49,7 @@ package struct TableProgress: Equatable, Sendable {
         return mine.epoch != theirs.epoch || (mine.seq, mine.offset) < (theirs.seq, theirs.offset)
     }
 
-    /// Whether the running snapshot has yet to reach a row. Its rows are in the order of their wire ids.
+    /// Whether the running snapshot has yet to reach a row. A snapshot's rows are in the order of their wire ids.
     func isToBring(_ id: String?) -> Bool {
         guard awaitsSnapshot, let id else { return false }
         return place.map { id > $0 } ?? true
@@ -57,7 +57,7 @@ package struct TableProgress: Equatable, Sendable {
 
     // MARK: - Transitions
 
-    /// Follows an applied page of changes.
+    /// Notes an applied page of changes.
     ///
     /// - Parameters:
     ///   - rows: How many of the page's rows belong to this table.
@@ -73,7 +73,7 @@ package struct TableProgress: Equatable, Sendable {
         if isComplete { at = expectsRows ? at ?? "" : nil }
     }
 
-    /// Follows an applied part of a snapshot. The tail follows the last part.
+    /// Notes an applied part of a snapshot. After the last part, the tail follows.
     mutating func advance(by part: RemoteSnapshot) {
         (at, place, isComplete) = (part.at, part.next, false)
         cursor = part.next == nil ? part.at : nil
@@ -104,7 +104,7 @@ package struct TableProgress: Equatable, Sendable {
         if isComplete { at = nil }
     }
 
-    /// Forgets the deletions up to a transaction. After a rewind to before them, the rows exist again, and no device
-    /// remembers their deletion.
+    /// Forgets the deletions up to a transaction. If the remote later goes back to before these deletions, the rows
+    /// exist again, and no device remembers their deletion.
     mutating func forgetDeletions(upTo seq: Int64) { since = since.map { max($0, seq) } }
 }

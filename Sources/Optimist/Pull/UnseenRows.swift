@@ -3,7 +3,7 @@
 import GRDB
 import OptimistWire
 
-/// The rows that a snapshot is expected to contain and that have not arrived so far: `optimist_unseen`.
+/// The rows that a snapshot is expected to contain and that have not arrived yet: `optimist_unseen`.
 ///
 /// Before a resync, these are all rows that the server is known to have had. Before a first sync, they are the rows
 /// that this device has sent. Snapshots omit deleted rows, so an expected row that is missing was deleted.

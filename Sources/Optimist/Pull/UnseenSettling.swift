@@ -43,7 +43,7 @@ struct UnseenSettling {
         var going: [ReceivedRow] = []
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
-            // An answer received since the snapshot began may have reported the row's end. No page repeats that.
+            // An answer received after the snapshot began may have reported the row's end. No page repeats that report.
             if try parked.hasLater(than: start, of: ref) {
                 if answer == .remove { continue }
             } else {
@@ -77,8 +77,8 @@ struct UnseenSettling {
         return context
     }
 
-    /// Keeps rows edited while their removal waited. They are sent in full, as if edited before (L4). Call this before
-    /// rows are removed or sent.
+    /// Keeps rows that were edited while their removal waited. They are sent in full, as if they had been edited
+    /// earlier (L4). Call this before rows are removed or sent.
     static func keepEdited(_ layouts: [TableLayout], _ db: Database) throws {
         let parked = ParkedRows(db)
         if try parked.isEmpty { return }
