@@ -13,7 +13,7 @@ struct Counter: Equatable, Sendable {
         var stamp: Stamp
         /// The part of ``value`` that the server is known to have.
         var confirmed: Int64 = 0
-        /// The transaction that reported ``confirmed``. Earlier ones do not change it.
+        /// The transaction that reported ``confirmed``. Earlier transactions do not change ``confirmed``.
         var seq: Int64 = 0
     }
 
@@ -30,8 +30,8 @@ struct Counter: Equatable, Sendable {
 
     /// Takes the server's sum from a page or an answer.
     ///
-    /// A dirty column keeps its totals. In a clean one, a total takes the server's value unless a later transaction
-    /// reported it, so a device whose database went back learns its later counts.
+    /// A dirty column keeps its totals. In a clean column, a total takes the server's value, unless a later transaction
+    /// has reported the total. So a device whose database went back learns its later counts.
     ///
     /// - Parameter mine: This device's part of the sum, by each of its ids.
     /// - Returns: The sum, with this device's part replaced by its confirmed totals.
@@ -54,8 +54,8 @@ struct Counter: Equatable, Sendable {
         return totals.values.reduce(others) { $0 &+ $1.confirmed }
     }
 
-    /// The totals to carry over into another life. If the server lacks a total there, only its unsent part is carried
-    /// over.
+    /// The totals to carry over into another life. If the server lacks a total in that life, only the total's unsent
+    /// part is carried over.
     ///
     /// - Parameter mine: This device's totals in that life, by id.
     func goingOn(with mine: [String: Int64]) -> Counter? {
@@ -74,7 +74,7 @@ struct Counter: Equatable, Sendable {
         }
     }
 
-    /// Takes back a refused count, but not the counts since the push. Returns the refused amount.
+    /// Takes back a refused count, but not the counts made after the push. Returns the refused amount.
     mutating func takeBack(_ sent: [CounterTotal]) -> Int64 {
         var refused: Int64 = 0
         for sent in sent {

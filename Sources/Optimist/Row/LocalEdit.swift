@@ -7,7 +7,7 @@ import OptimistWire
 ///
 /// Clocks, base values and a lost life belong to unsent columns only. `sent` may include clean columns until the server
 /// answers, and `unread` survives the user's deletion, which reports the values that the user had read. Only the app's
-/// triggers and the moves below change it.
+/// triggers and the functions below change an edit.
 struct LocalEdit: Equatable, Sendable {
     /// The stamp of the transaction that made the row unsent, or of the first transaction in its group (S2).
     private(set) var group: Stamp
@@ -23,7 +23,7 @@ struct LocalEdit: Equatable, Sendable {
     private(set) var dirty: Int64 = 0
     /// Mask of sent and unanswered columns. The server may have them, or may have had and lost them.
     private(set) var sent: Int64 = 0
-    /// Mask of the columns that changed on the server under the edit.
+    /// Mask of the columns that changed on the server after the edit began.
     private(set) var unread: Int64 = 0
     /// The server's values of dirty columns, as SQL literals. Kept only for a life that the server knows, or had and
     /// lost.
@@ -32,7 +32,7 @@ struct LocalEdit: Equatable, Sendable {
     private(set) var due: Int64?
     /// As `Type:id`.
     private(set) var blocked: String?
-    /// The server's postponements so far.
+    /// How often the server has postponed the row.
     private(set) var retries = 0
 
     func clock(of column: String) -> EditClock { clocks[column] ?? .own(stamp) }
@@ -118,7 +118,7 @@ extension LocalEdit {
 
     mutating func add(_ mask: Int64) { dirty |= mask }
 
-    /// An empty edit, to continue this one in another life.
+    /// An empty edit, to continue this edit in another life.
     var continued: LocalEdit { LocalEdit(group: group, place: place, stamp: stamp) }
 
     mutating func `continue`(_ column: TableLayout.Column, of former: LocalEdit) {
@@ -146,7 +146,7 @@ extension LocalEdit {
         clocks[column.name] = clock.map(EditClock.original)
     }
 
-    /// Replaces stamps of a wrong clock.
+    /// Replaces stamps from a clock that was wrong.
     mutating func renew(_ stamps: [Stamp: Stamp], place: Int64) {
         self.place = place
         group = stamps[group] ?? group

@@ -2,7 +2,7 @@
 
 import GRDB
 
-/// Whether the app's table shows the server's row, merged with unsent edits, or the row waits and why.
+/// Whether the app's table shows the server's row, merged with unsent edits, or why the row waits.
 enum Placement: Equatable, Sendable {
     case shown
     /// The table shows the previous state, or no row. The server's row is in `optimist_parked`.

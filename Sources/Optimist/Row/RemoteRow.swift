@@ -4,8 +4,8 @@ import OptimistWire
 
 /// The server's word on one row: its life, and when each column was written. An entry of `optimist_remote`.
 ///
-/// The values are in the app's table, unless an unsent edit covers them or the row waits. Fields change only by the
-/// moves below. A deleted row keeps only the clock of its end, and a lost row the clocks of the lost values.
+/// The values are in the app's table, unless an unsent edit covers them or the row waits. Only the functions below
+/// change the fields. A deleted row keeps only the clock of its end, and a lost row the clocks of the lost values.
 struct RemoteRow: Equatable, Sendable {
     /// The server's latest life: odd if alive, even if deleted, zero if the server never had the row or lost it.
     private(set) var generation = 0
@@ -14,7 +14,7 @@ struct RemoteRow: Equatable, Sendable {
     /// The clock of each column on the server. For a deleted row, the common clock is the deletion's.
     private(set) var clocks = ColumnClocks()
     private(set) var presence = Presence.unsaid
-    /// The last push that settled this row: accepted, rejected, or left with no pending edit.
+    /// The last push that settled this row: the server accepted or rejected it, or no pending edit remained.
     private(set) var lastAnsweredPush: Int64 = 0
     /// The number of the ``Scope`` where the server has the row.
     private(set) var scope = Scope.personal
@@ -23,7 +23,7 @@ struct RemoteRow: Equatable, Sendable {
     static let noClock = WriteClock(stamp: .zero, device: "0")
 
     var isAlive: Bool { generation % 2 == 1 }
-    /// Whether the table holds an earlier life, apart from unsent values and values that the server accepted since.
+    /// Whether the table holds an earlier life, apart from unsent values and values that the server accepted later.
     var isElsewhere: Bool { if case .shown = presence { false } else { true } }
 
     /// If false, any received value is accepted.
@@ -112,8 +112,8 @@ extension RemoteRow {
     /// Which of the server's values the app's table has. Masks name columns with a value on the server.
     enum Presence: Equatable, Sendable {
         case shown(Int64)
-        /// The table has an earlier life. From this one it has only these columns, which the server took from this
-        /// device.
+        /// The table has an earlier life. From this life, the table has only these columns, which the server took from
+        /// this device.
         case partly(Int64)
         /// The table lacks this life, for example because the row is parked.
         case absent

@@ -31,7 +31,8 @@ extension RowEntry {
     /// - A full row is put, except for unsent columns.
     /// - Single values are set.
     ///
-    /// The user loses an unsent edit that ends unsettled, and a value that another device replaced or ended unread.
+    /// The user loses an unsent edit that ends unsettled, and a value that another device replaced or deleted without
+    /// reading it.
     func rendering(of news: News, since before: RowEntry, in layout: TableLayout) -> Rendering {
         var rendering = Rendering()
         let isOver = !isAlive || (generation != before.generation && !isPending && !news.isWhole)

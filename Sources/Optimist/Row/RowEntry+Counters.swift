@@ -35,7 +35,8 @@ extension RowEntry {
         _ column: TableLayout.Column, _ sent: SentRow, _ won: RowPatch, seq: Int64, isInOrder: Bool, isDirty: Bool
     ) -> JSON? {
         if !isInOrder, won.values[column.name] != nil {
-            // The server took the total of another copy of this file instead, and a page has already brought it.
+            // The server took the total of another copy of this file instead, and a page has already brought that
+            // total.
             if isDirty { return nil }
             takeBackCounters(in: column.mask)
             return .int(baseCount(of: column))
@@ -51,7 +52,7 @@ extension RowEntry {
         return nil
     }
 
-    /// Takes back a refused count, but not the counts since the push.
+    /// Takes back a refused count, but not the counts made after the push.
     ///
     /// - Returns: The refused amount, and the value that the app's column must show.
     mutating func rejectCounter(

@@ -4,16 +4,17 @@ import OptimistWire
 
 /// Rows in a life that this device knows and the server has forgotten (L4).
 extension RowEntry {
-    /// Whether a later transaction has the row in an earlier life. The server has then forgotten the confirmed life's
+    /// Whether a later transaction has the row in an earlier life. If so, the server has forgotten the confirmed life's
     /// end, and another device created the row again.
     func isForgotten(in life: Int, at seq: Int64?) -> Bool {
         life < generation && isKnownToServer && (seq ?? 0) > remote.seq
     }
 
-    /// Whether an incoming row must wait below an unsent life or deletion.
+    /// Whether an incoming row must wait behind an unsent life or deletion.
     ///
-    /// It waits only if it is later than the known row, or if the table lacks the row. The device needs it if the app
-    /// gives up the unsent life, or if the server refuses it, since the refusal may report an earlier state.
+    /// It waits only if it is later than the known row, or if the table lacks the row. The device needs the incoming
+    /// row if the app gives up the unsent life, or if the server refuses that life, because the refusal may report an
+    /// earlier state.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
         isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
@@ -52,7 +53,7 @@ extension RowEntry {
     /// Begins a new life, which wins over any remains of the old one on other devices.
     ///
     /// Unedited columns keep the clock of their last write (W4), so another device's later edit continues in the new
-    /// life. A value that no user wrote, such as a migration's default, yields to any other.
+    /// life. A value that no user wrote, such as a migration's default, yields to any other value.
     mutating func beginAnew(in layout: TableLayout) {
         let written = remote.clocks.common?.stamp ?? Stamp(rawValue: 1)
         var edit = local ?? LocalEdit(group: written, place: written.rawValue, stamp: written)

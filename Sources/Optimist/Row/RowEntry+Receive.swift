@@ -6,7 +6,8 @@ extension RowEntry {
     /// Takes a row from a page (R2, R5).
     ///
     /// Within one life, the later clock wins in each column, so pages and verdicts may arrive in any order. Without
-    /// clocks, the order of the server's transactions decides. A value received for an unsent column becomes its base.
+    /// clocks, the order of the server's transactions decides. A value received for an unsent column becomes the
+    /// column's base value.
     ///
     /// - Parameter head: The server's last transaction when it read the row. Nil if unknown.
     mutating func receive(_ patch: RowPatch, asOf head: Int64? = nil, device: String, in layout: TableLayout)
@@ -19,7 +20,7 @@ extension RowEntry {
         return rendering(of: news, since: before, in: layout)
     }
 
-    /// - Returns: Nil if the row must wait below an unsent life or deletion.
+    /// - Returns: Nil if the row must wait behind an unsent life or deletion.
     private mutating func take(_ patch: RowPatch, asOf head: Int64?, device: String, in layout: TableLayout) -> News? {
         let life = patch.generation ?? 1
         if life == generation { yieldOriginals(to: patch, in: layout) }
@@ -63,7 +64,7 @@ extension RowEntry {
         return news
     }
 
-    /// Takes a deletion from a page. The entry of a missing row is forgotten once the row is gone.
+    /// Takes a deletion from a page. The entry of a missing row is forgotten when the row is gone.
     mutating func receive(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Rendering {
         let before = self
         hear(tombstone, device: device, in: layout)
@@ -92,8 +93,8 @@ extension RowEntry {
         if tombstone.isMissing, !isAlive, !isPending { generation = 0 }
     }
 
-    /// Whether the device restores a later deletion, by another device, which the server has lost. Two clocks from one
-    /// device mean the same deletion, whose clock the server may have set back (M4).
+    /// Whether the device restores a later deletion that another device made and the server has lost. Two clocks from
+    /// one device mean the same deletion, whose clock the server may have set back (M4).
     private func isLaterEnd(than told: WriteClock) -> Bool {
         local?.lostLife.map { $0 > told && $0.device != told.device } ?? false
     }
@@ -128,7 +129,7 @@ extension RowEntry {
         becomeClean()
     }
 
-    /// Enters a later life of the row, and keeps nothing of the old one.
+    /// Enters a later life of the row, and keeps nothing of the old life.
     mutating func begin(_ life: Int, _ patch: RowPatch, in layout: TableLayout) -> News {
         generation = life
         remote.hear(life: life)
@@ -137,8 +138,8 @@ extension RowEntry {
         return News(values: beginCounters(of: patch, in: layout), isWhole: true, unread: patch.unread)
     }
 
-    /// Whether the server forgot the row, and got it back without a column that it had. A server without a column's new
-    /// name sends a former name.
+    /// Whether the server forgot the row, and got it back without a column that the row had before. A server that does
+    /// not know a column's new name sends a former name.
     private func lacksConfirmedColumn(_ patch: RowPatch, in layout: TableLayout) -> Bool {
         layout.columns.contains { column in
             !column.isCounter && patch.values[column.name] == nil && remote.clock(of: column) != nil
@@ -204,23 +205,23 @@ extension RowEntry {
         return news
     }
 
-    /// Notes the server's value of an unsent column, as unread if its clock has changed.
+    /// Notes the server's value of an unsent column. If its clock has changed, the value counts as unread.
     mutating func cover(_ column: TableLayout.Column, _ server: JSON, since former: RemoteRow, device: String) {
         local?.cover(column, column.literal(server))
         if remote.clock(of: column) != former.clock(of: column) { noteCovered(column, device: device) }
     }
 
-    /// - Parameter isAnswer: Accepts a value under a known clock. In a page this is nearly always an echo. But if a
-    ///   server that went back merges two rows of one transaction, its answer has the other row's value under the same
-    ///   clock.
+    /// - Parameter isAnswer: Whether to accept a value under a known clock. In a page, such a value is nearly always an
+    ///   echo. But if a server that went back merges two rows of one transaction, its answer has the other row's value
+    ///   under the same clock.
     private func isNews(_ clock: WriteClock, of column: TableLayout.Column, isLater: Bool, isAnswer: Bool) -> Bool {
         remote.clock(of: column).map { clock > $0 || (isLater && clock < $0) || (isAnswer && clock == $0) } ?? true
     }
 }
 
 extension RemoteRow {
-    /// The clock of a value that the server accepted from this device after reading the row. Nil if the row has the
-    /// value.
+    /// The clock of a value that the server accepted from this device after reading the row. Nil if the received row
+    /// has the value.
     fileprivate func clock(of column: TableLayout.Column, laterThan patch: RowPatch) -> WriteClock? {
         guard let clock = clock(of: column) else { return nil }
         if patch.values[column.name] == nil { return clock }

@@ -4,7 +4,7 @@ import OptimistWire
 
 /// Rows that the server did not take: it merged them into other rows, reported them as gone, or refused them.
 extension RowEntry {
-    /// Ends a row that the server merged into another one. Edits since the push are lost.
+    /// Ends a row that the server merged into another one. Edits made after the push are lost.
     mutating func becomeOne(_ sentRow: SentRow, in layout: TableLayout) -> News {
         local?.answer(sentRow.mask)
         guard generation == sentRow.generation else {
@@ -22,8 +22,8 @@ extension RowEntry {
         }
     }
 
-    /// Whether a page has brought the row's life again since the server reported it as gone. The server forgot the
-    /// deletion, and another device sent the row (L4).
+    /// Whether a page has brought the row's life again after the server reported the row as gone. If so, the server
+    /// forgot the deletion, and another device sent the row (L4).
     func isThereAgain(since seq: Int64, in life: Int) -> Bool {
         isAlive && generation == life && remote.generation == life && !isRestored && seq > 0 && remote.seq > seq
     }
@@ -42,7 +42,7 @@ extension RowEntry {
         }
         guard generation == sentRow.generation else { return }
         if last == generation { return becomeClean() }
-        // An edit since the push may be later than the deletion. The server decides.
+        // An edit made after the push may be later than the deletion. The server decides.
         if layout.rules.editWins, isAlive, edited(since: sentRow, in: layout) != 0 { return }
         end(last, clock: told?.clock)
     }
@@ -51,9 +51,9 @@ extension RowEntry {
         local?.answer(sentRow.mask)
         // Other devices may have the lost life, so it still counts as sent.
         if isRestored { local?.keepLifeSent() }
-        // A cascade may have deleted the row since.
+        // A cascade may have deleted the row in the meantime.
         guard generation == sentRow.generation, isPending else { return Outcome() }
-        // The rejection does not keep edits since the push.
+        // The rejection does not keep edits made after the push.
         let settled = sentRow.mask & ~edited(since: sentRow, in: layout)
         var outcome =
             switch sentRow.kind {
@@ -65,13 +65,14 @@ extension RowEntry {
         return outcome
     }
 
-    /// Undoes a refused create. If edited since, the row stays and is sent again, because the server did not refuse
-    /// that version.
+    /// Undoes a refused create. If the row was edited after the push, it stays and is sent again, because the server
+    /// did not refuse that version.
     private mutating func undoCreate(
         _ sentRow: SentRow, _ refusal: RemotePush.Refusal, in layout: TableLayout
     ) -> Outcome {
         if edited(since: sentRow, in: layout) & sentRow.mask != 0 { return Outcome() }
-        // Another device created the row as well, and a page has brought it, perhaps later than the refusal's.
+        // Another device created the row as well, and a page has brought it, perhaps in a later version than the
+        // refusal's.
         if isKnownToServer, (refusal.current?.seq ?? 0) <= remote.seq {
             return undoUpdate(sentRow, refusal, in: layout)
         }
@@ -96,7 +97,7 @@ extension RowEntry {
         if let life = refusal.current?.generation ?? (remote.generation > generation ? remote.generation : nil),
             life > generation
         {
-            // The rejection also keeps the counts since the push.
+            // The rejection also keeps the counts made after the push.
             let counters = layout.columns(in: sentRow.mask).filter(\.isCounter)
             var refused = sentRow
             refused.totals = pushedTotals(of: counters)

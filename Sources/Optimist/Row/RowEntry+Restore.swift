@@ -9,7 +9,7 @@ extension RowEntry {
 
     var wasOnServer: Bool { isKnownToServer || isRestored }
 
-    /// Whether an unsent value is the user's, not lost by the server.
+    /// Whether an unsent value is the user's edit, not a value that the server lost.
     func isEdited(_ column: TableLayout.Column) -> Bool {
         dirty & column.mask != 0 && unsentClock(of: column.name).original == nil
     }
@@ -19,8 +19,8 @@ extension RowEntry {
         return layout.columns.reduce(0) { isEdited($1) ? $0 | $1.mask : $0 }
     }
 
-    /// Marks as unsent everything that the server had. A column edited since sends the edit, with the server's former
-    /// value as its base.
+    /// Marks as unsent everything that the server had. If a column was edited later, the edit is sent, with the
+    /// server's former value as its base value.
     ///
     /// Restored values count as sent and unanswered, because the server and other devices may have them.
     mutating func restore(in layout: TableLayout) {
@@ -60,7 +60,8 @@ extension RowEntry {
         return rendering(of: News(values: theirs), since: before, in: layout)
     }
 
-    /// Keeps an unsent edit although the server's former value is later. Returns its new stamp, later than both.
+    /// Keeps an unsent edit although the server's former value is later. Returns the edit's new stamp, which is later
+    /// than both.
     mutating func stand(_ column: TableLayout.Column) -> Stamp {
         let stamp = max(unsentClock(of: column.name).stamp, remote.clock(of: column)?.stamp ?? .zero).successor
         local?.stamp(column, stamp)
@@ -79,7 +80,7 @@ extension RowEntry {
         }
     }
 
-    /// Stops restoring once the server has every lost value again. Later edits stay unsent.
+    /// Stops restoring when the server has every lost value again. Later edits stay unsent.
     mutating func endRestoring(in layout: TableLayout) {
         guard isRestored, layout.columns(in: dirty).allSatisfy({ unsentClock(of: $0.name).original == nil }) else {
             return

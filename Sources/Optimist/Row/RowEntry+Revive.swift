@@ -4,7 +4,7 @@ import OptimistWire
 
 /// Edits that revive a row because they are later than its deletion (`SyncRules.editWins`, M2).
 ///
-/// The server decides, and revives the row two generations later with the columns of the ended life. Until then, a
+/// The server decides. It revives the row two generations later, with the columns of the ended life. Until then, a
 /// device that received the deletion keeps a row with a later edit, and sends the edit as it is.
 extension RowEntry {
     /// Whether the row survives a received deletion, because of a later edit that is unsent or that the server lost.
@@ -28,10 +28,11 @@ extension RowEntry {
         return without.isOver
     }
 
-    /// Whether all that the server has of this life is another device's deletion, so that it needs the full row.
+    /// Whether the server has only another device's deletion of this life, so that it needs the full row.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
-    /// Whether unsent edits continue in a later life. If the server lost the row, they may be of any earlier life.
+    /// Whether unsent edits continue in a later life. If the server lost the row, the edits may be from any earlier
+    /// life.
     func survives(into life: Int, in layout: TableLayout) -> Bool {
         layout.rules.editWins && isAlive && dirty & ~TableLayout.lifeMask != 0
             && (life == generation + 2 || (isRestored && life > generation))
@@ -45,8 +46,8 @@ extension RowEntry {
         local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
-            // A counter's clock is other devices' last count, so a total is lost only if every column of the new life
-            // is later.
+            // A counter's clock is that of other devices' last count, so a total is lost only if every column of the
+            // new life is later.
             let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
             let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {
@@ -77,7 +78,7 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock to send a deletion with: the original one if the server lost it. Nil if unknown.
+    /// The clock to send a deletion with: the original one if the server lost the deletion. Nil if unknown.
     func deletionClock(_ device: String) -> WriteClock? {
         let clock = local?.lifeClock.clock(device)
         return clock == RemoteRow.noClock ? nil : clock

@@ -14,7 +14,7 @@ struct Outcome: Equatable, Sendable {
 }
 
 extension RowEntry {
-    /// Applies a verdict (V, S4). Clears exactly the versions that were sent, and no edit made since.
+    /// Applies a verdict (V, S4). Clears exactly the versions that were sent, and no later edit.
     mutating func settle(
         _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout
     ) -> (rendering: Rendering, outcome: Outcome) {
@@ -70,18 +70,18 @@ extension RowEntry {
         return Outcome()
     }
 
-    /// Otherwise a later push decides (Q4).
+    /// If the row is pending, a later push decides (Q4).
     private mutating func settleUnlessPending(_ push: Int64) { if !isPending { remote.answer(push) } }
 
-    /// Skips answers about an earlier life. The server may have forgotten its end, and a page that reports this must
-    /// still count as later (L4).
+    /// Skips answers about an earlier life. The server may have forgotten that life's end, and a page that reports this
+    /// must still count as later (L4).
     private mutating func noteSeq(_ seq: Int64, of life: Int) {
         if life >= generation { remote.hear(seq: seq) }
     }
 
     /// The server did not apply the push. Columns that an earlier push may have delivered still count as sent.
     private mutating func takeBackSent(_ sentRow: SentRow) {
-        // A page has settled the row since.
+        // A page has settled the row in the meantime.
         guard isPending else { return }
         local?.takeBack(sentRow)
         endUnsentLife()
@@ -149,8 +149,8 @@ extension RowEntry {
     ///
     /// - Parameters:
     ///   - mine: The sent value.
-    ///   - sent: Its clock.
-    ///   - isDirty: Whether the user has edited the column since.
+    ///   - sent: The sent value's clock.
+    ///   - isDirty: Whether the user has edited the column after the push.
     /// - Returns: The server's value.
     private mutating func settleColumn(
         _ column: TableLayout.Column, _ mine: JSON, _ sent: WriteClock, _ won: RowPatch, seq: Int64, isFirst: Bool,
@@ -170,8 +170,8 @@ extension RowEntry {
         return server
     }
 
-    /// Takes columns of an answer that were not sent, or that a page has settled. The answer has them if the server had
-    /// lost only a part.
+    /// Takes columns of an answer that were not sent, or that a page has settled. The answer has such columns if the
+    /// server had lost only a part of the row.
     ///
     /// - Returns: The values that the app's table must show.
     private mutating func takeOthers(
@@ -185,9 +185,10 @@ extension RowEntry {
         return mergeColumns(of: unsent, isInOrder: isInOrder, isLater: false, device: device, in: layout).values
     }
 
-    /// The server's value after an answer: the answer's or, if a page was later, the page's.
+    /// The server's value after an answer: the value in the answer or, if a page was later, in the page.
     ///
-    /// - Parameter isOvertaken: Whether a page of a later transaction arrived first. Decides if clocks are missing.
+    /// - Parameter isOvertaken: Whether a page of a later transaction arrived first. If clocks are missing, this
+    ///   decides.
     mutating func settledValue(
         _ value: JSON, _ clock: WriteClock?, isReplaced: Bool, isOvertaken: Bool, of column: TableLayout.Column
     ) -> JSON {

@@ -61,7 +61,7 @@ extension RowEntry {
     }
 
     /// Takes back the user's deletion without the server's row, which the device must receive again. A new life then
-    /// follows the server's. If the server also deleted the row, it remains deleted.
+    /// follows the server's life. If the server also deleted the row, it remains deleted.
     mutating func takeBackDeletion() {
         if isKnownToServer { becomeClean() } else { giveUpUnsentLife() }
     }
@@ -84,8 +84,8 @@ extension RowEntry {
     /// Gives up a life that the server never had, because a deletion takes it.
     ///
     /// If the table had an earlier life from the server, the user's deletion of that life remains unsent. Otherwise the
-    /// user has not deleted that life, and it is parked here or in a later page. If none of its values was confirmed,
-    /// for example while they wait, its deletion is undone as well, without a loss.
+    /// user has not deleted the server's life, which is parked here or comes in a later page. If none of that life's
+    /// values was confirmed, for example while they wait, its deletion is undone as well, without a loss.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }
         counters = [:]

@@ -4,8 +4,8 @@ import OptimistWire
 
 /// The values that the user had read before an edit (M7).
 ///
-/// A push reports which server values the user had read. If it replaces an unread one, the server notifies the device
-/// that wrote that value, and if the table there still shows it, its journal keeps it.
+/// A push reports which server values the user had read. If the push replaces an unread value, the server notifies the
+/// device that wrote the value. If the table on that device still shows the value, the device's journal keeps it.
 extension RowEntry {
     /// The clocks of the server's values that the user had read when the edit began, without missing and unread values.
     func read(_ columns: some Sequence<TableLayout.Column>) -> ColumnClocks {
@@ -37,7 +37,8 @@ extension RowEntry {
         }
     }
 
-    /// Mask of this user's values that another device replaced or ended unread, without those edited since.
+    /// Mask of this user's values that another device replaced or deleted without reading them, except values that were
+    /// edited later.
     ///
     /// - Parameter clocks: This device's clocks of such values.
     func replaced(_ clocks: UnreadClocks, in layout: TableLayout) -> Int64 {

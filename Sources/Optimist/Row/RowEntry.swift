@@ -44,7 +44,8 @@ struct RowEntry: Equatable, Sendable {
         if dirty == 0 { local = nil }
     }
 
-    /// Notes that the server ended a life. If it is also over on this device, the entry keeps only the end's clock.
+    /// Notes that the server ended a life. If that life is also over on this device, the entry keeps only the end's
+    /// clock.
     ///
     /// - Parameters:
     ///   - life: The generation that the deletion gave the row.
@@ -78,7 +79,7 @@ struct RowEntry: Equatable, Sendable {
     /// The row as the server has it, without unsent values.
     ///
     /// Counters stay as shown. Columns that never had a server value are left out, because a migration's default is not
-    /// one. For a row that the app's table does not show, those columns are unknown, so none is left out.
+    /// a server value. If the app's table does not show the row, such columns are unknown, so none is left out.
     ///
     /// - Parameter values: The row as the app's table shows it.
     func served(_ values: JSONObject, in layout: TableLayout) -> JSONObject {
@@ -97,7 +98,7 @@ struct RowEntry: Equatable, Sendable {
     /// - Parameters:
     ///   - values: The values as the app's table should show them.
     ///   - isWhole: Whether they are the full row, as in a page.
-    /// - Returns: The server's values, to be received once they fit.
+    /// - Returns: The server's values, to be received when they fit.
     mutating func withdraw(_ values: JSONObject, isWhole: Bool, in layout: TableLayout) -> RowPatch {
         var patch = RowPatch(
             generation: generation, clocks: remote.clocks, seq: isWhole ? remote.seq : nil, values: values)

@@ -21,7 +21,8 @@ struct SentRow: Sendable, Equatable {
     /// Whether the server had and lost the sent life.
     var restores = false
 
-    /// The clocks of the server's row if it took everything. For a new row, a clock that the server set back counts.
+    /// The clocks of the server's row if the server took everything. For a new row, a clock that the server set back
+    /// counts.
     func confirmed(with won: RowPatch, device: String) -> ColumnClocks {
         if kind == .create, !restores {
             let mine = WriteClock(stamp: lifeStamp, device: device)

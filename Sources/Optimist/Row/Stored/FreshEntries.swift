@@ -2,12 +2,12 @@
 
 import GRDB
 
-/// Collects entries of new rows, to be written to `optimist_remote` by one statement for many. One statement for each
+/// Collects the entries of new rows, and writes many to `optimist_remote` with one statement. One statement per entry
 /// took 50% longer.
 struct FreshEntries {
     private static let columns = ["tbl", "id"] + RowEntryTable.remoteColumns
-    /// The entries of one statement. Snapshot rows are applied in batches of this size, so a write of the app waits for
-    /// one batch at most.
+    /// The number of entries in one statement. Snapshot rows are applied in batches of this size, so a write of the app
+    /// waits for one batch at most.
     static let together = 20
 
     private static let insertingOne = inserting(1)

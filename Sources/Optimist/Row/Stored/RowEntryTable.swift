@@ -48,7 +48,7 @@ struct RowEntryTable {
             .joined(separator: ", ")
     }
 
-    /// A query for the entries of edits, which the condition calls `l`.
+    /// A query for the entries of edits. The condition refers to the edits as `l`.
     ///
     /// - Parameter index: The index that SQLite must use. Nil lets SQLite choose.
     static func edits(by index: String?, where condition: String) -> String {
