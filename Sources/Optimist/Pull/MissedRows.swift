@@ -39,7 +39,7 @@ struct MissedRows {
         }
     }
 
-    /// Removes the missed rows. A row that was edited in the meantime is sent in full instead.
+    /// Removes the missed rows. A row with later edits is sent in full instead.
     func settle() throws {
         for layout in layouts {
             for (place, ids) in gone.filter({ $0.key.table == layout.number }).sorted(by: {

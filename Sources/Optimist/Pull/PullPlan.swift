@@ -19,12 +19,13 @@ struct PullPlan: Sendable {
     /// Whether the last step was a part of a snapshot. Complete tables are then due.
     var followsSnapshot = false
     var isAsking = false
-    /// For opaque cursors only: the tables still due in this round. ``asked`` orders the tables' last requests.
+    /// For opaque cursors only: the tables still due in this round. ``asked`` has the turn of each table's last
+    /// request.
     var due: Set<String> = []
     var asked: [String: Int] = [:]
 
-    /// One snapshot after another, and then the tails of all tables from one cursor. During snapshots, complete tables
-    /// get every other step.
+    /// Takes one snapshot after another, and then the tails of all tables from one cursor. During snapshots, complete
+    /// tables get every other step.
     var step: PullStep {
         let complete = tableProgress.filter(\.isComplete)
         if let next = nextSnapshot {

@@ -14,8 +14,8 @@ struct Restoration {
     }
 
     /// Marks the rows of a table as unsent if the remote confirmed them after a transaction. They keep their original
-    /// groups, as far as the stamps show these. If this device has no copy of a life, for example of a parked row,
-    /// another device sends it.
+    /// groups, as far as the stamps show these. If this device does not have a copy of a life, for example of a parked
+    /// row, another device sends it.
     ///
     /// - Returns: Whether a parked row was forgotten.
     mutating func restore(_ layout: TableLayout, in scope: Int64, after common: Int64) throws -> Bool {

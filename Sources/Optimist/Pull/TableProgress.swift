@@ -104,7 +104,7 @@ package struct TableProgress: Equatable, Sendable {
         if isComplete { at = nil }
     }
 
-    /// Forgets the deletions up to a transaction. If the remote later goes back to before these deletions, the rows
-    /// exist again, and no device remembers their deletion.
+    /// Forgets the deletions up to a transaction. If the remote is later restored to a point before these deletions,
+    /// the rows exist again, and no device remembers their deletion.
     mutating func forgetDeletions(upTo seq: Int64) { since = since.map { max($0, seq) } }
 }

@@ -102,7 +102,8 @@ struct PushResults {
         return try door.setAside(passage, reason, device: batch.push.device)
     }
 
-    /// The answer is ahead of the pages that report the children of the deleted row.
+    /// Whether the deletion is too soon, because the answer is ahead of the pages that report the deleted row's
+    /// children.
     private func isTooSoon(_ passage: Passage) throws -> Bool {
         guard passage.rendering.change == .delete else { return false }
         return try DeletionTiming(door: door, context: PageContext(hasMore: true))
@@ -153,8 +154,8 @@ struct PushResults {
         entry.local?.countRetry()
     }
 
-    /// Doubles with each postponement, up to 15 minutes, until the row is settled. The server may learn a new column at
-    /// any time.
+    /// Doubles with each postponement until the row is settled, but only up to 15 minutes, because the server may learn
+    /// a new column at any time.
     static func retryPause(after retries: Int) -> Int64 {
         min(retryPauseMilliseconds << min(retries, 20), longestPauseMilliseconds)
     }

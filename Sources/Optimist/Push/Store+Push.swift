@@ -90,7 +90,7 @@ extension Store {
         network.withheld(of: layouts) + layouts.filter { paused.contains($0.name) }
     }
 
-    /// Undoes the record of a push that was certainly not sent. If a created row was deleted in the meantime, it is
+    /// Undoes the record of a push that was certainly not sent. If a created row has already been deleted, it is
     /// forgotten.
     func recall(_ batch: PushBatch) async throws {
         try await apply { db in

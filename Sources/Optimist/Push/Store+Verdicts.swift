@@ -69,7 +69,8 @@ extension Store {
         }
     }
 
-    /// The verdicts. If the answer is from an epoch that this device does not know yet, a retry replaces the verdict.
+    /// The verdicts. If this device does not know the answer's epoch for a row's table yet, a retry replaces the row's
+    /// verdict.
     ///
     /// If the database went back, a missing row may be lost, not deleted. The database may also lose an accepted change
     /// before the device pulls it. So the device sends the row again as soon as it knows how both epochs are related.

@@ -10,10 +10,10 @@ public struct RemoteGuarantees: Sendable, Hashable {
     /// Whether the remote's cursors are ordered like its transactions. Each cursor is an `OptimistWire.SyncState`,
     /// `epoch.seq`, with the same `seq` as verdicts and rows.
     ///
-    /// If true, the engine receives the table that is furthest behind first, recognises rows that were deleted before a
+    /// If true, the engine first receives the table that is furthest behind, recognises rows that were deleted before a
     /// snapshot, forgets deleted rows eventually, and resends rows that a restored remote lost (``RemoteEpoch``).
-    /// Default: false. Cursors are then opaque: the engine only returns them, receives the table that has waited
-    /// longest first, and receives everything again from a remote that reports that it was restored.
+    /// Default: false. Cursors are then opaque: the engine only returns them, first receives the table that has waited
+    /// longest, and receives everything again from a remote that reports that it was restored.
     public var hasOrderedCursors: Bool
     /// Whether pages include this device's own changes.
     ///

@@ -51,7 +51,7 @@ extension RowEntry {
         local?.answer(sentRow.mask)
         // Other devices may have the lost life, so it still counts as sent.
         if isRestored { local?.keepLifeSent() }
-        // A cascade may have deleted the row in the meantime.
+        // A cascade may already have deleted the row.
         guard generation == sentRow.generation, isPending else { return Outcome() }
         // The rejection does not keep edits made after the push.
         let settled = sentRow.mask & ~edited(since: sentRow, in: layout)

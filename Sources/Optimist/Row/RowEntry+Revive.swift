@@ -46,8 +46,8 @@ extension RowEntry {
         local = former.continued
         for column in layout.columns(in: former.dirty) {
             let mine = former.clock(of: column.name).clock(device)
-            // A counter's clock is that of other devices' last count, so a total is lost only if every column of the
-            // new life is later.
+            // A counter's clock is the clock of other devices' last count, so a total is lost only if every column of
+            // the new life is later.
             let clock = column.isCounter ? earliestClock(of: patch, in: layout) : patch.clocks?[column.name]
             let theirs = patch.values[column.name] == nil ? nil : clock
             if let theirs, theirs >= mine {

@@ -81,7 +81,7 @@ extension RowEntry {
 
     /// The server did not apply the push. Columns that an earlier push may have delivered still count as sent.
     private mutating func takeBackSent(_ sentRow: SentRow) {
-        // A page has settled the row in the meantime.
+        // A page has already settled the row.
         guard isPending else { return }
         local?.takeBack(sentRow)
         endUnsentLife()

@@ -84,7 +84,7 @@ extension RowEntry {
     /// Gives up a life that the server never had, because a deletion takes it.
     ///
     /// If the table had an earlier life from the server, the user's deletion of that life remains unsent. Otherwise the
-    /// user has not deleted the server's life, which is parked here or comes in a later page. If none of that life's
+    /// user has not deleted the server's life, which is parked here or is in a later page. If none of that life's
     /// values was confirmed, for example while they wait, its deletion is undone as well, without a loss.
     mutating func loseUnsentLife() {
         guard remote.isAlive, remote.presence != .absent else { return giveUpUnsentLife() }

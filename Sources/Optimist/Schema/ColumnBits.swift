@@ -21,7 +21,7 @@ struct ColumnBits {
         known = Dictionary(rows.map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
     }
 
-    /// Columns with a bit that the table no longer has.
+    /// Columns that have a bit, but that the table no longer has.
     var gone: [(name: String, bit: Int64)] {
         known.filter { $0.value > 0 && !columns.contains($0.key) }.map { ($0.key, $0.value) }.sorted { $0.bit < $1.bit }
     }

@@ -83,8 +83,8 @@ enum EngineSchema {
 
     private static func stateView(of table: String) -> String { "optimist_state_\(table)" }
 
-    /// Creates the view `optimist_state_TABLE` for joins with the app's table by `id`. SQLite looks up single rows in
-    /// it, but would scan the view of all tables.
+    /// Creates the view `optimist_state_TABLE` for joins with the app's table by `id`. SQLite can look up single rows
+    /// in this view, but would scan the view of all tables.
     static func createStateView(
         of layout: TableLayout, in db: Database, beside definitions: [String: String]
     ) throws {

@@ -112,7 +112,7 @@ public import Foundation
         }
         if exported.space != type.space {
             type.space = exported.space
-            // A column that holds a space is a reference only by this rule.
+            // A column that holds a space is a reference only because of this rule.
             if case .own(let column) = exported.space { type.columns[column]?.type = .ref }
             notes.append("The space of \(table) follows the app's code.")
         }

@@ -44,7 +44,7 @@
 /// A position in an account's transaction log: `epoch.seq`, or `epoch.seq.k` after k rows of one transaction.
 ///
 /// The client treats it as opaque. A fourth part, `epoch.seq.k.b`, marks clients that started empty; other clients may
-/// hold rows that have been deleted in the meantime.
+/// hold rows that have already been deleted.
 @_spi(Internals) public struct SyncState: Hashable, Sendable, CustomStringConvertible {
     /// The epoch of the server's database. A new one begins whenever the database may have been restored to an earlier
     /// state.
